@@ -1,0 +1,67 @@
+# Helpers for the stages under src/: every stage is a static library `etprof_<stage>` and, with tests on, one test
+# program `etprof_<stage>_test`.
+
+add_library(etprof_flags INTERFACE)
+target_include_directories(etprof_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(etprof_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND ETPROF_SANITIZE)
+  # gcc's value-range warnings have false positives when a sanitizer instruments the code.
+  target_compile_options(etprof_flags INTERFACE -Wno-maybe-uninitialized)
+endif()
+if(ETPROF_SANITIZE)
+  target_compile_options(etprof_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                                                -fno-omit-frame-pointer)
+  target_link_options(etprof_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
+# DEPENDS names other stages, LINK other targets. Both are public.
+function(etprof_stage stage)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
+  set(libraries ${ARG_LINK})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    list(APPEND libraries etprof_${dependency})
+  endforeach()
+  add_library(etprof_${stage} STATIC ${ARG_SOURCES})
+  target_link_libraries(etprof_${stage} PUBLIC ${libraries} etprof_flags)
+  if(ETPROF_TESTS AND ARG_TESTS)
+    etprof_test(etprof_${stage}_test SOURCES ${ARG_TESTS} LINK etprof_${stage} ${ARG_TEST_LINK})
+  endif()
+endfunction()
+
+# etprof_test(<target> SOURCES a_test.cc LINK etprof_core): a GoogleTest program whose tests ctest knows one by one.
+function(etprof_test target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main etprof_flags)
+  target_compile_definitions(${target} PRIVATE ETPROF_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+  include(GoogleTest)
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+  foreach(source IN LISTS ARG_SOURCES)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    set_property(GLOBAL APPEND PROPERTY ETPROF_TEST_SOURCES ${source})
+  endforeach()
+endfunction()
+
+# A test file that no target names would never run; that is an error, not an oversight.
+function(etprof_require_every_test_in_a_target)
+  if(NOT ETPROF_TESTS)
+    return()
+  endif()
+  get_property(known GLOBAL PROPERTY ETPROF_TEST_SOURCES)
+  file(GLOB_RECURSE found ${CMAKE_SOURCE_DIR}/src/*_test.cc ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
+  if(ETPROF_RUNNER)
+    file(GLOB_RECURSE runner_tests ${CMAKE_SOURCE_DIR}/runner/*_test.cc)
+    list(APPEND found ${runner_tests})
+  endif()
+  list(REMOVE_ITEM found ${known})
+  foreach(path IN LISTS found)  # TEMPORARY while stages are being added
+    cmake_path(GET path PARENT_PATH folder)
+    if(NOT EXISTS ${folder}/CMakeLists.txt)
+      list(REMOVE_ITEM found ${path})
+    endif()
+  endforeach()
+  if(found)
+    message(FATAL_ERROR "these tests are in no target and would never run:\n  ${found}")
+  endif()
+endfunction()

@@ -1,0 +1,37 @@
+# Finds the executorch wheel: its CMake package, its libraries and the FlatBuffers schemas that it ships.
+# Sets ETPROF_EXECUTORCH_ROOT (the folder site-packages/executorch).
+
+if(NOT ETPROF_EXECUTORCH_ROOT)
+  file(GLOB ETPROF_EXECUTORCH_CANDIDATES ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/executorch)
+  list(LENGTH ETPROF_EXECUTORCH_CANDIDATES count)
+  if(count EQUAL 0)
+    message(FATAL_ERROR "the executorch wheel is not installed in .venv: run script/bootstrap, or give its folder as "
+                        "-DETPROF_EXECUTORCH_ROOT=.../site-packages/executorch")
+  endif()
+  list(GET ETPROF_EXECUTORCH_CANDIDATES 0 ETPROF_EXECUTORCH_ROOT)
+endif()
+set(ETPROF_EXECUTORCH_ROOT "${ETPROF_EXECUTORCH_ROOT}" CACHE PATH "site-packages/executorch")
+list(APPEND CMAKE_PREFIX_PATH ${ETPROF_EXECUTORCH_ROOT}/share/cmake)
+
+find_program(ETPROF_FLATC flatc REQUIRED)
+find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
+
+# etprof_flatbuffers(<target> <schema.fbs>...): an interface target with the C++ code that flatc makes of the schemas.
+function(etprof_flatbuffers target)
+  set(output_dir ${CMAKE_BINARY_DIR}/generated)
+  set(headers)
+  foreach(schema IN LISTS ARGN)
+    cmake_path(GET schema STEM name)
+    set(header ${output_dir}/${name}_generated.h)
+    add_custom_command(
+      OUTPUT ${header}
+      COMMAND ${ETPROF_FLATC} --cpp --scoped-enums --gen-object-api -o ${output_dir} ${schema}
+      DEPENDS ${schema}
+      COMMENT "Generating ${name}_generated.h from the wheel's schema")
+    list(APPEND headers ${header})
+  endforeach()
+  add_custom_target(${target}_headers DEPENDS ${headers})
+  add_library(${target} INTERFACE)
+  add_dependencies(${target} ${target}_headers)
+  target_include_directories(${target} SYSTEM INTERFACE ${output_dir} ${ETPROF_FLATBUFFERS_INCLUDE})
+endfunction()

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+
+namespace etprof {
+
+// The process exit codes of every etprof command (docs/commands.md lists them for users).
+enum class ExitCode : int {
+  kDone = 0,
+  kCheckFailed = 1,    // `etprof check` says no
+  kUsage = 2,          // wrong command line
+  kBadInput = 3,       // a file or configuration cannot be used
+  kDeviceFailed = 4,   // a device, a runner or the system underneath failed
+  kInconclusive = 5,   // `etprof check` could not decide
+  kInterrupted = 130,  // Ctrl-C
+};
+
+// The one error type: what happened, in which file and where in it, and what to do about it. Thrown anywhere,
+// caught once, in main, which prints `Message()` as one line and exits with `exit_code`.
+//
+//   throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
+//       .InFile(path).AtOffset(4).Remedy("give a file that etprof or executor_runner wrote");
+class Error : public std::exception {
+ public:
+  Error(ExitCode code, std::string problem) : exit_code_(code), problem_(std::move(problem)) { Compose(); }
+
+  Error& InFile(std::string file) {
+    file_ = std::move(file);
+    return Compose();
+  }
+  Error& AtOffset(std::uint64_t byte) {
+    offset_ = byte;
+    return Compose();
+  }  // bytes from the start of the file
+  Error& AtLine(std::uint64_t line) {
+    line_ = line;
+    return Compose();
+  }  // counted from 1
+  Error& Remedy(std::string remedy) {
+    remedy_ = std::move(remedy);
+    return Compose();
+  }
+
+  ExitCode exit_code() const { return exit_code_; }
+  const std::string& problem() const { return problem_; }
+  const std::string& file() const { return file_; }
+  const std::string& remedy() const { return remedy_; }
+  std::optional<std::uint64_t> offset() const { return offset_; }
+
+  // "FILE, byte 4: problem; remedy", without a trailing newline. Control characters are escaped.
+  const char* what() const noexcept override { return message_.c_str(); }
+  const std::string& Message() const { return message_; }
+
+ private:
+  Error& Compose();
+
+  ExitCode exit_code_;
+  std::string problem_;
+  std::string file_;
+  std::optional<std::uint64_t> offset_;
+  std::optional<std::uint64_t> line_;
+  std::string remedy_;
+  std::string message_;
+};
+
+}  // namespace etprof

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace etprof {
+
+// The number of terminal columns that a UTF-8 text takes: code points, with combining marks as 0 and the
+// common wide East Asian ranges as 2. Invalid bytes count as 1.
+int DisplayWidth(const std::string& text);
+
+// A table of text cells. What a cell means and how it is escaped belongs to the renderers; this only aligns.
+struct Table {
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // every row has columns.size() cells
+
+  void AddRow(std::vector<std::string> cells);
+
+  // Aligned plain text, two spaces between columns, every line indented by `indent` and without trailing
+  // blanks.
+  std::string ToText(int indent = 0) const;
+  // A GitHub-flavoured Markdown table; `|`, backslash, backtick, `<`, `*`, `_` and newlines in cells are
+  // escaped.
+  std::string ToMarkdown() const;
+};
+
+// A cell of Markdown that shows `text` as it is.
+std::string EscapeMarkdown(const std::string& text);
+
+}  // namespace etprof

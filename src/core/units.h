@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace etprof {
+
+using Nanoseconds = std::int64_t;  // durations and points of a monotonic clock
+using Bytes = std::int64_t;
+
+// "51 ns", "7.92 µs", "12.3 ms", "31.0 s": three significant digits, the unit chosen so that the number is
+// below 1000. Negative durations keep their sign.
+std::string FormatDuration(double nanoseconds);
+
+// "7.92 ms": always milliseconds, for columns that must align; at least three significant digits below 1 ms.
+std::string FormatMilliseconds(double nanoseconds);
+
+// "12.3 kB" (powers of 1000), three significant digits.
+std::string FormatBytes(double bytes);
+
+// Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
+// 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.
+std::string ExactMicroseconds(Nanoseconds nanoseconds);
+std::string ExactMilliseconds(Nanoseconds nanoseconds);
+
+}  // namespace etprof

@@ -1,0 +1,43 @@
+#include "core/units.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace etprof {
+namespace {
+
+TEST(FormatDuration, KeepsThreeSignificantDigitsAndAUnit) {
+  EXPECT_EQ(FormatDuration(51), "51 ns");
+  EXPECT_EQ(FormatDuration(51.25), "51.2 ns");
+  EXPECT_EQ(FormatDuration(999.6), "1.00 µs");
+  EXPECT_EQ(FormatDuration(7'916'000), "7.92 ms");
+  EXPECT_EQ(FormatDuration(-12'345'678), "-12.3 ms");
+  EXPECT_EQ(FormatDuration(31e9), "31.0 s");
+  EXPECT_EQ(FormatDuration(4e12), "4000 s");
+  EXPECT_EQ(FormatDuration(0), "0 ns");
+}
+
+TEST(FormatMilliseconds, NeverShowsZeroForWhatIsNotZero) {
+  EXPECT_EQ(FormatMilliseconds(7'916'000), "7.92 ms");
+  EXPECT_EQ(FormatMilliseconds(51'000), "0.051 ms");
+  EXPECT_EQ(FormatMilliseconds(800), "0.0008 ms");
+  EXPECT_EQ(FormatMilliseconds(0), "0.00 ms");
+}
+
+TEST(FormatBytes, UsesPowersOfAThousand) {
+  EXPECT_EQ(FormatBytes(999), "999 B");
+  EXPECT_EQ(FormatBytes(12'300), "12.3 kB");
+}
+
+TEST(ExactMicroseconds, LosesNothing) {
+  EXPECT_EQ(ExactMicroseconds(1'234'567), "1234.567");
+  EXPECT_EQ(ExactMicroseconds(1'000), "1");
+  EXPECT_EQ(ExactMicroseconds(1'010), "1.01");
+  EXPECT_EQ(ExactMicroseconds(-1), "-0.001");
+  EXPECT_EQ(ExactMilliseconds(1), "0.000001");
+  EXPECT_EQ(ExactMicroseconds(std::numeric_limits<Nanoseconds>::min()), "-9223372036854775.808");
+}
+
+}  // namespace
+}  // namespace etprof
