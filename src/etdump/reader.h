@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/file.h"
+#include "etdump/trace.h"
+
+namespace etprof {
+
+// An ETDump is a FlatBuffer of schema `etdump_schema_flatcc.fbs` (shipped by the executorch wheel),
+// identifier "ED00", written size-prefixed by ExecuTorch's runners: u32 length, then the buffer. The prefix
+// lets a writer append and a reader notice a cut file; files without it are read too.
+struct EtdumpOptions {
+  // Nanoseconds per tick of the file's clock: 1 for ExecuTorch's runners on Linux, macOS and Android.
+  double nanoseconds_per_tick = 1.0;
+};
+
+// Reads a whole ETDump. `file_name` is for messages only. Throws Error (kBadInput), with the offset, for what
+// is not an ETDump, is cut short or is malformed. Memory: about 40 bytes an event.
+Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options = {});
+Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options = {});
+
+// Writes the blocks of `inputs`, one file after the other, as one ETDump that ExecuTorch's Inspector reads:
+// all blocks named "Execute" in order; blocks of loading ("Default") of every file come first. Throws as
+// ReadEtdump and WriteFileAtomically.
+void MergeEtdumps(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output);
+
+}  // namespace etprof

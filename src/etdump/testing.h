@@ -1,0 +1,46 @@
+#pragma once
+
+// For tests only: traces made by hand.
+
+#include <string>
+
+#include "etdump/trace.h"
+
+namespace etprof::testing {
+
+// TraceBuilder().Block("Execute").Backend(0, "Add (ND) #1", 10, 20).Framework(0, "DELEGATE_CALL", 5, 25) ...
+// Events are given in the file's order, children before their parents; times in ns.
+class TraceBuilder {
+ public:
+  TraceBuilder& Block(const std::string& name) {
+    Trace::Block block;
+    block.name = name;
+    block.first_event = static_cast<std::uint32_t>(trace_.event_count());
+    trace_.blocks.push_back(block);
+    return *this;
+  }
+  TraceBuilder& Backend(int instruction, const std::string& name, Nanoseconds start, Nanoseconds end) {
+    return Add(Trace::Source::kDelegate, instruction, name, start, end);
+  }
+  TraceBuilder& Framework(int instruction, const std::string& name, Nanoseconds start, Nanoseconds end) {
+    return Add(Trace::Source::kFramework, instruction, name, start, end);
+  }
+  Trace Take() { return std::move(trace_); }
+
+ private:
+  TraceBuilder& Add(Trace::Source source, int instruction, const std::string& name, Nanoseconds start,
+                    Nanoseconds end) {
+    trace_.name.push_back(trace_.names.Intern(name));
+    trace_.source.push_back(source);
+    trace_.chain.push_back(0);
+    trace_.instruction.push_back(instruction);
+    trace_.delegate_id.push_back(-1);
+    trace_.start.push_back(start);
+    trace_.end.push_back(end);
+    ++trace_.blocks.back().event_count;
+    return *this;
+  }
+  Trace trace_;
+};
+
+}  // namespace etprof::testing
