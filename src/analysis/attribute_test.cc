@@ -1,0 +1,258 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "analysis/profile.h"
+#include "etdump/reader.h"
+#include "etdump/testing.h"
+
+namespace etprof {
+namespace {
+
+using ::etprof::testing::TraceBuilder;
+const std::string kData = ETPROF_TEST_DATA;
+
+// What must hold for every profile whatsoever: the rows add up, run by run and table by table, and no self
+// time is negative.
+void ExpectAddsUp(const Profile& profile) {
+  for (std::size_t run = 0; run < profile.runs.size(); ++run) {
+    Nanoseconds sum = profile.runs[run].clipped;
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const Nanoseconds self = profile.Self(op)[run];
+      EXPECT_TRUE(self >= 0 || self == Profile::kAbsent);
+      if (self != Profile::kAbsent) sum += self;
+    }
+    EXPECT_EQ(sum, profile.runs[run].total) << "run " << run;
+  }
+  for (const Breakdown& breakdown :
+       {ByGroup(profile), ByCategory(profile), ByOperator(profile), ByPlace(profile)}) {
+    Nanoseconds sum = 0;
+    for (const AdditiveRow& row : breakdown.rows) sum += row.total;
+    EXPECT_EQ(sum, breakdown.total);
+    EXPECT_EQ(breakdown.runs, static_cast<std::int64_t>(profile.CommonSet().size()));
+  }
+}
+
+const Operator& OperatorNamed(const Profile& profile, const std::string& name, SpanKind kind) {
+  for (const Operator& op : profile.operators) {
+    if (op.name == name && op.key.kind == kind) return op;
+  }
+  throw std::runtime_error("no operator " + name);
+}
+
+Nanoseconds SelfOf(const Profile& profile, const std::string& name, std::size_t run = 0) {
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].name == name) return profile.Self(op)[run];
+  }
+  return -2;
+}
+
+// One delegate with two operators, then a portable kernel.
+TraceBuilder& AddRun(TraceBuilder& builder, Nanoseconds at) {
+  return builder.Block("Execute")
+      .Backend(0, "Convolution (NHWC, F32) IGEMM #1", at + 10, at + 40)
+      .Backend(0, "Add (ND) #1", at + 40, at + 50)
+      .Framework(0, "DELEGATE_CALL", at + 5, at + 60)
+      .Framework(1, "native_call_mean.out", at + 62, at + 70)
+      .Framework(1, "OPERATOR_CALL", at + 61, at + 72)
+      .Framework(-1, "Method::execute", at, at + 80);
+}
+
+TEST(Attribute, SelfTimeIsASpanLessItsChildren) {
+  TraceBuilder builder;
+  AddRun(builder, 1000);
+  const Profile profile = Attribute(builder.Take(), {});
+  ASSERT_EQ(profile.runs.size(), 1U);
+  EXPECT_EQ(SelfOf(profile, "Convolution (NHWC, F32) IGEMM #1"), 30);
+  EXPECT_EQ(SelfOf(profile, "Add (ND) #1"), 10);
+  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 55 - 40);
+  EXPECT_EQ(SelfOf(profile, "native_call_mean.out"), 8);
+  EXPECT_EQ(SelfOf(profile, "OPERATOR_CALL"), 11 - 8);
+  EXPECT_EQ(SelfOf(profile, "Method::execute"), 80 - 55 - 11);
+  ExpectAddsUp(profile);
+  EXPECT_TRUE(OperatorNamed(profile, "native_call_mean.out", SpanKind::kKernel).portable);
+  EXPECT_EQ(OperatorNamed(profile, "native_call_mean.out", SpanKind::kKernel).type, "mean.out");
+  EXPECT_EQ(OperatorNamed(profile, "Add (ND) #1", SpanKind::kBackend).backend, "XnnpackBackend");
+  EXPECT_EQ(OperatorNamed(profile, "Add (ND) #1", SpanKind::kBackend).type, "Add (ND)");
+}
+
+TEST(Attribute, NamesThatRecurInAnotherDelegateAreOtherOperators) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Backend(0, "Fully Connected (NC, F32) GEMM #1", 1, 3)
+      .Framework(0, "DELEGATE_CALL", 1, 3)
+      .Backend(2, "Fully Connected (NC, F32) GEMM #1", 4, 9)
+      .Framework(2, "DELEGATE_CALL", 4, 9)
+      .Framework(-1, "Method::execute", 0, 10);
+  const Profile profile = Attribute(builder.Take(), {});
+  std::set<std::string> keys;
+  for (const Operator& op : profile.operators) keys.insert(KeyText(op.key));
+  EXPECT_EQ(keys.size(), 5U);
+  EXPECT_EQ(keys.count("forward/0/backend/0"), 1U);
+  EXPECT_EQ(keys.count("forward/2/backend/0"), 1U);
+}
+
+TEST(Attribute, AnInstructionThatRunsAgainIsAnOccurrence) {
+  TraceBuilder builder;
+  builder.Block("Execute");
+  for (int i = 0; i < 2; ++i) {
+    builder.Framework(3, "native_call_add.out", 10 * i + 1, 10 * i + 5)
+        .Framework(3, "OPERATOR_CALL", 10 * i, 10 * i + 6);
+  }
+  builder.Framework(-1, "Method::execute", 0, 20);
+  const Profile profile = Attribute(builder.Take(), {});
+  ASSERT_EQ(profile.operators.size(), 5U);
+  EXPECT_EQ(KeyText(profile.operators[0].key), "forward/3/kernel/0");
+  EXPECT_EQ(KeyText(profile.operators[2].key), "forward/3/kernel/0/again1");
+}
+
+TEST(Attribute, TheSameOperatorIsOneRowInEveryRun) {
+  TraceBuilder builder;
+  for (int run = 0; run < 6; ++run) AddRun(builder, 1000 * run);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.operators.size(), 6U);
+  EXPECT_EQ(profile.runs.size(), 6U);
+  EXPECT_EQ(profile.Self(0).size(), 6U);
+  for (const Nanoseconds self : profile.Self(0)) EXPECT_EQ(self, 30);
+  ExpectAddsUp(profile);
+}
+
+TEST(Attribute, ARunWithAnotherPathHasItsOwnOperatorsAndTheRestIsAbsent) {
+  TraceBuilder builder;
+  AddRun(builder, 0);
+  builder.Block("Execute")
+      .Framework(7, "native_call_neg.out", 101, 103)
+      .Framework(7, "OPERATOR_CALL", 100, 104)
+      .Framework(-1, "Method::execute", 99, 110);
+  AddRun(builder, 1000);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.operators.size(), 8U);
+  EXPECT_EQ(SelfOf(profile, "native_call_neg.out", 0), Profile::kAbsent);
+  EXPECT_EQ(SelfOf(profile, "native_call_neg.out", 1), 2);
+  EXPECT_EQ(SelfOf(profile, "Add (ND) #1", 1), Profile::kAbsent);
+  EXPECT_EQ(SelfOf(profile, "Add (ND) #1", 2), 10);
+  ExpectAddsUp(profile);
+}
+
+TEST(Attribute, WhatSticksOutOverlapsOrRunsBackwardsIsClippedCountedAndAddsUp) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Backend(0, "A (ND) #1", 10, 40)
+      .Backend(0, "B (ND) #1", 30, 50)  // overlaps A by 10
+      .Backend(0, "C (ND) #1", 55, 90)  // sticks out of the call by 20
+      .Backend(0, "D (ND) #1", 65, 60)  // runs backwards
+      .Framework(0, "DELEGATE_CALL", 5, 70)
+      .Framework(-1, "Method::execute", 0, 80);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(SelfOf(profile, "B (ND) #1"), 20);  // as measured
+  EXPECT_EQ(SelfOf(profile, "D (ND) #1"), 0);
+  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 65 - 30 - 10 - 15);
+  EXPECT_EQ(profile.runs[0].clipped, -(10 + 20));
+  EXPECT_EQ(profile.health.CountOf("siblings_overlap"), 1);
+  EXPECT_EQ(profile.health.CountOf("child_outside_parent"), 1);
+  ExpectAddsUp(profile);
+  EXPECT_EQ(ByGroup(profile).rows.back().name, "Clipped");
+  EXPECT_EQ(ByGroup(profile).rows.back().total, -30);
+}
+
+TEST(Attribute, ChildrenThatAreLoggedOutOfOrderAreNotClipped) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Backend(0, "B (ND) #1", 20, 30)
+      .Backend(0, "A (ND) #1", 10, 20)
+      .Framework(0, "DELEGATE_CALL", 5, 40)
+      .Framework(-1, "Method::execute", 0, 50);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.runs[0].clipped, 0);
+  EXPECT_EQ(SelfOf(profile, "DELEGATE_CALL"), 15);
+}
+
+TEST(Attribute, ABackendsNestedEventsNestAndItsEmptyOnesStaySiblings) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Backend(0, "inner", 12, 18)
+      .Backend(0, "outer", 10, 20)
+      .Backend(0, "Static Reshape (NC) #1", 20, 20)
+      .Backend(0, "Copy (NC, X32) #1", 20, 30)
+      .Framework(0, "DELEGATE_CALL", 5, 40)
+      .Framework(-1, "Method::execute", 0, 50);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(SelfOf(profile, "outer"), 4);
+  EXPECT_EQ(profile.operators[static_cast<std::size_t>(profile.operators[0].parent)].name, "outer");
+  EXPECT_EQ(profile.operators[static_cast<std::size_t>(profile.operators[2].parent)].name, "DELEGATE_CALL");
+  ExpectAddsUp(profile);
+}
+
+TEST(Attribute, TheTablesAreMadeOfSteadyRunsWithinTukeysFences) {
+  TraceBuilder builder;
+  AttributeOptions options;
+  for (int run = 0; run < 10; ++run) {
+    const Nanoseconds length = run == 0 ? 900 : run == 5 ? 500 : 100 + run;
+    builder.Block("Execute").Framework(-1, "Method::execute", 10'000 * run, 10'000 * run + length);
+    options.labels.push_back({0, run, run == 0 ? Phase::kFirst : Phase::kSteady});
+  }
+  const Profile profile = Attribute(builder.Take(), options);
+  EXPECT_EQ(profile.CommonSet(), (std::vector<std::size_t>{1, 2, 3, 4, 6, 7, 8, 9}));
+  EXPECT_EQ(ByGroup(profile).total, 8 * 100 + 1 + 2 + 3 + 4 + 6 + 7 + 8 + 9);
+}
+
+TEST(Attribute, LoadTimeIsNeverPartOfARun) {
+  TraceBuilder builder;
+  builder.Block("Default").Framework(-1, "Method::init", 10, 30).Framework(-1, "Program::load_method", 5, 40);
+  AddRun(builder, 100);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.load_method, 35);
+  EXPECT_EQ(profile.runs.size(), 1U);
+  EXPECT_EQ(profile.health.CountOf("run_incomplete"), 0);
+}
+
+TEST(Attribute, ARunThatWasStoppedInTheMiddleIsSaidAndLeftOut) {
+  TraceBuilder builder;
+  AddRun(builder, 0);
+  builder.Block("Execute").Backend(0, "Add (ND) #1", 100, 110);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.runs.size(), 1U);
+  EXPECT_EQ(profile.health.CountOf("run_incomplete"), 1);
+}
+
+TEST(Attribute, LabelsThatDoNotFitAreSaidNotUsed) {
+  TraceBuilder builder;
+  AddRun(builder, 0);
+  AddRun(builder, 1000);
+  AttributeOptions options;
+  options.labels.resize(3);
+  const Profile profile = Attribute(builder.Take(), options);
+  EXPECT_EQ(profile.health.CountOf("labels_do_not_fit"), 1);
+  EXPECT_EQ(profile.runs[0].label.phase, Phase::kFirst);
+}
+
+TEST(Attribute, AnEmptyTraceIsAnEmptyProfile) {
+  const Profile profile = Attribute(Trace{}, {});
+  EXPECT_TRUE(profile.runs.empty());
+  EXPECT_EQ(ByGroup(profile).total, 0);
+}
+
+class RealTraces : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RealTraces, AddUpAndNothingIsClipped) {
+  const Profile profile = Attribute(ReadEtdumpFile(kData + "/" + GetParam()), {});
+  EXPECT_GE(profile.runs.size(), 4U);
+  ExpectAddsUp(profile);
+  for (const Operator& op : profile.operators) {
+    if (op.key.kind == SpanKind::kBackend) {
+      EXPECT_TRUE(op.category.known) << op.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, RealTraces,
+                         ::testing::Values("toy_cnn.t1.etdump", "sme2_emulated/toy_cnn.sme2_on.etdump",
+                                           "sme2_emulated/toy_cnn.sme2_off.etdump",
+                                           "sme2_emulated/toy_fp16.sme2_on.etdump",
+                                           "sme2_emulated/toy_fp16.sme2_off.etdump",
+                                           "sme2_emulated/toy_q8.sme2_on.etdump",
+                                           "sme2_emulated/toy_q8.sme2_off.etdump"));
+
+}  // namespace
+}  // namespace etprof

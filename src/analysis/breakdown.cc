@@ -1,0 +1,85 @@
+#include <map>
+
+#include "analysis/profile.h"
+
+namespace etprof {
+namespace {
+
+Nanoseconds SumOverCommonSet(const Profile& profile, const std::vector<std::size_t>& runs, std::size_t op) {
+  const auto self = profile.Self(op);
+  Nanoseconds sum = 0;
+  for (const std::size_t run : runs) {
+    if (self[run] != Profile::kAbsent) sum += self[run];
+  }
+  return sum;
+}
+
+// Adds the rows up by `row_of` (operator -> index into `rows`) and closes with the "Clipped" row.
+template <typename RowOf>
+Breakdown AddUp(const Profile& profile, std::vector<AdditiveRow> rows, const RowOf& row_of) {
+  Breakdown breakdown;
+  const std::vector<std::size_t> runs = profile.CommonSet();
+  breakdown.runs = static_cast<std::int64_t>(runs.size());
+  breakdown.rows = std::move(rows);
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    AdditiveRow& row = breakdown.rows[row_of(op)];
+    row.total += SumOverCommonSet(profile, runs, op);
+    ++row.operators;
+  }
+  AdditiveRow clipped{"Clipped", 0, 0};
+  for (const std::size_t run : runs) {
+    breakdown.total += profile.runs[run].total;
+    clipped.total += profile.runs[run].clipped;
+  }
+  breakdown.rows.push_back(std::move(clipped));
+  return breakdown;
+}
+
+}  // namespace
+
+Breakdown ByGroup(const Profile& profile) {
+  std::vector<AdditiveRow> rows;
+  for (const Group group : kAllGroups) rows.push_back({std::string(GroupName(group)), 0, 0});
+  return AddUp(profile, std::move(rows), [&](std::size_t op) {
+    return static_cast<std::size_t>(profile.operators[op].category.group);
+  });
+}
+
+Breakdown ByCategory(const Profile& profile) {
+  std::map<std::string_view, std::size_t> index;
+  for (const Operator& op : profile.operators) index[op.category.name] = 0;
+  std::vector<AdditiveRow> rows;
+  for (auto& [name, row] : index) {
+    row = rows.size();
+    rows.push_back({std::string(name), 0, 0});
+  }
+  return AddUp(profile, std::move(rows),
+               [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
+}
+
+Breakdown ByOperator(const Profile& profile) {
+  std::vector<AdditiveRow> rows;
+  for (const Operator& op : profile.operators) rows.push_back({op.name, 0, 0});
+  return AddUp(profile, std::move(rows), [](std::size_t op) { return op; });
+}
+
+Breakdown ByPlace(const Profile& profile) {
+  const auto name_of = [](const Operator& op) -> std::string {
+    if (op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead) {
+      return std::string(GroupName(op.category.group));
+    }
+    if (op.portable) return "Portable";
+    return op.backend.empty() ? "Delegated" : "Delegated (" + op.backend + ")";
+  };
+  std::map<std::string, std::size_t> index;
+  for (const Operator& op : profile.operators) index[name_of(op)] = 0;
+  std::vector<AdditiveRow> rows;
+  for (auto& [name, row] : index) {
+    row = rows.size();
+    rows.push_back({name, 0, 0});
+  }
+  return AddUp(profile, std::move(rows),
+               [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
+}
+
+}  // namespace etprof

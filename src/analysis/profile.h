@@ -1,0 +1,134 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/categories.h"
+#include "core/units.h"
+#include "etdump/trace.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+
+enum class SpanKind : std::uint8_t {
+  kMethod,        // Method::execute; its self time is framework overhead
+  kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead
+  kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead
+  kKernel,        // native_call_<aten op>: a portable or optimized kernel
+  kBackend,       // a delegate's own operator
+  kOther,         // any other framework event inside Method::execute
+};
+std::string_view SpanKindName(
+    SpanKind kind);  // "method", "operator_call", "delegate_call", "kernel", "backend", "other"
+
+// What makes an operator the same one in every run. The name alone does not: XNNPACK numbers its operators
+// anew in every delegate.
+struct OperatorKey {
+  std::string method;  // "forward"
+  std::int32_t chain = 0;
+  std::int32_t instruction = 0;  // -1 for Method::execute
+  SpanKind kind = SpanKind::kMethod;
+  std::int32_t ordinal = 0;     // place within the call, counted from 0 (of backend operators and kernels)
+  std::int32_t occurrence = 0;  // how many times this instruction had run before in the same run (loops)
+  auto operator<=>(const OperatorKey&) const = default;
+  bool operator==(const OperatorKey&) const = default;
+};
+// "forward/3/backend/2": short, stable, unique within a profile.
+std::string KeyText(const OperatorKey& key);
+
+struct Operator {
+  OperatorKey key;
+  std::string name;  // as ExecuTorch's Inspector shows it
+  std::string
+      type;  // the name without XNNPACK's number and without native_call_: "Convolution (NHWC, F32) IGEMM"
+  std::string
+      backend;  // "XnnpackBackend" where that is known or evident, else "" for the framework's kernels
+  Category category;
+  std::int32_t parent = -1;  // index into Profile::operators; -1 for Method::execute
+  std::int32_t call_index =
+      -1;  // which delegate or operator call of the run this belongs to, in order; -1 for the method
+  bool portable = false;  // a kernel that is not delegated
+};
+
+enum class Phase : std::uint8_t {
+  kFirst,   // the first run of a process: weight packing, page faults
+  kWarmup,  // before the latency was level
+  kSteady,
+};
+std::string_view PhaseName(Phase phase);  // "first", "warmup", "steady"
+
+// What is known of a traced run from outside the ETDump.
+struct RunLabel {
+  int launch = 0;  // which process, counted from 0
+  int round = 0;   // which round of that launch; -1: none
+  Phase phase = Phase::kSteady;
+};
+
+struct ProfiledRun {
+  RunLabel label;
+  std::uint32_t block = 0;     // of the trace
+  Nanoseconds total = 0;       // Method::execute
+  Nanoseconds clipped = 0;     // <= 0: what spans claimed outside their parent or twice
+  bool in_common_set = false;  // one of the runs that tables which must add up are made of
+};
+
+// Where the time of one experiment goes. Self times of run r: for every operator `Self(op, r)`; their sum
+// over the operators plus `runs[r].clipped` is `runs[r].total` exactly.
+struct Profile {
+  std::string experiment;
+  std::string model_id;
+  std::vector<Operator>
+      operators;  // in the order of their end in the first run they occur in, parents after children
+  std::vector<ProfiledRun> runs;  // every complete traced run, in the file's order
+  // operators.size() x runs.size(), row-major by operator; kAbsent where an operator did not run in that run.
+  static constexpr Nanoseconds kAbsent = -1;
+  std::vector<Nanoseconds> self;
+  std::vector<Nanoseconds> duration;
+  std::optional<Nanoseconds>
+      load_method;  // Method::init + Program::load_method of the first block that has them
+  Health health;
+
+  std::span<const Nanoseconds> Self(std::size_t op) const {
+    return {self.data() + op * runs.size(), runs.size()};
+  }
+  std::span<const Nanoseconds> Duration(std::size_t op) const {
+    return {duration.data() + op * runs.size(), runs.size()};
+  }
+  std::vector<std::size_t> RunsOf(Phase phase) const;
+  std::vector<std::size_t> CommonSet() const;  // indices into runs
+};
+
+// Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
+// order), or is empty: then the first run of the file is kFirst and the warm-up is found from the latencies
+// (stats/level.h), with at least `minimum_warmup` runs of it. Never throws for odd traces: what is odd is in
+// Profile::health.
+struct AttributeOptions {
+  std::string experiment;
+  std::string model_id;
+  std::string method = "forward";
+  std::vector<RunLabel> labels;
+  int minimum_warmup = 0;
+};
+Profile Attribute(const Trace& trace, const AttributeOptions& options);
+
+// A table whose rows add up: integer sums of self time over the common set of runs.
+struct AdditiveRow {
+  std::string name;
+  Nanoseconds total = 0;  // sum over the common set; divided by Breakdown::runs it is the mean
+  std::int64_t operators = 0;
+};
+struct Breakdown {
+  std::int64_t runs = 0;  // size of the common set
+  Nanoseconds total = 0;  // Method::execute; the rows add up to it exactly
+  std::vector<AdditiveRow> rows;
+};
+Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
+Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
+Breakdown ByOperator(const Profile& profile);  // row i is operators[i]; the last row is "Clipped"
+Breakdown ByPlace(const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
+
+}  // namespace etprof

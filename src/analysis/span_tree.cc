@@ -1,0 +1,155 @@
+#include "analysis/span_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etprof {
+namespace {
+
+bool IsCall(SpanKind kind) { return kind == SpanKind::kOperatorCall || kind == SpanKind::kDelegateCall; }
+
+class Builder {
+ public:
+  Builder(const Trace& trace, std::uint32_t block, Health& health, SpanTree& tree)
+      : trace_(trace), block_(block), health_(health), tree_(tree) {}
+
+  void Build(std::uint32_t first, std::uint32_t count) {
+    tree_.first = first;
+    tree_.clipped = 0;
+    tree_.kind.resize(count);
+    tree_.duration.resize(count);
+    tree_.self.resize(count);
+    tree_.parent.assign(count, -1);
+    for (std::uint32_t position = 0; position < count; ++position) Place(position);
+    for (std::uint32_t position = 0; position < count; ++position)
+      tree_.self[position] = tree_.duration[position];
+    SubtractChildren(count);
+  }
+
+ private:
+  Nanoseconds Start(std::uint32_t position) const { return trace_.start[tree_.first + position]; }
+  Nanoseconds End(std::uint32_t position) const { return trace_.end[tree_.first + position]; }
+
+  // `pending_` holds the spans that have no parent yet, in the file's order.
+  void Place(std::uint32_t position) {
+    const SpanKind kind = KindOfEvent(trace_, tree_.first + position);
+    tree_.kind[position] = kind;
+    tree_.duration[position] = std::max<Nanoseconds>(0, End(position) - Start(position));
+    const auto adopt_while = [&](const auto& is_child) {
+      while (!pending_.empty() && is_child(pending_.back())) {
+        tree_.parent[pending_.back()] = static_cast<std::int32_t>(position);
+        pending_.pop_back();
+      }
+    };
+    if (kind == SpanKind::kMethod) {
+      adopt_while([](std::uint32_t) { return true; });
+    } else if (IsCall(kind)) {
+      adopt_while([&](std::uint32_t child) { return !IsCall(tree_.kind[child]); });
+    } else {
+      adopt_while(
+          [&](std::uint32_t child) { return !IsCall(tree_.kind[child]) && Encloses(position, child); });
+    }
+    pending_.push_back(position);
+  }
+
+  // Backends may nest their own events. XNNPACK's stand in a row, some of them 0 long, and must stay
+  // siblings.
+  bool Encloses(std::uint32_t outer, std::uint32_t inner) const {
+    return Start(outer) <= Start(inner) && End(inner) <= End(outer) && Start(inner) < End(inner) &&
+           End(inner) - Start(inner) < End(outer) - Start(outer);
+  }
+
+  void SubtractChildren(std::uint32_t count) {
+    // Children of one parent, in the file's order; `cursor_` is up to where the parent's time is already
+    // covered.
+    cursor_.resize(count);
+    for (std::uint32_t position = 0; position < count; ++position) cursor_[position] = Start(position);
+    if (!ChildrenStartInOrder(count)) {
+      SubtractInStartOrder(count);
+      return;
+    }
+    for (std::uint32_t position = 0; position < count; ++position) SubtractChild(position);
+  }
+
+  bool ChildrenStartInOrder(std::uint32_t count) {
+    last_start_.assign(count, 0);
+    for (std::uint32_t position = 0; position < count; ++position) {
+      const std::int32_t parent = tree_.parent[position];
+      if (parent < 0) continue;
+      if (Start(position) < last_start_[static_cast<std::size_t>(parent)]) return false;
+      last_start_[static_cast<std::size_t>(parent)] = Start(position);
+    }
+    return true;
+  }
+
+  void SubtractInStartOrder(std::uint32_t count) {
+    std::vector<std::uint32_t> order(count);
+    for (std::uint32_t position = 0; position < count; ++position) order[position] = position;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return Start(a) < Start(b); });
+    for (const std::uint32_t position : order) SubtractChild(position);
+  }
+
+  void SubtractChild(std::uint32_t position) {
+    const std::int32_t parent_position = tree_.parent[position];
+    if (parent_position < 0) return;
+    const auto parent = static_cast<std::uint32_t>(parent_position);
+    const Nanoseconds parent_end = std::max(Start(parent), End(parent));
+    const Nanoseconds from = std::clamp(Start(position), cursor_[parent], parent_end);
+    const Nanoseconds to = std::clamp(End(position), from, parent_end);
+    const Nanoseconds covered = to - from;
+    cursor_[parent] = to;
+    tree_.self[parent] -= covered;
+    const Nanoseconds excess = tree_.duration[position] - covered;
+    if (excess > 0) {
+      tree_.clipped -= excess;
+      NoteClipped(position, parent, excess);
+    }
+  }
+
+  void NoteClipped(std::uint32_t position, std::uint32_t parent, Nanoseconds excess) {
+    const bool outside = Start(position) < Start(parent) || End(position) > End(parent);
+    HealthEntry entry;
+    entry.name = outside ? "child_outside_parent" : "siblings_overlap";
+    entry.severity = HealthEntry::Severity::kError;
+    entry.explanation = outside
+                            ? "a span sticks out of the one it belongs to; the part outside is clipped"
+                            : "a span overlaps one before it in the same call; the common part is clipped";
+    entry.count = 1;
+    entry.amount = excess;
+    if (health_.CountOf(entry.name) == 0) {
+      entry.first_place = fmt::format("block {}, event {} {}", block_,
+                                      tree_.first + position - trace_.blocks[block_].first_event,
+                                      trace_.names.Text(trace_.name[tree_.first + position]));
+    }
+    health_.Add(std::move(entry));
+  }
+
+  const Trace& trace_;
+  std::uint32_t block_;
+  Health& health_;
+  SpanTree& tree_;
+  std::vector<std::uint32_t> pending_;
+  std::vector<Nanoseconds> cursor_;
+  std::vector<Nanoseconds> last_start_;
+};
+
+}  // namespace
+
+SpanKind KindOfEvent(const Trace& trace, std::size_t event) {
+  if (trace.source[event] == Trace::Source::kDelegate) return SpanKind::kBackend;
+  const std::string_view name = trace.names.Text(trace.name[event]);
+  if (name == "OPERATOR_CALL") return SpanKind::kOperatorCall;
+  if (name == "DELEGATE_CALL") return SpanKind::kDelegateCall;
+  if (name == "Method::execute") return SpanKind::kMethod;
+  if (name.starts_with("native_call_")) return SpanKind::kKernel;
+  return SpanKind::kOther;
+}
+
+void BuildSpanTree(const Trace& trace, std::uint32_t block, std::uint32_t first, std::uint32_t count,
+                   Health& health, SpanTree& tree) {
+  Builder(trace, block, health, tree).Build(first, count);
+}
+
+}  // namespace etprof
