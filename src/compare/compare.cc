@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "compare/comparison.h"
+#include "stats/multiple.h"
+#include "stats/unpaired.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kFewRounds = 9;  // fewer than this and an interval is a rough one
+
+using BurstPlace = std::pair<int, int>;             // launch, round
+using BurstMedians = std::map<BurstPlace, double>;  // ns
+
+std::optional<double> MedianOf(const std::vector<double>& values) { return stats::Median(values); }
+
+// Times of the same thing on one side: by burst where there are rounds, and all of them in order.
+struct Series {
+  BurstMedians bursts;
+  std::vector<double> runs;
+};
+
+Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
+  Series series;
+  for (const UntracedBurst& burst : bursts) {
+    std::vector<double> latency(burst.latency.begin(), burst.latency.end());
+    if (const auto median = MedianOf(latency)) series.bursts[{burst.launch, burst.round}] = *median;
+    series.runs.insert(series.runs.end(), latency.begin(), latency.end());
+  }
+  return series;
+}
+
+// The runs of a profile that times are taken from: the steady ones, grouped by burst.
+struct SteadyRuns {
+  std::map<BurstPlace, std::vector<std::size_t>> bursts;
+  std::vector<std::size_t> all;
+
+  explicit SteadyRuns(const Profile& profile) : all(profile.RunsOf(Phase::kSteady)) {
+    if (all.empty()) all = profile.CommonSet();
+    for (const std::size_t run : all) {
+      const RunLabel& label = profile.runs[run].label;
+      if (label.round >= 0) bursts[{label.launch, label.round}].push_back(run);
+    }
+  }
+};
+
+// `time_of(run)` in ns; the series over the steady runs.
+template <typename TimeOf>
+Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
+  Series series;
+  for (const auto& [place, runs] : steady.bursts) {
+    std::vector<double> values;
+    for (const std::size_t run : runs) values.push_back(time_of(run));
+    series.bursts[place] = *MedianOf(values);
+  }
+  for (const std::size_t run : steady.all) series.runs.push_back(time_of(run));
+  return series;
+}
+
+// Bursts of both sides, launch by launch; a round that one side lacks is NaN there.
+std::vector<stats::LaunchBursts> Pair(const BurstMedians& baseline, const BurstMedians& candidate) {
+  std::map<BurstPlace, std::pair<double, double>> rounds;
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [place, median] : baseline) rounds[place] = {median, missing};
+  for (const auto& [place, median] : candidate) {
+    const auto [position, is_new] = rounds.try_emplace(place, missing, median);
+    if (!is_new) position->second.second = median;
+  }
+  std::map<int, stats::LaunchBursts> launches;
+  for (const auto& [place, medians] : rounds) {
+    launches[place.first].baseline.push_back(medians.first);
+    launches[place.first].candidate.push_back(medians.second);
+  }
+  std::vector<stats::LaunchBursts> result;
+  for (auto& [index, launch] : launches) result.push_back(std::move(launch));
+  return result;
+}
+
+class Comparer {
+ public:
+  Comparer(const Side& baseline, const Side& candidate, const CompareOptions& options)
+      : baseline_(baseline), candidate_(candidate), options_(options) {}
+
+  Comparison Run() {
+    result_.baseline_label = baseline_.label;
+    result_.candidate_label = candidate_.label;
+    emulated_ = baseline_.emulated || candidate_.emulated;
+    refused_ = baseline_.trace_enabled || candidate_.trace_enabled;
+    if (refused_) {
+      result_.warnings.push_back(
+          fmt::format("{} is a trace-enabled run: its log costs time, so its times are not compared",
+                      baseline_.trace_enabled ? baseline_.label : candidate_.label));
+    }
+    CompareLatency();
+    if (baseline_.profile != nullptr && candidate_.profile != nullptr) {
+      CompareProfiles(*baseline_.profile, *candidate_.profile);
+    }
+    if (result_.pairing == Pairing::kUnpaired) {
+      result_.warnings.push_back(
+          "the two sides were not measured alternately: a drift of the machine between them cannot be told "
+          "from an effect");
+    }
+    if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds) {
+      result_.warnings.push_back(fmt::format("only {} rounds: the interval is a rough one", result_.rounds));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void CompareLatency() {
+    Series a = SeriesOfLatency(baseline_.bursts);
+    Series b = SeriesOfLatency(candidate_.bursts);
+    if ((a.runs.empty() || b.runs.empty()) && baseline_.profile != nullptr && candidate_.profile != nullptr) {
+      result_.latency_from_trace = true;
+      a = SeriesOfTotals(*baseline_.profile);
+      b = SeriesOfTotals(*candidate_.profile);
+    }
+    result_.latency.baseline_ns = MedianOf(a.runs);
+    result_.latency.candidate_ns = MedianOf(b.runs);
+    result_.latency.estimate = Estimate(a, b);
+    if (result_.latency.estimate) {
+      const stats::RatioEstimate& estimate = *result_.latency.estimate;
+      result_.latency.verdict = VerdictOf(stats::Judge(estimate.log_low, estimate.log_high, options_.margin));
+      result_.pairing = estimate.launches > 0 ? Pairing::kLaunches : Pairing::kUnpaired;
+      result_.launches = estimate.launches;
+      result_.rounds = estimate.rounds;
+    } else {
+      result_.latency.verdict = VerdictOf(stats::Verdict::kInconclusive);
+    }
+  }
+
+  static Series SeriesOfTotals(const Profile& profile) {
+    return SeriesOfRuns(SteadyRuns(profile),
+                        [&](std::size_t run) { return static_cast<double>(profile.runs[run].total); });
+  }
+
+  std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
+    if (refused_) return std::nullopt;
+    if (!a.bursts.empty() && !b.bursts.empty()) {
+      const std::vector<stats::LaunchBursts> launches = Pair(a.bursts, b.bursts);
+      return stats::EstimateRatio(launches, options_.confidence);
+    }
+    return stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+  }
+
+  stats::Verdict VerdictOf(stats::Verdict verdict) const {
+    return emulated_ ? stats::Verdict::kEmulated : verdict;
+  }
+
+  void CompareProfiles(const Profile& a, const Profile& b) {
+    const SteadyRuns steady_a(a);
+    const SteadyRuns steady_b(b);
+    const Breakdown whole_a = ByOperator(a);
+    const Breakdown whole_b = ByOperator(b);
+    result_.baseline_runs = whole_a.runs;
+    result_.candidate_runs = whole_b.runs;
+    result_.baseline_total = whole_a.total;
+    result_.candidate_total = whole_b.total;
+    result_.baseline_clipped = whole_a.rows.back().total;
+    result_.candidate_clipped = whole_b.rows.back().total;
+
+    for (const MatchedPair& pair : MatchOperators(a, b)) {
+      OperatorMatch match;
+      match.baseline = pair.baseline;
+      match.candidate = pair.candidate;
+      Series series_a;
+      Series series_b;
+      if (pair.baseline) {
+        match.baseline_total = whole_a.rows[*pair.baseline].total;
+        series_a = SeriesOfOperators(a, steady_a, {*pair.baseline});
+      }
+      if (pair.candidate) {
+        match.candidate_total = whole_b.rows[*pair.candidate].total;
+        series_b = SeriesOfOperators(b, steady_b, {*pair.candidate});
+      }
+      match.quantity = QuantityOf(match.baseline_total, match.candidate_total, series_a, series_b);
+      if (!pair.baseline) match.quantity.baseline_ns.reset();
+      if (!pair.candidate) match.quantity.candidate_ns.reset();
+      result_.operators.push_back(std::move(match));
+    }
+    JudgeTogether(result_.operators);
+
+    const auto of_group = [](const Operator& op) { return std::string(GroupName(op.category.group)); };
+    result_.groups = CompareRows(a, b, steady_a, steady_b, ByGroup(a), ByGroup(b), of_group);
+    const auto of_category = [](const Operator& op) { return std::string(op.category.name); };
+    result_.categories = CompareRows(a, b, steady_a, steady_b, ByCategory(a), ByCategory(b), of_category);
+  }
+
+  // The sum of these operators' self times, run by run.
+  static Series SeriesOfOperators(const Profile& profile, const SteadyRuns& steady,
+                                  const std::vector<std::size_t>& operators) {
+    return SeriesOfRuns(steady, [&](std::size_t run) {
+      Nanoseconds sum = 0;
+      for (const std::size_t op : operators) sum += std::max<Nanoseconds>(0, profile.Self(op)[run]);
+      return static_cast<double>(sum);
+    });
+  }
+
+  Quantity QuantityOf(Nanoseconds baseline_total, Nanoseconds candidate_total, const Series& a,
+                      const Series& b) const {
+    Quantity quantity;
+    if (result_.baseline_runs > 0)
+      quantity.baseline_ns = static_cast<double>(baseline_total) / static_cast<double>(result_.baseline_runs);
+    if (result_.candidate_runs > 0)
+      quantity.candidate_ns =
+          static_cast<double>(candidate_total) / static_cast<double>(result_.candidate_runs);
+    const bool both_have_time = baseline_total > 0 && candidate_total > 0;
+    if (both_have_time) quantity.estimate = Estimate(a, b);
+    return quantity;
+  }
+
+  template <typename NameOf>
+  std::vector<DeltaRow> CompareRows(const Profile& a, const Profile& b, const SteadyRuns& steady_a,
+                                    const SteadyRuns& steady_b, const Breakdown& rows_a,
+                                    const Breakdown& rows_b, const NameOf& name_of) const {
+    std::vector<DeltaRow> rows;
+    const auto row_named = [&](const std::string& name) -> DeltaRow& {
+      for (DeltaRow& row : rows) {
+        if (row.name == name) return row;
+      }
+      rows.push_back({name, 0, 0, {}});
+      return rows.back();
+    };
+    // "Clipped" closes every breakdown, and this one too.
+    for (std::size_t i = 0; i + 1 < rows_a.rows.size(); ++i)
+      row_named(rows_a.rows[i].name).baseline_total = rows_a.rows[i].total;
+    for (std::size_t i = 0; i + 1 < rows_b.rows.size(); ++i)
+      row_named(rows_b.rows[i].name).candidate_total = rows_b.rows[i].total;
+    const auto members = [&](const Profile& profile, const std::string& name) {
+      std::vector<std::size_t> found;
+      for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+        if (name_of(profile.operators[op]) == name) found.push_back(op);
+      }
+      return found;
+    };
+    for (DeltaRow& row : rows) {
+      row.quantity = QuantityOf(row.baseline_total, row.candidate_total,
+                                SeriesOfOperators(a, steady_a, members(a, row.name)),
+                                SeriesOfOperators(b, steady_b, members(b, row.name)));
+    }
+    JudgeTogether(rows);
+    rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
+    return rows;
+  }
+
+  // Verdicts with the false discovery rate controlled over all rows that have an estimate.
+  template <typename Row>
+  void JudgeTogether(std::vector<Row>& rows) const {
+    std::vector<stats::RatioEstimate> estimates;
+    std::vector<Row*> judged;
+    for (Row& row : rows) {
+      row.quantity.verdict = VerdictOf(stats::Verdict::kInconclusive);
+      if (!row.quantity.estimate) continue;
+      estimates.push_back(*row.quantity.estimate);
+      judged.push_back(&row);
+    }
+    const std::vector<stats::OperatorVerdict> verdicts =
+        stats::JudgeMany(estimates, options_.false_discovery, options_.margin);
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      judged[i]->quantity.estimate = verdicts[i].estimate;
+      judged[i]->quantity.verdict = VerdictOf(verdicts[i].verdict);
+    }
+  }
+
+  const Side& baseline_;
+  const Side& candidate_;
+  const CompareOptions& options_;
+  Comparison result_;
+  bool emulated_ = false;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options) {
+  return Comparer(baseline, candidate, options).Run();
+}
+
+}  // namespace etprof

@@ -1,0 +1,192 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "compare/comparison.h"
+#include "etdump/reader.h"
+#include "etdump/testing.h"
+
+namespace etprof {
+namespace {
+
+using ::etprof::testing::TraceBuilder;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+const std::string kData = ETPROF_TEST_DATA;
+
+struct Simulated {
+  Profile profile;
+  std::vector<UntracedBurst> bursts;
+};
+
+// 10 launches of 7 rounds with 2 traced runs each: a convolution of `convolution` ns and an addition of 1000
+// ns, with 1 % of noise; seeded.
+Simulated Simulate(double convolution, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> noise(0, 0.01);
+  TraceBuilder builder;
+  AttributeOptions options;
+  Simulated result;
+  Nanoseconds at = 0;
+  for (int launch = 0; launch < 10; ++launch) {
+    const double launch_effect = noise(generator);
+    for (int round = 0; round < 7; ++round) {
+      UntracedBurst burst{launch, round, {}};
+      for (int run = 0; run < 2; ++run) {
+        const double factor = std::exp(launch_effect + noise(generator));
+        const auto conv = static_cast<Nanoseconds>(convolution * factor);
+        const auto add = static_cast<Nanoseconds>(1000 * factor);
+        builder.Block("Execute")
+            .Backend(0, "Convolution (NHWC, F32) IGEMM #1", at, at + conv)
+            .Backend(0, "Add (ND) #1", at + conv, at + conv + add)
+            .Framework(0, "DELEGATE_CALL", at, at + conv + add)
+            .Framework(-1, "Method::execute", at, at + conv + add);
+        burst.latency.push_back(conv + add);
+        options.labels.push_back({launch, round, Phase::kSteady});
+        at += 1'000'000;
+      }
+      result.bursts.push_back(std::move(burst));
+    }
+  }
+  result.profile = Attribute(builder.Take(), options);
+  return result;
+}
+
+// Exact integers: the deltas of the rows add up to the delta of the whole.
+__extension__ typedef __int128 Wide;
+Wide Delta(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
+  return static_cast<Wide>(candidate) * comparison.baseline_runs -
+         static_cast<Wide>(baseline) * comparison.candidate_runs;
+}
+
+void ExpectDeltasAddUp(const Comparison& comparison) {
+  const Wide whole = Delta(comparison, comparison.baseline_total, comparison.candidate_total);
+  Wide operators = Delta(comparison, comparison.baseline_clipped, comparison.candidate_clipped);
+  for (const OperatorMatch& match : comparison.operators)
+    operators += Delta(comparison, match.baseline_total, match.candidate_total);
+  EXPECT_TRUE(operators == whole);
+  for (const auto* rows : {&comparison.groups, &comparison.categories}) {
+    Wide sum = 0;
+    for (const DeltaRow& row : *rows) sum += Delta(comparison, row.baseline_total, row.candidate_total);
+    EXPECT_TRUE(sum == whole);
+  }
+}
+
+const DeltaRow& RowNamed(const std::vector<DeltaRow>& rows, const std::string& name) {
+  for (const DeltaRow& row : rows) {
+    if (row.name == name) return row;
+  }
+  throw std::runtime_error("no row " + name);
+}
+
+TEST(Compare, FindsWhichOperatorCarriesTheGain) {
+  const Simulated slow = Simulate(10'000, 1);
+  const Simulated fast = Simulate(4'000, 2);
+  const Comparison comparison =
+      Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
+  EXPECT_EQ(comparison.pairing, Pairing::kLaunches);
+  EXPECT_EQ(comparison.launches, 10);
+  EXPECT_EQ(comparison.rounds, 70);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
+  ASSERT_TRUE(comparison.latency.estimate.has_value());
+  EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
+  const DeltaRow& convolution = RowNamed(comparison.groups, "Convolution");
+  EXPECT_EQ(convolution.quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(convolution.quantity.estimate->ratio(), 2.5, 0.06);
+  EXPECT_NE(RowNamed(comparison.groups, "Elementwise").quantity.verdict, stats::Verdict::kFaster);
+  ExpectDeltasAddUp(comparison);
+}
+
+TEST(Compare, TheSameExperimentTwiceIsNotFasterOrSlower) {
+  const Simulated a = Simulate(10'000, 3);
+  const Simulated b = Simulate(10'000, 4);
+  const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"a again", &b.profile, b.bursts});
+  EXPECT_LE(comparison.latency.estimate->log_low, 0);
+  EXPECT_GE(comparison.latency.estimate->log_high, 0);
+  for (const OperatorMatch& match : comparison.operators) {
+    EXPECT_NE(match.quantity.verdict, stats::Verdict::kFaster);
+    EXPECT_NE(match.quantity.verdict, stats::Verdict::kSlower);
+  }
+  ExpectDeltasAddUp(comparison);
+}
+
+TEST(Compare, FilesWithoutRoundsAreUnpairedAndSaySo) {
+  const Profile off = Attribute(ReadEtdumpFile(kData + "/sme2_emulated/toy_cnn.sme2_off.etdump"), {});
+  const Profile on = Attribute(ReadEtdumpFile(kData + "/sme2_emulated/toy_cnn.sme2_on.etdump"), {});
+  const Comparison comparison = Compare({"off", &off, {}}, {"on", &on, {}});
+  EXPECT_TRUE(comparison.latency_from_trace);
+  EXPECT_NE(comparison.pairing, Pairing::kLaunches);
+  ExpectDeltasAddUp(comparison);
+}
+
+TEST(Compare, AnEmulatedSideGivesNoOtherVerdict) {
+  const Simulated slow = Simulate(10'000, 1);
+  const Simulated fast = Simulate(4'000, 2);
+  Side candidate{"on", &fast.profile, fast.bursts};
+  candidate.emulated = true;
+  const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
+  for (const DeltaRow& row : comparison.groups) {
+    if (row.name != "Clipped") {
+      EXPECT_EQ(row.quantity.verdict, stats::Verdict::kEmulated) << row.name;
+    }
+  }
+  for (const OperatorMatch& match : comparison.operators)
+    EXPECT_EQ(match.quantity.verdict, stats::Verdict::kEmulated);
+}
+
+TEST(Compare, TheTimesOfATraceEnabledRunAreRefused) {
+  const Simulated slow = Simulate(10'000, 1);
+  const Simulated fast = Simulate(4'000, 2);
+  Side candidate{"on", &fast.profile, fast.bursts};
+  candidate.trace_enabled = true;
+  const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
+  EXPECT_FALSE(comparison.latency.estimate.has_value());
+  EXPECT_THAT(comparison.warnings, Contains(HasSubstr("on is a trace-enabled run")));
+}
+
+TEST(Compare, OperatorsOfOneSideStandThereWithTheirTime) {
+  const Simulated plain = Simulate(10'000, 1);
+  TraceBuilder builder;
+  AttributeOptions options;
+  for (int run = 0; run < 8; ++run) {
+    const Nanoseconds at = 100'000 * run;
+    builder.Block("Execute")
+        .Backend(0, "Pack LH (PF32) #1", at, at + 500)
+        .Backend(0, "Convolution (NHWC, PF32) IGEMM #1", at + 500, at + 900)
+        .Framework(0, "DELEGATE_CALL", at, at + 900)
+        .Framework(-1, "Method::execute", at, at + 900);
+    options.labels.push_back({0, run, Phase::kSteady});
+  }
+  const Profile packed = Attribute(builder.Take(), options);
+  const Comparison comparison = Compare({"off", &plain.profile, {}}, {"on", &packed, {}});
+  int only_baseline = 0;
+  int only_candidate = 0;
+  for (const OperatorMatch& match : comparison.operators) {
+    if (!match.candidate) {
+      ++only_baseline;
+      EXPECT_EQ(plain.profile.operators[*match.baseline].name, "Add (ND) #1");
+      EXPECT_FALSE(match.quantity.candidate_ns.has_value());
+    }
+    if (!match.baseline) {
+      ++only_candidate;
+      EXPECT_EQ(match.candidate_total, 8 * 500);
+    }
+  }
+  EXPECT_EQ(only_baseline, 1);
+  EXPECT_EQ(only_candidate, 1);
+  ExpectDeltasAddUp(comparison);
+}
+
+TEST(Compare, ASideWithoutRunsGivesNoEstimateAndNoCrash) {
+  const Profile empty = Attribute(Trace{}, {});
+  const Simulated some = Simulate(10'000, 1);
+  const Comparison comparison = Compare({"none", &empty, {}}, {"some", &some.profile, some.bursts});
+  EXPECT_FALSE(comparison.latency.estimate.has_value());
+  EXPECT_EQ(comparison.pairing, Pairing::kNone);
+}
+
+}  // namespace
+}  // namespace etprof

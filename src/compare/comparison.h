@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "core/units.h"
+#include "stats/launches.h"
+#include "stats/verdict.h"
+
+namespace etprof {
+
+// One side of a comparison: an experiment's profile and, where it was measured by etprof, its untraced
+// latencies.
+struct UntracedBurst {
+  int launch = 0;
+  int round = 0;
+  std::vector<Nanoseconds> latency;  // recorded runs, in order
+};
+struct Side {
+  std::string label;                  // "sme2 off"
+  const Profile* profile = nullptr;   // may be null: no trace (a foreign runner without one)
+  std::vector<UntracedBurst> bursts;  // empty: compare by the traces' Method::execute, and say so
+  bool emulated = false;
+  bool trace_enabled = false;  // the seeds' "trace-enabled" run: evidence of kernels, its times are refused
+};
+
+struct CompareOptions {
+  double confidence = 0.95;
+  double margin = 0.01;  // "same" lies within +-margin
+  double false_discovery = 0.05;
+  std::uint64_t seed = 1;  // of the bootstrap where there are no rounds
+};
+
+enum class Pairing {
+  kLaunches,  // interleaved launches of etprof: the paired estimate
+  kUnpaired,  // files without rounds: the two sides' runs are compared, drift between them cannot be seen
+  kNone,      // too few runs on a side for any interval
+};
+
+struct Quantity {  // a time of one side against the other; ratio = baseline / candidate, > 1: the candidate
+                   // is faster
+  std::optional<double> baseline_ns,
+      candidate_ns;  // see the place where it stands: median latency or mean self time
+  std::optional<stats::RatioEstimate>
+      estimate;  // absent where a side has no time or there are too few launches
+  stats::Verdict verdict = stats::Verdict::kInconclusive;
+};
+
+// Exact sums over each side's common set of runs: mean = total / runs. The delta of a row is
+// candidate_total * baseline_runs - baseline_total * candidate_runs over Comparison::DeltaDenominator().
+struct DeltaRow {
+  std::string name;
+  Nanoseconds baseline_total = 0, candidate_total = 0;
+  Quantity quantity;  // of mean self time
+};
+
+struct OperatorMatch {
+  std::optional<std::size_t> baseline,
+      candidate;  // indices into the profiles' operators; absent: only on the other side
+  Nanoseconds baseline_total = 0, candidate_total = 0;
+  Quantity quantity;  // of mean self time; verdicts are false-discovery controlled over all operators of the
+                      // comparison
+};
+
+struct Comparison {
+  std::string baseline_label, candidate_label;
+  Pairing pairing = Pairing::kNone;
+  Quantity latency;  // of the headline: medians of untraced runs (or of traced, see latency_from_trace)
+  bool latency_from_trace = false;
+  int launches = 0, rounds = 0;
+  std::int64_t baseline_runs = 0, candidate_runs = 0;   // sizes of the two common sets
+  Nanoseconds baseline_total = 0, candidate_total = 0;  // Method::execute over them
+  std::vector<DeltaRow> groups;          // as ByGroup: they add up to the totals, and so do their deltas
+  std::vector<DeltaRow> categories;      // as ByCategory, the union of both sides
+  std::vector<OperatorMatch> operators;  // all operators of both sides, each once, plus nothing else
+  Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // the row that completes `operators`
+  std::vector<std::string> warnings;
+};
+
+Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options = {});
+
+// Matching alone: pairs of operator indices, by identity where both sides have it under the same type, else
+// by sequence alignment within the same call (Needleman & Wunsch 1970 on the operator types, data types left
+// out).
+struct MatchedPair {
+  std::optional<std::size_t> baseline, candidate;
+};
+std::vector<MatchedPair> MatchOperators(const Profile& baseline, const Profile& candidate);
+
+}  // namespace etprof
