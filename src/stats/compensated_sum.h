@@ -4,8 +4,8 @@
 
 namespace etprof::stats {
 
-// A sum that also keeps what each addition rounded off (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation
-// endlicher Summen", ZAMM 54, 1974).
+// A sum that also keeps what each addition rounded off (Neumaier, "Rundungsfehleranalyse einiger Verfahren
+// zur Summation endlicher Summen", ZAMM 54, 1974).
 class CompensatedSum {
  public:
   void Add(double value) {
@@ -20,7 +20,8 @@ class CompensatedSum {
   double lost_ = 0;
 };
 
-// The mean of one or more values, as an offset from the first: what is summed is small even where the values are not.
+// The mean of one or more values, as an offset from the first: what is summed is small even where the values
+// are not.
 template <typename Values>
 double CompensatedMean(const Values& values) {
   CompensatedSum deviations;

@@ -6,8 +6,9 @@
 
 namespace etprof::stats {
 
-// How a set of values is spread. Every member has the unit of the values, but `cv` (a plain ratio), `n` and `outliers`
-// (counts). What is not defined is absent: everything for no values, `sd` and `cv` for one, `cv` for a mean of 0.
+// How a set of values is spread. Every member has the unit of the values, but `cv` (a plain ratio), `n` and
+// `outliers` (counts). What is not defined is absent: everything for no values, `sd` and `cv` for one, `cv`
+// for a mean of 0.
 struct Distribution {
   std::int64_t n = 0;
   std::optional<double> mean;
@@ -16,26 +17,26 @@ struct Distribution {
   std::optional<double> min, max;
   std::optional<double> p50, p90, p95, p99;  // as Quantile
   std::optional<double> mad;                 // median of |x - median|, not scaled to a normal's sd
-  std::optional<double> trimmed_mean_5;      // mean without the floor(0.05 n) lowest and as many highest values
-  std::optional<double> trimmed_mean_10;     // likewise with 0.10 n; as scipy.stats.trim_mean
-  std::int64_t outliers = 0;                 // values outside TukeyFences
+  std::optional<double> trimmed_mean_5;   // mean without the floor(0.05 n) lowest and as many highest values
+  std::optional<double> trimmed_mean_10;  // likewise with 0.10 n; as scipy.stats.trim_mean
+  std::int64_t outliers = 0;              // values outside TukeyFences
 };
 
-// The distribution of `values`, in any order. Values that are not finite are left out, and not counted in `n`. Two
-// passes over deviations from the first value, with compensated sums (Neumaier 1974): times of 1e9 ns that differ in the
-// last digit keep their variance.
+// The distribution of `values`, in any order. Values that are not finite are left out, and not counted in
+// `n`. Two passes over deviations from the first value, with compensated sums (Neumaier 1974): times of 1e9
+// ns that differ in the last digit keep their variance.
 Distribution Describe(std::span<const double> values);
 
-// The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7 of Hyndman &
-// Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996); numpy's default. Throws
-// std::invalid_argument for no values and for a q outside [0, 1].
+// The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7
+// of Hyndman & Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996); numpy's
+// default. Throws std::invalid_argument for no values and for a q outside [0, 1].
 double Quantile(std::span<const double> sorted, double q);
 
 // The median of finite `values`, in any order; absent for none.
 std::optional<double> Median(std::span<const double> values);
 
-// [q1 - 1.5 IQR, q3 + 1.5 IQR], q1 and q3 being type-7 quartiles (Tukey, Exploratory Data Analysis, 1977). A value on a
-// fence is inside.
+// [q1 - 1.5 IQR, q3 + 1.5 IQR], q1 and q3 being type-7 quartiles (Tukey, Exploratory Data Analysis, 1977). A
+// value on a fence is inside.
 struct Fences {
   double low;
   double high;

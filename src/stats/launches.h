@@ -7,30 +7,32 @@
 
 namespace etprof::stats {
 
-// One launch (one process of each side) of a paired comparison: the medians of its bursts in ns, one a round, index by
-// index of the same round. NaN stands for a burst that is missing. Both sides have the same length.
+// One launch (one process of each side) of a paired comparison: the medians of its bursts in ns, one a round,
+// index by index of the same round. NaN stands for a burst that is missing. Both sides have the same length.
 struct LaunchBursts {
   std::vector<double> baseline;
   std::vector<double> candidate;
 };
 
-// What one launch says: the median over its rounds of log(baseline / candidate), so above 0 the candidate is faster. A
-// round counts only when both bursts are there and positive; without any such round the launch says nothing (absent).
-// Throws std::invalid_argument when the sides differ in length.
+// What one launch says: the median over its rounds of log(baseline / candidate), so above 0 the candidate is
+// faster. A round counts only when both bursts are there and positive; without any such round the launch says
+// nothing (absent). Throws std::invalid_argument when the sides differ in length.
 std::optional<double> LaunchEffect(const LaunchBursts& launch);
 
-// An estimate of the ratio baseline / candidate of two latencies (above 1: the candidate is faster), on the scale of
-// natural logarithms, where the interval is symmetric and exchanging the sides only changes the sign.
+// An estimate of the ratio baseline / candidate of two latencies (above 1: the candidate is faster), on the
+// scale of natural logarithms, where the interval is symmetric and exchanging the sides only changes the
+// sign.
 struct RatioEstimate {
   double log_ratio = 0;
   double log_low = 0;  // the interval at `confidence`
   double log_high = 0;
-  double standard_error = 0;       // of log_ratio
-  double degrees_of_freedom = 0;   // of Student's t behind interval and p-value; launches - 1 when paired
-  std::optional<double> p_value;   // two-sided, of "log_ratio is 0"; absent when log_ratio and standard_error are both 0
-  int launches = 0;                // 0 when the two sides were not paired by launches
-  int rounds = 0;                  // that counted, over all launches; 0 when not known
-  double confidence = 0;           // in (0, 1), e.g. 0.95; 1 makes the interval infinite
+  double standard_error = 0;      // of log_ratio
+  double degrees_of_freedom = 0;  // of Student's t behind interval and p-value; launches - 1 when paired
+  std::optional<double>
+      p_value;       // two-sided, of "log_ratio is 0"; absent when log_ratio and standard_error are both 0
+  int launches = 0;  // 0 when the two sides were not paired by launches
+  int rounds = 0;    // that counted, over all launches; 0 when not known
+  double confidence = 0;  // in (0, 1), e.g. 0.95; 1 makes the interval infinite
 
   double ratio() const { return std::exp(log_ratio); }
   double low() const { return std::exp(log_low); }
@@ -39,12 +41,12 @@ struct RatioEstimate {
   double half_width() const { return std::expm1((log_high - log_low) / 2); }
 };
 
-// The paired comparison with the launch as its unit: memory layout makes every process an effect of its own, which no
-// number of runs averages out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS
-// 2009; Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013). The estimate is the mean of the L
-// launch effects, its interval and p-value are those of Student's one-sample t with L - 1 degrees of freedom. Effects
-// that are not finite are left out. Absent for fewer than 2 launches. Throws std::invalid_argument for a confidence
-// outside (0, 1].
+// The paired comparison with the launch as its unit: memory layout makes every process an effect of its own,
+// which no number of runs averages out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
+// Obviously Wrong!", ASPLOS 2009; Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013).
+// The estimate is the mean of the L launch effects, its interval and p-value are those of Student's
+// one-sample t with L - 1 degrees of freedom. Effects that are not finite are left out. Absent for fewer than
+// 2 launches. Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence);
 
 // The same from the bursts: LaunchEffect of each launch that has one; fills `rounds`.

@@ -9,8 +9,8 @@
 
 namespace etprof::stats {
 
-// A paired measurement with known truth, for tests and benches: each launch adds an effect of its own to the log ratio,
-// each burst a noise of its own.
+// A paired measurement with known truth, for tests and benches: each launch adds an effect of its own to the
+// log ratio, each burst a noise of its own.
 struct SimulatedLaunches {
   double true_log_ratio = 0;
   double launch_sd = 0;  // of the log ratio, from launch to launch
@@ -27,7 +27,8 @@ struct SimulatedLaunches {
     LaunchBursts launch;
     for (int round = 0; round < rounds; ++round) {
       const double slow_wave = 0.1 * normal(random);  // of the machine: both sides of a round share it
-      const double baseline = slow_wave + effect + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
+      const double baseline =
+          slow_wave + effect + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
       const double candidate = slow_wave + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
       launch.baseline.push_back(4e6 * std::exp(baseline));
       launch.candidate.push_back(4e6 * std::exp(candidate));

@@ -9,29 +9,33 @@
 
 namespace etprof::stats {
 
-// The integrated autocorrelation time in runs, 1 + 2 sum of autocorrelations: so many runs say as much as one independent
-// run. At least 1. Taken of the indicator "above the median", on which the variance of a median depends (Sen, "Asymptotic
-// Normality of Sample Quantiles for m-Dependent Processes", 1968) and which outliers cannot swamp. The sum ends at the
-// first lag of 5 times itself (Sokal, "Monte Carlo Methods in Statistical Mechanics", 1997).
+// The integrated autocorrelation time in runs, 1 + 2 sum of autocorrelations: so many runs say as much as one
+// independent run. At least 1. Taken of the indicator "above the median", on which the variance of a median
+// depends (Sen, "Asymptotic Normality of Sample Quantiles for m-Dependent Processes", 1968) and which
+// outliers cannot swamp. The sum ends at the first lag of 5 times itself (Sokal, "Monte Carlo Methods in
+// Statistical Mechanics", 1997).
 double AutocorrelationTime(std::span<const double> runs);
 
-// The number of consecutive runs to resample as one: the larger of n^(1/3) (the order that is best for a variance: Hall,
-// Horowitz & Jing, "On Blocking Rules for the Bootstrap with Dependent Data", Biometrika 82, 1995) and five
-// autocorrelation times (in simulations of autoregressive runs, three undercovered), at most a fifth of the series.
+// The number of consecutive runs to resample as one: the larger of n^(1/3) (the order that is best for a
+// variance: Hall, Horowitz & Jing, "On Blocking Rules for the Bootstrap with Dependent Data", Biometrika 82,
+// 1995) and five autocorrelation times (in simulations of autoregressive runs, three undercovered), at most a
+// fifth of the series.
 std::size_t BatchLength(std::span<const double> runs);
 
-// Compares two series of latencies (ns, each in the order it was run) that share no rounds: log(median of the baseline /
-// median of the candidate). The standard error is a bootstrap's over whole batches of BatchLength consecutive runs
-// (Carlstein, "The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
-// Sequence", Annals of Statistics 14, 1986), 1000 resamples of each side; interval and p-value are Student's t with
-// Welch's degrees of freedom counted in batches. The same seed gives the same numbers on every platform.
+// Compares two series of latencies (ns, each in the order it was run) that share no rounds: log(median of the
+// baseline / median of the candidate). The standard error is a bootstrap's over whole batches of BatchLength
+// consecutive runs (Carlstein, "The Use of Subseries Values for Estimating the Variance of a General
+// Statistic from a Stationary Sequence", Annals of Statistics 14, 1986), 1000 resamples of each side;
+// interval and p-value are Student's t with Welch's degrees of freedom counted in batches. The same seed
+// gives the same numbers on every platform.
 //
-// It cannot see drift between the two series, nor what each process adds of its own: whoever shows it must say so.
-// A series shorter than some 30 autocorrelation times does not hold its own noise: intervals at 95 % then cover less (in
-// simulations of autoregressive runs whose neighbours correlate by 0.95: 91 % for 300 runs, 73 % for 60).
-// `launches` and `rounds` are 0. Runs that are not finite and positive are left out; absent when fewer than 10 are left
-// on a side. Throws std::invalid_argument for a confidence outside (0, 1].
-std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline, std::span<const double> candidate,
-                                              double confidence, std::uint64_t seed);
+// It cannot see drift between the two series, nor what each process adds of its own: whoever shows it must
+// say so. A series shorter than some 30 autocorrelation times does not hold its own noise: intervals at 95 %
+// then cover less (in simulations of autoregressive runs whose neighbours correlate by 0.95: 91 % for 300
+// runs, 73 % for 60). `launches` and `rounds` are 0. Runs that are not finite and positive are left out;
+// absent when fewer than 10 are left on a side. Throws std::invalid_argument for a confidence outside (0, 1].
+std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
+                                              std::span<const double> candidate, double confidence,
+                                              std::uint64_t seed);
 
 }  // namespace etprof::stats

@@ -14,10 +14,10 @@ enum class Verdict {
 // "same", "faster", "slower", "inconclusive", "emulated".
 const char* VerdictName(Verdict verdict);
 
-// The verdict of an interval of log(baseline / candidate), by the first rule that holds of kSame, kFaster, kSlower,
-// kInconclusive. `margin` is relative (0.01 for +-1 %); on the log scale it is +-log(1 + margin), so that exchanging the
-// sides exchanges faster and slower and changes nothing else. kSame comes first: a difference that is certain but too
-// small to matter is "same". An interval with NaN is inconclusive.
+// The verdict of an interval of log(baseline / candidate), by the first rule that holds of kSame, kFaster,
+// kSlower, kInconclusive. `margin` is relative (0.01 for +-1 %); on the log scale it is +-log(1 + margin), so
+// that exchanging the sides exchanges faster and slower and changes nothing else. kSame comes first: a
+// difference that is certain but too small to matter is "same". An interval with NaN is inconclusive.
 Verdict Judge(double log_low, double log_high, double margin);
 
 }  // namespace etprof::stats

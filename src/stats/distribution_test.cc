@@ -1,0 +1,108 @@
+#include "stats/distribution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace etprof::stats {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Describe, UndefinedIsAbsentNotZero) {
+  const Distribution none = Describe({});
+  EXPECT_EQ(none.n, 0);
+  EXPECT_FALSE(none.mean || none.sd || none.cv || none.min || none.max || none.p50 || none.p90 || none.p95 ||
+               none.p99 || none.mad || none.trimmed_mean_5 || none.trimmed_mean_10);
+
+  const Distribution one = Describe(std::vector<double>{7});
+  EXPECT_EQ(one.n, 1);
+  EXPECT_EQ(one.mean, 7);
+  EXPECT_EQ(one.p99, 7);
+  EXPECT_EQ(one.mad, 0);
+  EXPECT_FALSE(one.sd || one.cv);
+
+  const Distribution around_zero = Describe(std::vector<double>{-1, 1});
+  EXPECT_TRUE(around_zero.sd);
+  EXPECT_FALSE(around_zero.cv);
+}
+
+TEST(Describe, MatchesHandComputedValues) {
+  const Distribution d = Describe(std::vector<double>{9, 1, 2, 3, 4, 5, 6, 7, 8, 100});
+  EXPECT_EQ(d.n, 10);
+  EXPECT_DOUBLE_EQ(*d.mean, 14.5);
+  EXPECT_DOUBLE_EQ(*d.p50, 5.5);
+  EXPECT_NEAR(*d.p90, 18.1, 1e-12);
+  EXPECT_DOUBLE_EQ(*d.mad, 2.5);
+  EXPECT_DOUBLE_EQ(*d.trimmed_mean_10, 5.5);
+  EXPECT_DOUBLE_EQ(*d.trimmed_mean_5, 14.5);  // floor(0.05 * 10) = 0: nothing is cut
+  EXPECT_EQ(d.outliers, 1);
+  EXPECT_NEAR(*d.sd, std::sqrt(8182.5 / 9), 1e-12);
+  EXPECT_NEAR(*d.cv, std::sqrt(8182.5 / 9) / 14.5, 1e-12);
+}
+
+TEST(Describe, KeepsATinyVarianceOfLargeValues) {
+  std::vector<double> values;
+  double sum = 0;
+  double sum_of_squares = 0;
+  for (int i = 0; i < 30000; ++i) {
+    values.push_back(1e9 + (i % 3 - 1) * 0.125);
+    sum += values.back();
+    sum_of_squares += values.back() * values.back();
+  }
+  const double n = 30000;
+  const double truth = 0.125 * std::sqrt(2.0 / 3.0 * n / (n - 1));
+  const Distribution d = Describe(values);
+  EXPECT_EQ(*d.mean, 1e9);
+  EXPECT_NEAR(*d.sd, truth, 1e-12);
+  // The textbook formula, for which this test would be too easy if it passed.
+  const double textbook = (sum_of_squares - sum * sum / n) / (n - 1);
+  EXPECT_GT(std::fabs(textbook - truth * truth), 0.1);
+}
+
+TEST(Describe, LeavesOutWhatIsNotANumber) {
+  const Distribution d = Describe(std::vector<double>{kNaN, 1, kInfinity, 3});
+  EXPECT_EQ(d.n, 2);
+  EXPECT_EQ(d.mean, 2);
+  EXPECT_EQ(d.max, 3);
+}
+
+TEST(Quantile, InterpolatesBetweenOrderStatistics) {
+  const std::vector<double> values{1, 2, 4, 8};
+  EXPECT_EQ(Quantile(values, 0), 1);
+  EXPECT_EQ(Quantile(values, 1), 8);
+  EXPECT_EQ(Quantile(values, 0.5), 3);
+  EXPECT_DOUBLE_EQ(Quantile(values, 0.25), 1.75);
+  EXPECT_THROW(Quantile({}, 0.5), std::invalid_argument);
+  EXPECT_THROW(Quantile(values, 1.01), std::invalid_argument);
+  EXPECT_THROW(Quantile(values, kNaN), std::invalid_argument);
+}
+
+TEST(Median, OfEvenAndOddCounts) {
+  EXPECT_EQ(Median(std::vector<double>{5, 1, 3}), 3);
+  EXPECT_EQ(Median(std::vector<double>{5, 1, 3, 4}), 3.5);
+  EXPECT_EQ(Median({}), std::nullopt);
+}
+
+TEST(TukeyFences, NeedFourValuesAndContainTheirEnds) {
+  const Fences open = TukeyFences(std::vector<double>{1, 1e9, 3});
+  EXPECT_TRUE(open.Contains(-kInfinity));
+  EXPECT_TRUE(open.Contains(kInfinity));
+  const Fences fences = TukeyFences(std::vector<double>{4, 1, 3, 2, 5});
+  EXPECT_EQ(fences.low, -1);
+  EXPECT_EQ(fences.high, 7);
+  EXPECT_TRUE(fences.Contains(7));
+  EXPECT_FALSE(fences.Contains(7.001));
+}
+
+TEST(TukeyFences, OfEqualValuesHoldNothingElse) {
+  EXPECT_EQ(Describe(std::vector<double>{5, 5, 5, 5, 5, 6}).outliers, 1);
+  EXPECT_EQ(Describe(std::vector<double>(6, 5.0)).outliers, 0);
+}
+
+}  // namespace
+}  // namespace etprof::stats

@@ -1,0 +1,78 @@
+#include "stats/launches.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <stdexcept>
+
+#include "stats/compensated_sum.h"
+#include "stats/distribution.h"
+#include "stats/student_t.h"
+
+namespace etprof::stats {
+namespace {
+
+bool IsTime(double value) { return std::isfinite(value) && value > 0; }
+
+std::vector<double> RoundEffects(const LaunchBursts& launch) {
+  if (launch.baseline.size() != launch.candidate.size()) {
+    throw std::invalid_argument("a launch has as many rounds of the baseline as of the candidate");
+  }
+  std::vector<double> effects;
+  for (std::size_t round = 0; round < launch.baseline.size(); ++round) {
+    const double baseline = launch.baseline[round];
+    const double candidate = launch.candidate[round];
+    if (IsTime(baseline) && IsTime(candidate)) effects.push_back(std::log(baseline / candidate));
+  }
+  return effects;
+}
+
+}  // namespace
+
+std::optional<double> LaunchEffect(const LaunchBursts& launch) { return Median(RoundEffects(launch)); }
+
+std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence) {
+  std::vector<double> effects;
+  std::copy_if(launch_effects.begin(), launch_effects.end(), std::back_inserter(effects),
+               [](double x) { return std::isfinite(x); });
+  if (effects.size() < 2) return std::nullopt;
+
+  RatioEstimate estimate;
+  const auto launches = static_cast<double>(effects.size());
+  estimate.launches = static_cast<int>(effects.size());
+  estimate.log_ratio = CompensatedMean(effects);
+  estimate.standard_error =
+      std::sqrt(SquaredDeviations(effects, estimate.log_ratio) / (launches - 1) / launches);
+  estimate.degrees_of_freedom = launches - 1;
+  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
+    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
+  }
+  return WithConfidence(estimate, confidence);
+}
+
+std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence) {
+  std::vector<double> effects;
+  std::size_t rounds = 0;
+  for (const LaunchBursts& launch : launches) {
+    const std::vector<double> of_rounds = RoundEffects(launch);
+    rounds += of_rounds.size();
+    if (const std::optional<double> effect = Median(of_rounds)) effects.push_back(*effect);
+  }
+  std::optional<RatioEstimate> estimate = EstimateRatio(effects, confidence);
+  if (estimate) estimate->rounds = static_cast<int>(rounds);
+  return estimate;
+}
+
+RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {
+  RatioEstimate result = estimate;
+  const double critical_value = CriticalValue(confidence, estimate.degrees_of_freedom);
+  // Without any spread the interval is a point at every confidence below 1 (0 times infinity has no value).
+  const double half_width =
+      estimate.standard_error == 0 && confidence < 1 ? 0 : critical_value * estimate.standard_error;
+  result.log_low = estimate.log_ratio - half_width;
+  result.log_high = estimate.log_ratio + half_width;
+  result.confidence = confidence;
+  return result;
+}
+
+}  // namespace etprof::stats

@@ -1,0 +1,100 @@
+#include "stats/level.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace etprof::stats {
+namespace {
+
+class Series {
+ public:
+  // 2 % noise around 5 ms; every run is multiplied by 1 + amplitude exp(-i / decay).
+  std::vector<double> Warming(std::size_t n, double amplitude, double decay) {
+    std::vector<double> runs;
+    for (std::size_t i = 0; i < n; ++i) {
+      runs.push_back(5e6 * std::exp(0.02 * normal_(random_)) *
+                     (1 + amplitude * std::exp(-static_cast<double>(i) / decay)));
+    }
+    return runs;
+  }
+  std::vector<double> Level(std::size_t n) { return Warming(n, 0, 1); }
+
+ private:
+  std::mt19937_64 random_{7};
+  std::normal_distribution<double> normal_;
+};
+
+TEST(FirstLevelRun, FindsNothingWhereThereIsNoWarmUp) {
+  Series series;
+  for (const std::size_t n : {20U, 100U, 1000U}) {
+    int at_most_one = 0;
+    for (int i = 0; i < 1000; ++i) at_most_one += FirstLevelRun(series.Level(n)) <= 1;
+    EXPECT_GE(at_most_one, 930) << n;
+  }
+}
+
+TEST(FirstLevelRun, FindsTheSlowFirstRun) {
+  Series series;
+  int found = 0;
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<double> runs = series.Level(100);
+    runs[0] *= 3;
+    const std::size_t first = FirstLevelRun(runs);
+    EXPECT_GE(first, 1U);
+    found += first <= 3;
+  }
+  EXPECT_GE(found, 900);
+}
+
+TEST(FirstLevelRun, FollowsADecayUntilItIsWithinNoise) {
+  Series series;
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t first = FirstLevelRun(series.Warming(400, 0.5, 15));
+    EXPECT_GE(first, 30U);   // 6.8 % above the level, more than 3 sd
+    EXPECT_LE(first, 100U);  // 0.06 %
+  }
+}
+
+TEST(FirstLevelRun, FindsAFastOpeningBeforeThrottling) {
+  Series series;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<double> runs = series.Level(200);
+    for (std::size_t k = 0; k < 40; ++k) runs[k] *= 0.8;
+    const std::size_t first = FirstLevelRun(runs);
+    EXPECT_GE(first, 40U);
+    EXPECT_LE(first, 50U);
+  }
+}
+
+TEST(FirstLevelRun, IsNotMisledByAnOutlierAmidLevelRuns) {
+  Series series;
+  int misled = 0;
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<double> runs = series.Level(100);
+    runs[20] *= 4;
+    misled += FirstLevelRun(runs) > 1;
+  }
+  EXPECT_LE(misled, 20);
+}
+
+TEST(FirstLevelRun, StopsAtHalfOfASeriesThatNeverSettles) {
+  std::vector<double> falling;
+  for (int i = 0; i < 100; ++i) falling.push_back(1e6 * (2 - 0.01 * i));
+  EXPECT_LE(FirstLevelRun(falling), 50U);
+  EXPECT_GE(FirstLevelRun(falling), 20U);
+}
+
+TEST(FirstLevelRun, TakesACoarseClockAndShortSeries) {
+  EXPECT_EQ(FirstLevelRun({}), 0U);
+  EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1}), 0U);
+  EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1, 1}), 1U);
+  EXPECT_EQ(FirstLevelRun(std::vector<double>(50, 3.0)), 0U);
+  EXPECT_EQ(FirstLevelRun(std::vector<double>(50, 0.0)), 0U);
+}
+
+}  // namespace
+}  // namespace etprof::stats

@@ -1,0 +1,72 @@
+// Answers questions about numbers by etprof's statistics, so that python/tests/test_stats_scipy.py can hold
+// the answers against SciPy's. Reads a JSON array of cases from stdin and writes the array of answers to
+// stdout; absent is null.
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "stats/distribution.h"
+#include "stats/launches.h"
+#include "stats/multiple.h"
+
+namespace {
+
+using nlohmann::json;
+namespace stats = etprof::stats;
+
+json OrNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json Describe(const std::vector<double>& values) {
+  const stats::Distribution d = stats::Describe(values);
+  return {{"n", d.n},
+          {"mean", OrNull(d.mean)},
+          {"sd", OrNull(d.sd)},
+          {"cv", OrNull(d.cv)},
+          {"min", OrNull(d.min)},
+          {"max", OrNull(d.max)},
+          {"p50", OrNull(d.p50)},
+          {"p90", OrNull(d.p90)},
+          {"p95", OrNull(d.p95)},
+          {"p99", OrNull(d.p99)},
+          {"mad", OrNull(d.mad)},
+          {"trimmed_mean_5", OrNull(d.trimmed_mean_5)},
+          {"trimmed_mean_10", OrNull(d.trimmed_mean_10)},
+          {"outliers", d.outliers}};
+}
+
+json EstimateRatio(const std::vector<double>& effects, double confidence) {
+  const std::optional<stats::RatioEstimate> e = stats::EstimateRatio(effects, confidence);
+  if (!e) return nullptr;
+  return {{"log_ratio", e->log_ratio},
+          {"log_low", e->log_low},
+          {"log_high", e->log_high},
+          {"standard_error", e->standard_error},
+          {"p_value", OrNull(e->p_value)}};
+}
+
+json Answer(const json& question) {
+  const auto what = question.at("what").get<std::string>();
+  const auto values = question.at("values").get<std::vector<double>>();
+  if (what == "describe") return Describe(values);
+  if (what == "estimate_ratio") return EstimateRatio(values, question.at("confidence").get<double>());
+  if (what == "benjamini_hochberg") return stats::BenjaminiHochberg(values);
+  throw std::invalid_argument("unknown question: " + what);
+}
+
+}  // namespace
+
+int main() {
+  try {
+    json answers = json::array();
+    for (const json& question : json::parse(std::cin)) answers.push_back(Answer(question));
+    std::cout << answers << '\n';
+  } catch (const std::exception& error) {
+    std::cerr << "etprof_stats_oracle: " << error.what() << '\n';
+    return 1;
+  }
+  return std::cout.flush() ? 0 : 1;
+}

@@ -1,0 +1,114 @@
+#include "stats/unpaired.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "stats/distribution.h"
+#include "stats/simulated_launches.h"
+
+namespace etprof::stats {
+namespace {
+
+// Latencies around 1 ms with 2 % noise, each run's noise correlated with the one before by `correlation`.
+std::vector<double> Correlated(std::mt19937_64& random, std::size_t n, double correlation) {
+  std::normal_distribution<double> normal;
+  std::vector<double> runs;
+  double noise = normal(random);
+  for (std::size_t i = 0; i < n; ++i) {
+    runs.push_back(1e6 * std::exp(0.02 * noise));
+    noise = correlation * noise + std::sqrt(1 - correlation * correlation) * normal(random);
+  }
+  return runs;
+}
+
+TEST(AutocorrelationTime, GrowsWithTheCorrelation) {
+  std::mt19937_64 random(8);
+  EXPECT_LT(AutocorrelationTime(Correlated(random, 20000, 0)), 1.1);
+  // Of the indicator of a normal AR(1): sum over lags of (2 / pi) asin(0.8^k), doubled, plus 1 = 6.6.
+  const double time = AutocorrelationTime(Correlated(random, 20000, 0.8));
+  EXPECT_GT(time, 5.6);
+  EXPECT_LT(time, 7.6);
+  EXPECT_EQ(AutocorrelationTime(std::vector<double>(100, 1.0)), 1);
+  EXPECT_EQ(AutocorrelationTime({}), 1);
+}
+
+TEST(BatchLength, IsAtLeastTheCubeRootAndAtMostAFifth) {
+  std::mt19937_64 random(9);
+  EXPECT_EQ(BatchLength(Correlated(random, 20000, 0)), 28U);
+  EXPECT_GT(BatchLength(Correlated(random, 20000, 0.8)), 28U);
+  std::vector<double> drifting;
+  for (int i = 0; i < 50; ++i) drifting.push_back(1e6 + i);
+  EXPECT_EQ(BatchLength(drifting), 10U);
+  EXPECT_EQ(BatchLength(std::vector<double>{1, 2, 3}), 1U);
+}
+
+double Coverage(std::size_t n, double correlation) {
+  std::mt19937_64 random(10);
+  constexpr int kComparisons = 600;
+  int covered = 0;
+  for (int i = 0; i < kComparisons; ++i) {
+    const std::vector<double> baseline = Correlated(random, n, correlation);
+    const std::vector<double> candidate = Correlated(random, n, correlation);
+    covered += Covers(*EstimateUnpaired(baseline, candidate, 0.95, static_cast<std::uint64_t>(i)), 0);
+  }
+  return static_cast<double>(covered) / kComparisons;
+}
+
+TEST(EstimateUnpaired, CoversWhateverTheAutocorrelation) {
+  for (const double correlation : {0.0, 0.5, 0.8}) {
+    const double coverage = Coverage(300, correlation);
+    EXPECT_GT(coverage, 0.92) << correlation;
+    EXPECT_LT(coverage, 0.98) << correlation;
+  }
+}
+
+// Welch's t over single runs, with the sd that independent runs would have: what batches are for.
+TEST(EstimateUnpaired, RunsAsUnitsWouldNotCover) {
+  std::mt19937_64 random(10);
+  int covered = 0;
+  for (int i = 0; i < 800; ++i) {
+    const Distribution baseline = Describe(Correlated(random, 300, 0.8));
+    const Distribution candidate = Describe(Correlated(random, 300, 0.8));
+    const double standard_error = std::hypot(*baseline.sd, *candidate.sd) / std::sqrt(300.0);
+    covered += std::fabs(*baseline.mean - *candidate.mean) <= 1.96 * standard_error;
+  }
+  EXPECT_LT(covered, 0.7 * 800);
+}
+
+TEST(EstimateUnpaired, FindsADifferenceAndIsReproducible) {
+  std::mt19937_64 random(11);
+  const std::vector<double> candidate = Correlated(random, 200, 0.3);
+  std::vector<double> baseline = Correlated(random, 200, 0.3);
+  for (double& run : baseline) run *= 1.1;
+  const RatioEstimate estimate = *EstimateUnpaired(baseline, candidate, 0.95, 1);
+  EXPECT_GT(estimate.low(), 1.08);
+  EXPECT_LT(estimate.high(), 1.12);
+  EXPECT_LT(*estimate.p_value, 1e-6);
+  EXPECT_EQ(estimate.launches, 0);
+  EXPECT_EQ(EstimateUnpaired(baseline, candidate, 0.95, 1)->log_low, estimate.log_low);
+  EXPECT_NE(EstimateUnpaired(baseline, candidate, 0.95, 2)->log_low, estimate.log_low);
+}
+
+TEST(EstimateUnpaired, IsAbsentForTooFewRuns) {
+  const std::vector<double> nine(9, 1.0);
+  const std::vector<double> ten(10, 1.0);
+  EXPECT_FALSE(EstimateUnpaired(nine, ten, 0.95, 1));
+  EXPECT_TRUE(EstimateUnpaired(ten, ten, 0.95, 1));
+  std::vector<double> with_zero = ten;
+  with_zero[3] = 0;
+  EXPECT_FALSE(EstimateUnpaired(with_zero, ten, 0.95, 1));
+}
+
+TEST(EstimateUnpaired, OfConstantTimesIsAPoint) {
+  const RatioEstimate estimate =
+      *EstimateUnpaired(std::vector<double>(40, 3.0), std::vector<double>(40, 2.0), 0.95, 1);
+  EXPECT_DOUBLE_EQ(estimate.ratio(), 1.5);
+  EXPECT_EQ(estimate.half_width(), 0);
+}
+
+}  // namespace
+}  // namespace etprof::stats
