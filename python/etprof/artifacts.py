@@ -1,0 +1,70 @@
+"""Writing the files of an export: all of them are complete before the first replaces an older one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Writer = Callable[[Path], None]
+
+_CHUNK = 1 << 20  # bytes
+
+
+def sha256_of(path: Path) -> str:
+    """The file's SHA-256 in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def check_writable(outdir: Path) -> None:
+    """See before the long work whether `outdir` can be made and written to; nothing is left behind.
+
+    Raises:
+        OSError: It cannot; the error's filename is the folder, or the file in its place, that refuses.
+    """
+    existing = next(folder for folder in [outdir, *outdir.absolute().parents] if os.path.lexists(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".etprof-", dir=existing):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(existing)) from error
+
+
+def write_artifacts(
+    outdir: Path, writers: dict[str, Writer], manifest_name: str, manifest: dict[str, Any]
+) -> list[Path]:
+    """Write the files, then the manifest with their sizes and SHA-256 under "files"; gives their paths in that order.
+
+    Every file is written whole and synced in a folder beside its place, then moved there. Until then an older export
+    stays as it was; the manifest comes last.
+
+    Raises:
+        OSError: A file could not be written, for instance on a full disk.
+    """
+    outdir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".etprof-", dir=outdir) as name:
+        staging = Path(name)
+        files = {}
+        for file_name, write in writers.items():
+            write(staging / file_name)
+            size = _sync(staging / file_name)
+            files[file_name] = {"bytes": size, "sha256": sha256_of(staging / file_name)}
+        text = json.dumps({**manifest, "files": files}, indent=2, allow_nan=False) + "\n"
+        (staging / manifest_name).write_text(text, encoding="utf-8")
+        _sync(staging / manifest_name)
+        return [(staging / file_name).replace(outdir / file_name) for file_name in [*writers, manifest_name]]
+
+
+def _sync(path: Path) -> int:
+    """Bring the file to the disk, where a full one shows at the latest; gives its size in bytes."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        return os.fstat(file.fileno()).st_size

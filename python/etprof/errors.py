@@ -1,0 +1,65 @@
+"""The one error that an export ends with."""
+
+from __future__ import annotations
+
+import urllib.error
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# The stages of an export, in their order.
+FIND_MODEL = "find model"
+BUILD_MODEL = "build model"
+EXAMPLE_INPUTS = "example inputs"
+TORCH_EXPORT = "torch.export"
+QUANTIZE = "quantize"
+LOWER = "lower"
+WRITE = "write"
+
+_LONGEST_REASON = 300  # characters: torch's messages run over pages, and a terminal shows one line
+
+
+class ExportError(Exception):
+    """An export that could not be done: for which model, at which stage, why, and what to do about it."""
+
+    def __init__(self, model: str, stage: str, why: str, what_to_do: str) -> None:
+        super().__init__(f"{model}: {stage} failed: {why}")
+        self.model = model
+        self.stage = stage
+        self.why = why
+        self.what_to_do = what_to_do
+
+
+@contextmanager
+def failing_as(model: str, stage: str, what_to_do: str) -> Iterator[None]:
+    """Turn whatever is raised inside into an ExportError of this stage; an ExportError passes unchanged.
+
+    SystemExit counts as a failure: a user's model file may call sys.exit, and an export must not end silently.
+    """
+    try:
+        yield
+    except ExportError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ExportError(model, stage, *_explain(error, what_to_do)) from error
+
+
+def one_line(error: BaseException) -> str:
+    """`Type: first line of the message`, cut to what a terminal line bears."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
+
+
+def _explain(error: BaseException, what_to_do: str) -> tuple[str, str]:
+    """Why it failed and what to do: `what_to_do`, unless the error itself tells better."""
+    # ExecuTorch's examples wrap a missing package into an error of their own.
+    missing = next((e for e in (error, error.__cause__) if isinstance(e, ModuleNotFoundError)), None)
+    if missing is not None:
+        package = (missing.name or "?").partition(".")[0]
+        remedy = f"install {package} into etprof's .venv with pip, then export again"
+        return f"it needs the Python package {package}, which is not installed", remedy
+    if isinstance(error, urllib.error.URLError):
+        return f"a download failed: {error.reason}", "export where its weights can be downloaded, or put them in place"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, what_to_do
+    return one_line(error), what_to_do

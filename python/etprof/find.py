@@ -1,0 +1,205 @@
+"""From what a user typed after `--model` to a model with its example inputs."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etprof import errors, models
+from etprof.errors import ExportError, failing_as
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import torch
+
+_SHAPE = "get_eager_model() and get_example_inputs()"
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model class that was found: under which name, and where (a registry's module or a file)."""
+
+    name: str
+    source: str
+    model_class: type
+
+
+@dataclass(frozen=True)
+class BuiltModel:
+    """A module in inference mode, with the inputs that it is traced with."""
+
+    module: torch.nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    dynamic_shapes: Any | None
+
+
+def split_file_spec(spec: str) -> tuple[Path, str] | None:
+    """`path/to/model.py:Class` as (path, class), the class empty where none was given; None if `spec` is a name."""
+    path, colon, class_name = spec.rpartition(":")
+    if colon and path.endswith(".py"):
+        return Path(path), class_name
+    return (Path(spec), "") if spec.endswith(".py") else None
+
+
+def default_name(spec: str) -> str:
+    """The model's name in file names: the registered name, or the class in a file in snake case (ToyNet: toy_net)."""
+    file_spec = split_file_spec(spec)
+    if file_spec is None:
+        return spec
+    path, class_name = file_spec
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name or path.stem)
+    return words.lower()
+
+
+def find_model(spec: str) -> FoundModel:
+    """Find the class: in a file (`path/to/model.py:Class`), in etprof's registry, or among ExecuTorch's examples.
+
+    Raises:
+        ExportError: There is no such model, or the code that holds it cannot be imported.
+    """
+    if (file_spec := split_file_spec(spec)) is not None:
+        return _find_in_file(spec, *file_spec)
+    if spec in models.model_names():
+        with failing_as(spec, errors.FIND_MODEL, "run script/bootstrap"):
+            return FoundModel(spec, "etprof.models", models.registered_class(spec))
+    if spec in (examples := executorch_examples()):
+        return _find_in_executorch(spec, *examples[spec])
+    raise _unknown_model(spec, [*models.model_names(), *examples])
+
+
+def executorch_examples() -> dict[str, tuple[str, str]]:
+    """ExecuTorch's built-in examples: name to (module below executorch.examples.models, class). Imports no torch.
+
+    Without ExecuTorch there are none.
+    """
+    if importlib.util.find_spec("executorch") is None:
+        return {}
+    return dict(importlib.import_module("executorch.examples.models").MODEL_NAME_TO_MODEL)
+
+
+def build_model(found: FoundModel) -> BuiltModel:
+    """Make the module and its example inputs; torch's generator is seeded first, so that they are reproducible.
+
+    Raises:
+        ExportError: The class cannot be made, or gives something that is no module or no tuple of inputs.
+    """
+    import torch
+
+    remedy = f"make the class {found.model_class.__name__} work by itself first; its weights may have to be downloaded"
+    torch.manual_seed(0)
+    with failing_as(found.name, errors.BUILD_MODEL, remedy):
+        model = found.model_class()
+        module = model.get_eager_model() if hasattr(model, "get_eager_model") else model
+    if not isinstance(module, torch.nn.Module):
+        why = f"get_eager_model() gave a {type(module).__name__}, not a torch.nn.Module"
+        raise ExportError(found.name, errors.BUILD_MODEL, why, "return the module itself")
+    with failing_as(found.name, errors.EXAMPLE_INPUTS, "make get_example_inputs() return a tuple of inputs"):
+        args = model.get_example_inputs()
+        kwargs = dict(_optional(model, "get_example_kwarg_inputs") or {})
+        dynamic_shapes = _optional(model, "get_dynamic_shapes")
+    if not isinstance(args, tuple | list):
+        why = f"get_example_inputs() gave a {type(args).__name__}, not a tuple"
+        raise ExportError(found.name, errors.EXAMPLE_INPUTS, why, "return a tuple, also for one input: (x,)")
+    return BuiltModel(module.eval(), tuple(args), kwargs, dynamic_shapes)
+
+
+def _optional(model: object, method: str) -> Any:
+    return getattr(model, method)() if hasattr(model, method) else None
+
+
+def _find_in_file(spec: str, path: Path, class_name: str) -> FoundModel:
+    name = default_name(spec)
+    if not path.is_file():
+        raise ExportError(name, errors.FIND_MODEL, f"no such file: {path}", "check the path")
+    module = _import_file(name, path)
+    candidates = [
+        key for key, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__
+    ]
+    model_class = getattr(module, class_name, None) if class_name else None
+    if not inspect.isclass(model_class):
+        why = f"{path} has no class {class_name}" if class_name else f"no class of {path} was named"
+        raise ExportError(name, errors.FIND_MODEL, why, _which_class(path, class_name, candidates))
+    _check_shape(name, path, model_class)
+    return FoundModel(name, str(path), model_class)
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    """Import a file that belongs to no package; its neighbours can be imported from it by their own names."""
+    module_name = f"etprof_user_model_{path.stem}"
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise ExportError(name, errors.FIND_MODEL, f"Python cannot import {path}", "check the file")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_name] = module  # dataclasses and torch.export look a class's module up there
+    sys.path.insert(0, str(path.parent.resolve()))
+    with failing_as(name, errors.FIND_MODEL, f"make `python {path}` run without an error"):
+        try:
+            module_spec.loader.exec_module(module)
+        except (ImportError, SyntaxError):
+            raise
+        except (Exception, SystemExit) as error:
+            if isinstance(error.__cause__, ImportError):
+                raise
+            why = f"{errors.one_line(error)} ({path}, line {_line_in(error, path)})"
+            raise ExportError(name, errors.FIND_MODEL, why, f"make `python {path}` run without an error") from error
+        finally:
+            sys.path.remove(str(path.parent.resolve()))
+    return module
+
+
+def _line_in(error: BaseException, path: Path) -> int:
+    """The line of `path` that the error came through, 0 if it did not."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno or 0 for frame in reversed(frames) if Path(frame.filename) == path), 0)
+
+
+def _which_class(path: Path, class_name: str, candidates: list[str]) -> str:
+    if not candidates:
+        return f"define a class with {_SHAPE} in {path}"
+    close = difflib.get_close_matches(class_name, candidates, n=1)
+    if close:
+        return f"did you mean {path}:{close[0]}?"
+    return f"name one of its classes: {', '.join(f'{path}:{candidate}' for candidate in candidates)}"
+
+
+def _check_shape(name: str, path: Path, model_class: type) -> None:
+    """A class must have both methods; a torch.nn.Module may lack get_eager_model, being the model itself."""
+    import torch
+
+    needed = ["get_example_inputs"]
+    if not issubclass(model_class, torch.nn.Module):
+        needed.append("get_eager_model")
+    missing = [method for method in needed if not callable(getattr(model_class, method, None))]
+    if missing:
+        why = f"the class {model_class.__name__} of {path} has no {' and no '.join(missing)}"
+        remedy = f"give it {_SHAPE}; the latter returns a tuple of inputs, as for torch.export"
+        raise ExportError(name, errors.FIND_MODEL, why, remedy)
+
+
+def _find_in_executorch(name: str, module: str, class_name: str) -> FoundModel:
+    full_name = f"executorch.examples.models.{module}"
+    with failing_as(name, errors.FIND_MODEL, "this example of ExecuTorch does not work here; try another"):
+        try:
+            return FoundModel(name, full_name, getattr(importlib.import_module(full_name), class_name))
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("executorch."):
+                raise
+            why = f"the installed executorch has no module {error.name}, which its own example {name} needs"
+            raise ExportError(name, errors.FIND_MODEL, why, "take the model from ExecuTorch's repository") from error
+
+
+def _unknown_model(spec: str, known: list[str]) -> ExportError:
+    close = difflib.get_close_matches(spec, known, n=1)
+    remedy = f"did you mean {close[0]}? " if close else ""
+    remedy += "`etprof export --list-models` lists the models; one of your own is path/to/model.py:Class"
+    return ExportError(spec, errors.FIND_MODEL, f"there is no model named {spec}", remedy)

@@ -1,0 +1,114 @@
+"""The .inputs file: a model's example inputs in the order in which ExecuTorch takes them. See docs/inputs.md.
+
+The format is safetensors. It is written here rather than by the safetensors package because that one writes the
+metadata in a random order, and the same inputs must give the same bytes (their SHA-256 identifies them).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+FORMAT = "etprof-inputs-1"
+
+_DTYPE_NAMES = {
+    "torch.float64": "F64",
+    "torch.float32": "F32",
+    "torch.float16": "F16",
+    "torch.bfloat16": "BF16",
+    "torch.int64": "I64",
+    "torch.int32": "I32",
+    "torch.int16": "I16",
+    "torch.int8": "I8",
+    "torch.uint64": "U64",
+    "torch.uint32": "U32",
+    "torch.uint16": "U16",
+    "torch.uint8": "U8",
+    "torch.bool": "BOOL",
+}
+_HEADER_ALIGNMENT = 8  # bytes, as the safetensors package aligns it
+_INT64 = range(-(2**63), 2**63)
+
+
+def flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The leaves of nested inputs in pytree order, which is ExecuTorch's; position i is the program's input i.
+
+    Raises:
+        TypeError: A leaf is of a type that a .pte cannot take.
+    """
+    from torch.utils import _pytree
+
+    leaves = _pytree.tree_leaves((args, kwargs))
+    for number, leaf in enumerate(leaves):
+        _check(number, leaf)
+    return leaves
+
+
+def encode(methods: dict[str, list[Any]]) -> bytes:
+    """The bytes of a .inputs file: for each method its flat inputs, tensors and others."""
+    import torch
+
+    tensors: dict[str, torch.Tensor] = {}
+    metadata = {"format": FORMAT}
+    for method, leaves in methods.items():
+        for number, leaf in enumerate(leaves):
+            if isinstance(leaf, torch.Tensor):
+                tensors[f"{method}/{number}"] = leaf
+            else:
+                metadata[f"{method}/{number}"] = json.dumps(_scalar(leaf))
+    return _encode_safetensors(tensors, metadata)
+
+
+def _encode_safetensors(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> bytes:
+    header: dict[str, Any] = {"__metadata__": metadata}
+    blobs = []
+    end = 0
+    # The widest elements first: so every tensor is aligned to its element, wherever the data begins.
+    for name in sorted(tensors, key=lambda name: -tensors[name].element_size()):
+        tensor = tensors[name]
+        blob = _row_major_bytes(tensor)
+        begin, end = end, end + len(blob)
+        header[name] = {
+            "dtype": _DTYPE_NAMES[str(tensor.dtype)],
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, end],
+        }
+        blobs.append(blob)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _HEADER_ALIGNMENT)
+    return b"".join([len(text).to_bytes(8, "little"), text, *blobs])
+
+
+def _row_major_bytes(tensor: torch.Tensor) -> bytes:
+    import torch
+
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _check(number: int, leaf: Any) -> None:
+    import torch
+
+    if isinstance(leaf, torch.Tensor):
+        if leaf.layout != torch.strided or str(leaf.dtype) not in _DTYPE_NAMES:
+            raise TypeError(f"input {number} is a {leaf.layout} tensor of {leaf.dtype}, which etprof cannot store")
+    elif isinstance(leaf, int) and leaf not in _INT64:
+        raise TypeError(f"input {number} is {leaf}, beyond 64 bits")
+    elif not isinstance(leaf, int | float | str | None):
+        raise TypeError(f"input {number} is a {type(leaf).__name__}; a .pte takes tensors, int, float, bool, str, None")
+
+
+def _scalar(value: bool | int | float | str | None) -> dict[str, Any]:
+    """`{"type": ..., "value": ...}`; JSON has no infinities and no NaN, they are strings."""
+    if value is None:
+        return {"type": "none"}
+    if isinstance(value, bool):
+        return {"type": "bool", "value": value}
+    if isinstance(value, int):
+        return {"type": "int", "value": value}
+    if isinstance(value, float):
+        return {"type": "double", "value": value if math.isfinite(value) else str(value)}
+    return {"type": "string", "value": value}

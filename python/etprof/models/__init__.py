@@ -1,0 +1,49 @@
+"""The registry of example models, by the names that `etprof export --model` takes.
+
+A model is a class of ExecuTorch's EagerModelBase shape: it is made without arguments, `get_eager_model()` gives the
+torch.nn.Module and `get_example_inputs()` the tuple of inputs that it is traced (and, for int8, calibrated) with.
+`get_example_kwarg_inputs()` and `get_dynamic_shapes()` are used where a class has them.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_registered: dict[str, type | str] = {}
+
+
+def register_model(name: str, model_class: type | str) -> None:
+    """Make `model_class` known as `name`, replacing an earlier model of that name.
+
+    A string, "package.module:Class", is imported only when the model is asked for, which keeps torch out until then.
+
+    Raises:
+        ValueError: The name would not do as a part of a file name.
+    """
+    if not name or not name.replace("_", "").replace("-", "").isalnum():
+        raise ValueError(f"a model's name is made of letters, digits, '_' and '-', not {name!r}")
+    _registered[name] = model_class
+
+
+def model_names() -> list[str]:
+    """The registered names, sorted; ExecuTorch's built-in examples are not among them."""
+    return sorted(_registered)
+
+
+def registered_class(name: str) -> type:
+    """The class registered as `name`, imported if need be.
+
+    Raises:
+        KeyError: There is no such model.
+    """
+    entry = _registered[name]
+    if isinstance(entry, type):
+        return entry
+    module, _, class_name = entry.partition(":")
+    return getattr(importlib.import_module(module), class_name)
+
+
+register_model("mixed_delegates", "etprof.models.mixed_delegates:MixedDelegatesModel")
+register_model("mobilenet_v3_small", "etprof.models.mobilenet_v3_small:MobileNetV3SmallModel")
+register_model("toy_cnn", "etprof.models.toy_cnn:ToyCnnModel")
+register_model("transformer_layer", "etprof.models.transformer_layer:TransformerLayerModel")

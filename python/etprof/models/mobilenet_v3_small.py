@@ -1,0 +1,166 @@
+"""MobileNetV3-Small, from table 2 of "Searching for MobileNetV3" (Howard et al., arXiv:1905.02244).
+
+Layout and module names are torchvision's, so that its weights load and a profile's paths (`features.4.block.2.fc1`)
+are the known ones. torchvision itself is not used: it is published without a CPU build that fits every platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from etprof.models.seeded import seeded
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """One row of the paper's table."""
+
+    channels_in: int
+    kernel: int
+    expanded: int
+    channels_out: int
+    squeeze: bool
+    hardswish: bool
+    stride: int
+
+
+# fmt: off
+_TABLE = (
+    Bottleneck(16, 3,  16, 16, squeeze=True,  hardswish=False, stride=2),
+    Bottleneck(16, 3,  72, 24, squeeze=False, hardswish=False, stride=2),
+    Bottleneck(24, 3,  88, 24, squeeze=False, hardswish=False, stride=1),
+    Bottleneck(24, 5,  96, 40, squeeze=True,  hardswish=True,  stride=2),
+    Bottleneck(40, 5, 240, 40, squeeze=True,  hardswish=True,  stride=1),
+    Bottleneck(40, 5, 240, 40, squeeze=True,  hardswish=True,  stride=1),
+    Bottleneck(40, 5, 120, 48, squeeze=True,  hardswish=True,  stride=1),
+    Bottleneck(48, 5, 144, 48, squeeze=True,  hardswish=True,  stride=1),
+    Bottleneck(48, 5, 288, 96, squeeze=True,  hardswish=True,  stride=2),
+    Bottleneck(96, 5, 576, 96, squeeze=True,  hardswish=True,  stride=1),
+    Bottleneck(96, 5, 576, 96, squeeze=True,  hardswish=True,  stride=1),
+)
+# fmt: on
+_LAST_CONVOLUTION = 576
+_LAST_CHANNELS = 1024
+
+
+def make_divisible(channels: float, divisor: int = 8) -> int:
+    """The multiple of `divisor` nearest to `channels`, never below 90 % of it (the MobileNet papers' rounding)."""
+    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * channels else rounded
+
+
+class ConvNormActivation(nn.Sequential):
+    """Convolution without bias, batch normalization, activation; "same" padding for odd kernels."""
+
+    def __init__(
+        self,
+        channels_in: int,
+        channels_out: int,
+        kernel: int,
+        stride: int = 1,
+        groups: int = 1,
+        activation: type[nn.Module] | None = None,
+    ) -> None:
+        padding = (kernel - 1) // 2
+        layers: list[nn.Module] = [
+            nn.Conv2d(channels_in, channels_out, kernel, stride, padding, groups=groups, bias=False),
+            nn.BatchNorm2d(channels_out, eps=1e-3, momentum=0.01),
+        ]
+        if activation is not None:
+            layers.append(activation())
+        super().__init__(*layers)
+
+
+class SqueezeExcitation(nn.Module):
+    """Scales each channel by a gate that a bottleneck of two 1x1 convolutions computes from the channels' means."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        squeezed = make_divisible(channels // 4)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc1 = nn.Conv2d(channels, squeezed, 1)
+        self.fc2 = nn.Conv2d(squeezed, channels, 1)
+        self.activation = nn.ReLU()
+        self.scale_activation = nn.Hardsigmoid()
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """(N, C, H, W) to the same shape."""
+        gate = self.activation(self.fc1(self.avgpool(features)))
+        return features * self.scale_activation(self.fc2(gate))
+
+
+class InvertedResidual(nn.Module):
+    """Expand by 1x1, filter depthwise, squeeze-and-excite, project by 1x1; with a residual where shapes allow."""
+
+    def __init__(self, row: Bottleneck) -> None:
+        super().__init__()
+        self.residual = row.stride == 1 and row.channels_in == row.channels_out
+        activation = nn.Hardswish if row.hardswish else nn.ReLU
+        layers: list[nn.Module] = []
+        if row.expanded != row.channels_in:
+            layers.append(ConvNormActivation(row.channels_in, row.expanded, 1, activation=activation))
+        layers.append(
+            ConvNormActivation(
+                row.expanded, row.expanded, row.kernel, row.stride, groups=row.expanded, activation=activation
+            )
+        )
+        if row.squeeze:
+            layers.append(SqueezeExcitation(row.expanded))
+        layers.append(ConvNormActivation(row.expanded, row.channels_out, 1))
+        self.block = nn.Sequential(*layers)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """(N, channels_in, H, W) to (N, channels_out, H / stride, W / stride)."""
+        result = self.block(features)
+        return features + result if self.residual else result
+
+
+class MobileNetV3Small(nn.Module):
+    """An image (N, 3, 224, 224) to 1000 logits; 2,542,856 parameters and 56.51 million multiply-adds."""
+
+    def __init__(self, classes: int = 1000) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            ConvNormActivation(3, _TABLE[0].channels_in, 3, stride=2, activation=nn.Hardswish),
+            *(InvertedResidual(row) for row in _TABLE),
+            ConvNormActivation(_TABLE[-1].channels_out, _LAST_CONVOLUTION, 1, activation=nn.Hardswish),
+        )
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = nn.Sequential(
+            nn.Linear(_LAST_CONVOLUTION, _LAST_CHANNELS),
+            nn.Hardswish(),
+            nn.Dropout(p=0.2),
+            nn.Linear(_LAST_CHANNELS, classes),
+        )
+        self.apply(_initialize)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """(N, 3, H, W) to (N, classes)."""
+        return self.classifier(self.avgpool(self.features(image)).flatten(1))
+
+
+def _initialize(module: nn.Module) -> None:
+    """torchvision's initial weights for this network."""
+    if isinstance(module, nn.Conv2d):
+        nn.init.kaiming_normal_(module.weight, mode="fan_out")
+    elif isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, 0, 0.01)
+    if isinstance(module, nn.Conv2d | nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+class MobileNetV3SmallModel:
+    """`mobilenet_v3_small` in the registry."""
+
+    def get_eager_model(self) -> nn.Module:
+        """The network with seeded random weights."""
+        with seeded():
+            return MobileNetV3Small()
+
+    def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
+        """One seeded random image (1, 3, 224, 224)."""
+        with seeded():
+            return (torch.randn(1, 3, 224, 224),)

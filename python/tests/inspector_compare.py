@@ -1,0 +1,89 @@
+"""Durations of an ETDump's events by ExecuTorch's Inspector and by etprof's timeline CSV, made comparable.
+
+Inspector groups runs that hold the same events and forgets which run of the process was which, so both sides are
+grouped so: by the sorted names of a run's events, the runs of a group in their order. Within a run an event is known
+by its name and its occurrence: XNNPACK gives the same name to operators of different delegates.
+"""
+
+import csv
+from collections import Counter, defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+from executorch.devtools import Inspector
+from executorch.devtools.inspector import TimeScale
+
+LOAD_BLOCK = "Default"  # ExecuTorch's block of load time, which belongs to no run
+
+Run = dict[tuple[str, int], Decimal]  # (name, occurrence) to nanoseconds
+Groups = dict[tuple[str, ...], list[Run]]  # sorted names to runs
+
+_ROUNDING = Decimal("1e-3")  # nanoseconds; times below 2**53 ns are exact in Inspector's doubles
+
+
+def inspector_runs(etdump: Path) -> Groups:
+    """The runs by ExecuTorch's own reader, from a file whose times are nanoseconds."""
+    inspector = Inspector(etdump_path=str(etdump), source_time_scale=TimeScale.NS, target_time_scale=TimeScale.NS)
+    runs = []
+    for block in inspector.event_blocks:
+        if block.name == LOAD_BLOCK:
+            continue
+        events = [(event.name, event.perf_data.raw) for event in block.events if event.perf_data is not None]
+        runs += [
+            _run([(name, Decimal(durations[number])) for name, durations in events])
+            for number in range(len(events[0][1]))
+        ]
+    return _grouped(runs)
+
+
+def timeline_runs(timeline: Path) -> Groups:
+    """The runs by a `*_exec_all_runs_timeline.csv`: one row an event, in the file's order within a run."""
+    rows_of_run = defaultdict(list)
+    with timeline.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["block"] != LOAD_BLOCK:
+                rows_of_run[int(row["run_index"])].append((row["name"], Decimal(row["duration_ms"]) * 1_000_000))
+    assert sorted(rows_of_run) == list(range(len(rows_of_run))), "run_index does not count from 0"
+    return _grouped([_run(rows_of_run[number]) for number in sorted(rows_of_run)])
+
+
+def differences(inspector: Groups, timeline: Groups) -> list[str]:
+    """What the two do not agree on, a line each; empty when every event of every run has the same duration."""
+    found = (
+        [f"events that only one side has: {sorted(_odd(inspector, timeline))}"]
+        if inspector.keys() != timeline.keys()
+        else []
+    )
+    for names in inspector.keys() & timeline.keys():
+        theirs, ours = inspector[names], timeline[names]
+        if len(theirs) != len(ours):
+            found.append(f"runs of {len(names)} events: Inspector {len(theirs)}, timeline {len(ours)}")
+        for number, (their_run, our_run) in enumerate(zip(theirs, ours, strict=False)):
+            found += [
+                f"run {number}, {event}: Inspector {duration} ns, timeline {our_run[event]} ns"
+                for event, duration in their_run.items()
+                if abs(duration - our_run[event]) > _ROUNDING
+            ]
+    return found
+
+
+def _run(events: list[tuple[str, Decimal]]) -> Run:
+    occurrences: Counter[str] = Counter()
+    run = {}
+    for name, duration in events:
+        run[name, occurrences[name]] = duration
+        occurrences[name] += 1
+    return run
+
+
+def _grouped(runs: list[Run]) -> Groups:
+    groups: Groups = defaultdict(list)
+    for run in runs:
+        groups[tuple(sorted(name for name, _ in run))].append(run)
+    return dict(groups)
+
+
+def _odd(inspector: Groups, timeline: Groups) -> set[str]:
+    """The names whose number differs between the sides' groups, or all names where only the runs' make-up differs."""
+    counts = [Counter(name for names in side for name in names) for side in (inspector, timeline)]
+    return {name for name in counts[0] | counts[1] if counts[0][name] != counts[1][name]} or set(counts[0])

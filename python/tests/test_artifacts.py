@@ -1,0 +1,71 @@
+import json
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from etprof import artifacts
+
+
+def writer(data: bytes) -> artifacts.Writer:
+    return lambda path: path.write_bytes(data) and None
+
+
+@pytest.fixture
+def small_files_only() -> Iterator[None]:
+    """A limit of 4 KiB a file: the write fails as it does on a full disk."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_files_and_manifest(tmp_path: Path):
+    paths = artifacts.write_artifacts(tmp_path / "a" / "b", {"m.pte": writer(b"abc")}, "m.pte.json", {"model": "m"})
+    assert [path.name for path in paths] == ["m.pte", "m.pte.json"]
+    manifest = json.loads(paths[1].read_text())
+    sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, example "abc"
+    assert manifest == {"model": "m", "files": {"m.pte": {"bytes": 3, "sha256": sha256}}}
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == ["m.pte", "m.pte.json"]
+
+
+def test_a_failure_leaves_the_older_export_as_it_was(tmp_path: Path):
+    artifacts.write_artifacts(tmp_path, {"m.pte": writer(b"old"), "m.inputs": writer(b"old")}, "m.json", {})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fail(path: Path) -> None:
+        path.write_bytes(b"half")
+        raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom"):
+        artifacts.write_artifacts(tmp_path, {"m.pte": writer(b"new"), "m.inputs": fail}, "m.json", {})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.usefixtures("small_files_only")
+def test_a_disk_that_takes_no_more_is_an_error_and_changes_nothing(tmp_path: Path):
+    artifacts.write_artifacts(tmp_path, {"m.pte": writer(b"old")}, "m.json", {})
+    with pytest.raises(OSError, match="too large"):
+        artifacts.write_artifacts(tmp_path, {"m.pte": writer(bytes(5000))}, "m.json", {})
+    assert (tmp_path / "m.pte").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "m.pte"]
+
+
+def test_a_new_export_replaces_the_older_one(tmp_path: Path):
+    for data in (b"old", b"new"):
+        artifacts.write_artifacts(tmp_path, {"m.pte": writer(data)}, "m.json", {})
+    assert (tmp_path / "m.pte").read_bytes() == b"new"
+
+
+def test_a_place_that_cannot_be_written_is_seen_early(tmp_path: Path):
+    artifacts.check_writable(tmp_path / "new" / "folder")
+    assert list(tmp_path.iterdir()) == []
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    with pytest.raises(NotADirectoryError) as raised:
+        artifacts.check_writable(file / "folder")
+    assert raised.value.filename == str(file)
