@@ -7,10 +7,10 @@
 namespace etprof {
 namespace {
 
-// What is left of an operator's name when everything is taken off that says how, and not what: XNNPACK's layout, data
-// types, microkernel kind and number; ExecuTorch's "native_call_", namespace, overload, and the leading underscore and
-// trailing "_copy" or "_backward" that variants of one ATen operator carry. "native_call_permute_copy.out" -> "permute",
-// "Convolution (NHWC, F32) IGEMM #1" -> "Convolution".
+// What is left of an operator's name when everything is taken off that says how, and not what: XNNPACK's
+// layout, data types, microkernel kind and number; ExecuTorch's "native_call_", namespace, overload, and the
+// leading underscore and trailing "_copy" or "_backward" that variants of one ATen operator carry.
+// "native_call_permute_copy.out" -> "permute", "Convolution (NHWC, F32) IGEMM #1" -> "Convolution".
 struct Stem {
   std::string text;
   std::string_view kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
@@ -39,7 +39,8 @@ Stem StemOf(std::string_view name) {
   // " #1" is XNNPACK's number of the operator within its delegate.
   if (const std::size_t number = name.rfind(" #"); number != std::string_view::npos) {
     const std::string_view digits = name.substr(number + 2);
-    if (!digits.empty() && std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    if (!digits.empty() &&
+        std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
       name = name.substr(0, number);
     }
   }
@@ -55,11 +56,13 @@ Stem StemOf(std::string_view name) {
     return stem;
   }
   Strip(name, "native_call_");
-  if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos && name != "Method::execute" &&
-                                                  name != "Method::init" && name != "Program::load_method") {
+  if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos &&
+                                                  name != "Method::execute" && name != "Method::init" &&
+                                                  name != "Program::load_method") {
     name.remove_prefix(scope + 2);
   }
-  if (const std::size_t dot = name.find('.'); dot != std::string_view::npos && dot > 0) name = name.substr(0, dot);
+  if (const std::size_t dot = name.find('.'); dot != std::string_view::npos && dot > 0)
+    name = name.substr(0, dot);
   while (name.size() > 1 && name.front() == '_') name.remove_prefix(1);
   while (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
   StripEnd(name, "_copy");
@@ -71,9 +74,9 @@ Stem StemOf(std::string_view name) {
 struct Row {
   std::string_view category;
   Group group;
-  // Stems, separated by '|'. Those with capitals are XNNPACK's (`xnn_operator_type_to_string`, and the names of the
-  // unary and binary operators that it prints for its elementwise kernels); the others are ATen's, ExecuTorch's own
-  // libraries' and, at the end of a row, what other kernel libraries call the same.
+  // Stems, separated by '|'. Those with capitals are XNNPACK's (`xnn_operator_type_to_string`, and the names
+  // of the unary and binary operators that it prints for its elementwise kernels); the others are ATen's,
+  // ExecuTorch's own libraries' and, at the end of a row, what other kernel libraries call the same.
   std::string_view stems;
 };
 
@@ -81,7 +84,8 @@ struct Row {
 constexpr Row kTable[] = {
     {"CONV_STANDARD", Group::kConvolution, "Convolution|convolution|conv1d|conv2d|conv3d|quantized_conv"},
     {"CONV_DEPTHWISE", Group::kConvolution, "Depthwise Convolution|depthwise_conv2d"},
-    {"CONV_TRANSPOSED", Group::kConvolution, "Deconvolution|conv_transpose1d|conv_transpose2d|conv_transpose3d"},
+    {"CONV_TRANSPOSED", Group::kConvolution,
+     "Deconvolution|conv_transpose1d|conv_transpose2d|conv_transpose3d"},
     {"GEMM", Group::kGemm,
      "Fully Connected|Dynamic Fully Connected|Batch Matrix Multiply|"
      "addmm|bmm|baddbmm|linear|matmul|mm|mixed_linear|mixed_mm|dot|mv|addmv|quantized_linear"},
@@ -91,61 +95,77 @@ constexpr Row kTable[] = {
      "custom_quantized_sdpa|flash_attention"},
     {"RNN", Group::kGemm, "lstm|gru|rnn_tanh|rnn_relu|lstm_cell|gru_cell"},
     {"POOL", Group::kOther,
-     "Average Pooling|Max Pooling|ArgMax Pooling|Argmax Pooling|Global Average Pooling|Global Sum Pooling|Unpooling|"
+     "Average Pooling|Max Pooling|ArgMax Pooling|Argmax Pooling|Global Average Pooling|Global Sum "
+     "Pooling|Unpooling|"
      "avg_pool1d|avg_pool2d|avg_pool3d|adaptive_avg_pool1d|adaptive_avg_pool2d|adaptive_avg_pool3d|"
      "adaptive_max_pool2d|max_pool2d|max_pool2d_with_indices|max_pool3d_with_indices|avg_pool"},
     {"NORM", Group::kOther,
-     "Normalize|native_batch_norm|native_batch_norm_legit|native_batch_norm_legit_no_training|native_group_norm|"
+     "Normalize|native_batch_norm|native_batch_norm_legit|native_batch_norm_legit_no_training|native_group_"
+     "norm|"
      "native_layer_norm|batch_norm|group_norm|layer_norm|rms_norm|instance_norm|linalg_vector_norm"},
     {"EMBEDDING", Group::kDataMovement,
      "embedding|embedding_byte|embedding_2bit|embedding_4bit|embedding_xbit|embedding_bag"},
     {"ACTIVATION", Group::kElementwise,
      "Clamp|ELU|GELU|ApproxGELU|HardSwish|LeakyReLU|Leaky ReLU|PReLU|ReLU|Sigmoid|TanH|Tanh|Softmax|"
-     "elu|gelu|glu|hardsigmoid|hardswish|hardtanh|leaky_relu|log_softmax|logit|mish|prelu|relu|relu6|sigmoid|silu|"
+     "elu|gelu|glu|hardsigmoid|hardswish|hardtanh|leaky_relu|log_softmax|logit|mish|prelu|relu|relu6|sigmoid|"
+     "silu|"
      "softmax|softplus|tanh|native_dropout"},
     {"ELEMENTWISE", Group::kElementwise,
      "ATan2|Abs|Add|Bankders Rounding|Bankers Rounding|Binary Elementwise|Bitwise And|Bitwise Not|Bitwise Or|"
-     "Bitwise Xor|Ceiling|Copy Sign|Cosine|Count Leading Zeros|Cube Root|Divide|Exp|Floor|Log|Maximum|Minimum|Modulus|"
+     "Bitwise Xor|Ceiling|Copy Sign|Cosine|Count Leading Zeros|Cube "
+     "Root|Divide|Exp|Floor|Log|Maximum|Minimum|Modulus|"
      "Multiply|Negate|Population Count|Power|Reciprocal Square Root|Shift Left|Shift Right Arithmetic|"
-     "Shift Right Logical|Sign|Sine|Square|Square Root|Squared Difference|Subtract|Truncation|Unary Elementwise|RoPE|"
+     "Shift Right Logical|Sign|Sine|Square|Square Root|Squared Difference|Subtract|Truncation|Unary "
+     "Elementwise|RoPE|"
      "Invalid Unary Op|Invalid Binary Op|"
-     "abs|acos|acosh|add|addcmul|addcdiv|apply_rotary_emb|asin|asinh|atan|atan2|atanh|bitwise_and|bitwise_left_shift|"
-     "bitwise_not|bitwise_or|bitwise_right_shift|bitwise_xor|ceil|clamp|conj_physical|cos|cosh|div|eq|erf|exp|expm1|"
-     "floor|floor_divide|floordiv|fmod|ge|gt|isinf|isnan|le|log|log10|log1p|log2|logical_and|logical_not|logical_or|"
-     "logical_xor|lt|masked_fill|maximum|minimum|mod|mul|ne|neg|pow|reciprocal|remainder|rope|round|rsqrt|rsub|sign|"
-     "sin|sinh|sqrt|square|sub|sym_float|sym_int|sym_ite|sym_max|sym_min|sym_not|tan|truediv|trunc|where|quantized_add|"
+     "abs|acos|acosh|add|addcmul|addcdiv|apply_rotary_emb|asin|asinh|atan|atan2|atanh|bitwise_and|bitwise_"
+     "left_shift|"
+     "bitwise_not|bitwise_or|bitwise_right_shift|bitwise_xor|ceil|clamp|conj_physical|cos|cosh|div|eq|erf|"
+     "exp|expm1|"
+     "floor|floor_divide|floordiv|fmod|ge|gt|isinf|isnan|le|log|log10|log1p|log2|logical_and|logical_not|"
+     "logical_or|"
+     "logical_xor|lt|masked_fill|maximum|minimum|mod|mul|ne|neg|pow|reciprocal|remainder|rope|round|rsqrt|"
+     "rsub|sign|"
+     "sin|sinh|sqrt|square|sub|sym_float|sym_int|sym_ite|sym_max|sym_min|sym_not|tan|truediv|trunc|where|"
+     "quantized_add|"
      "quantized_mul"},
     {"REDUCTION", Group::kOther,
      "Mean|Mean Squared|Reduce Max|Reduce Min|Sum|"
-     "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|var|var_mean"},
+     "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|var|"
+     "var_mean"},
     {"RESHAPE", Group::kDataMovement,
      "Static Reshape|Static Expand Dims|Split Dims|Fuse Dims|Reshape|"
      "et_view|flatten|reshape|squeeze|unsqueeze|view|view_as_real"},
     {"DATA_MOVEMENT", Group::kDataMovement,
      "Constant Pad|Copy|Depth To Space|Pack LH|Slice|Space To Depth|Transpose|Concatenate|Channel Shuffle|"
-     "alias|as_strided|arange|cat|clone|clone_dim_order|constant_pad_nd|copy|d2h|detach|diagonal|empty|empty_dim_order|"
+     "alias|as_strided|arange|cat|clone|clone_dim_order|constant_pad_nd|copy|d2h|detach|diagonal|empty|empty_"
+     "dim_order|"
      "et_copy_index|expand|fill|flip|full|full_like|gather|h2d|index|index_put|index_select|lift_fresh|"
-     "local_scalar_dense|masked_scatter|masked_select|narrow|nonzero|ones|permute|pixel_shuffle|pixel_unshuffle|rand|"
+     "local_scalar_dense|masked_scatter|masked_select|narrow|nonzero|ones|permute|pixel_shuffle|pixel_"
+     "unshuffle|rand|"
      "randn|reflection_pad1d|reflection_pad2d|reflection_pad3d|repeat|repeat_interleave|replication_pad1d|"
      "replication_pad2d|replication_pad3d|roll|scalar_tensor|scatter|scatter_add|select|select_scatter|slice|"
-     "slice_scatter|split|split_with_sizes|stack|sym_numel|sym_size|t|transpose|tril|triu|unbind|unfold|update_cache|"
+     "slice_scatter|split|split_with_sizes|stack|sym_numel|sym_size|t|transpose|tril|triu|unbind|unfold|"
+     "update_cache|"
      "zeros"},
     {"RESIZE", Group::kOther,
      "Resize Bilinear|grid_sampler_2d|upsample_bilinear2d|upsample_bilinear2d_aa|upsample_nearest2d|"
      "upsample_bicubic2d"},
     // A change of data type reads and writes every element and computes next to nothing: it moves data.
     {"QUANT", Group::kDataMovement,
-     "Convert|choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_tensor|"
+     "Convert|choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_"
+     "tensor|"
      "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order"},
     // Fourier transforms fit nowhere else; known all the same.
     {"OTHER", Group::kOther, "fft_c2r|fft_r2c|fft_c2c"},
-    {"framework", Group::kFrameworkOverhead, "Method::execute|Method::init|Program::load_method|OPERATOR_CALL"},
+    {"framework", Group::kFrameworkOverhead,
+     "Method::execute|Method::init|Program::load_method|OPERATOR_CALL"},
     {"framework", Group::kDelegateOverhead, "DELEGATE_CALL"},
 };
 
-// XNNPACK's kinds of convolution: what it prints after the data types (`xnn_microkernel_type_to_string`). A GEMM
-// convolution is 1x1 with stride 1, so pointwise; SPMM is the same on sparse weights; VMulCAddC multiplies and shifts
-// each channel by itself.
+// XNNPACK's kinds of convolution: what it prints after the data types (`xnn_microkernel_type_to_string`). A
+// GEMM convolution is 1x1 with stride 1, so pointwise; SPMM is the same on sparse weights; VMulCAddC
+// multiplies and shifts each channel by itself.
 constexpr Category ConvolutionOfKind(std::string_view kind) {
   if (kind == "DWConv" || kind == "VMulCAddC") return {"CONV_DEPTHWISE", Group::kConvolution, true};
   if (kind == "GEMM" || kind == "SPMM") return {"CONV_POINTWISE", Group::kConvolution, true};
@@ -173,13 +193,20 @@ const std::unordered_map<std::string, Category>& Index() {
 
 std::string_view GroupName(Group group) {
   switch (group) {
-    case Group::kConvolution: return "Convolution";
-    case Group::kGemm: return "GEMM";
-    case Group::kDataMovement: return "Data Movement";
-    case Group::kElementwise: return "Elementwise";
-    case Group::kOther: return "Other";
-    case Group::kFrameworkOverhead: return "Framework overhead";
-    case Group::kDelegateOverhead: return "Delegate overhead";
+    case Group::kConvolution:
+      return "Convolution";
+    case Group::kGemm:
+      return "GEMM";
+    case Group::kDataMovement:
+      return "Data Movement";
+    case Group::kElementwise:
+      return "Elementwise";
+    case Group::kOther:
+      return "Other";
+    case Group::kFrameworkOverhead:
+      return "Framework overhead";
+    case Group::kDelegateOverhead:
+      return "Delegate overhead";
   }
   return "Other";
 }

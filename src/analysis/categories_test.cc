@@ -25,7 +25,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"Convolution (NHWC, F32) IGEMM #1", "CONV_STANDARD", Group::kConvolution},
                     Case{"Convolution (NHWC, F32) GEMM #12", "CONV_POINTWISE", Group::kConvolution},
                     Case{"Convolution (NHWC, QC8) DWConv #3", "CONV_DEPTHWISE", Group::kConvolution},
-                    Case{"Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1", "CONV_STANDARD", Group::kConvolution},
+                    Case{"Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1", "CONV_STANDARD",
+                         Group::kConvolution},
                     Case{"Deconvolution (NHWC, F32) IGEMM #1", "CONV_TRANSPOSED", Group::kConvolution},
                     Case{"Fully Connected (NC, PF32) GEMM #1", "GEMM", Group::kGemm},
                     Case{"Batch Matrix Multiply (NC, F32) GEMM #1", "GEMM", Group::kGemm},
@@ -55,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"DELEGATE_CALL", "framework", Group::kDelegateOverhead}));
 
 TEST(Categorize, SaysWhenItDoesNotKnow) {
-  for (const char* name : {"", "native_call_", "my_ops::wobble.out", "Frobnicate (NC, F32) #1", "#", " (", "::", ".",
-                           "____", "native_call_.out", "17"}) {
+  for (const char* name : {"", "native_call_", "my_ops::wobble.out", "Frobnicate (NC, F32) #1", "#", " (",
+                           "::", ".", "____", "native_call_.out", "17"}) {
     const Category category = Categorize(name);
     EXPECT_EQ(category.name, "OTHER") << name;
     EXPECT_EQ(category.group, Group::kOther) << name;

@@ -29,7 +29,7 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   Series series;
   for (const UntracedBurst& burst : bursts) {
     std::vector<double> latency(burst.latency.begin(), burst.latency.end());
-    if (const auto median = MedianOf(latency)) series.bursts[{burst.launch, burst.round}] = *median;
+    if (const auto median = MedianOf(latency); median && burst.round >= 0) series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
   }
   return series;

@@ -1,0 +1,383 @@
+#include "render/json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+#include "render/wording.h"
+
+namespace etprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(nullptr); }
+Json Ms(const std::optional<double>& ns) { return ns ? Number(*ns / 1e6) : Json(nullptr); }
+Json Text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json DistributionMs(const stats::Distribution& d) {
+  return {{"n", d.n},
+          {"mean", Ms(d.mean)},
+          {"sd", Ms(d.sd)},
+          {"cv", Number(d.cv)},
+          {"min", Ms(d.min)},
+          {"max", Ms(d.max)},
+          {"p50", Ms(d.p50)},
+          {"p90", Ms(d.p90)},
+          {"p95", Ms(d.p95)},
+          {"p99", Ms(d.p99)},
+          {"mad", Ms(d.mad)},
+          {"trimmed_mean_5", Ms(d.trimmed_mean_5)},
+          {"trimmed_mean_10", Ms(d.trimmed_mean_10)},
+          {"outliers", d.outliers}};
+}
+
+Json BreakdownJson(const Breakdown& breakdown) {
+  Json rows = Json::array();
+  for (const AdditiveRow& row : breakdown.rows) {
+    const double runs = static_cast<double>(breakdown.runs);
+    rows.push_back({{"name", row.name},
+                    {"total_ns", row.total},
+                    {"operators", row.operators},
+                    {"mean_ms", breakdown.runs > 0 ? Number(static_cast<double>(row.total) / runs / 1e6)
+                                                   : Json(nullptr)},
+                    {"share", breakdown.total > 0 ? Number(static_cast<double>(row.total) /
+                                                           static_cast<double>(breakdown.total))
+                                                  : Json(nullptr)}});
+  }
+  return {{"runs", breakdown.runs}, {"total_ns", breakdown.total}, {"rows", std::move(rows)}};
+}
+
+Json OperatorsJson(const ReportExperiment& experiment) {
+  Json rows = Json::array();
+  for (const OperatorRow& row : experiment.operators) {
+    const Operator& op = experiment.profile->operators[row.op];
+    rows.push_back({{"key", KeyText(op.key)},
+                    {"name", op.name},
+                    {"type", op.type},
+                    {"backend", Text(op.backend)},
+                    {"portable", op.portable},
+                    {"category", std::string(op.category.name)},
+                    {"group", std::string(GroupName(op.category.group))},
+                    {"call", op.call_index >= 0 ? Json(op.call_index) : Json(nullptr)},
+                    {"runs", row.runs},
+                    {"total_ns", row.total_self},
+                    {"mean_ms", Number(row.mean_self / 1e6)},
+                    {"share", Number(row.share)},
+                    {"self_ms", DistributionMs(row.self)}});
+  }
+  return rows;
+}
+
+// What the framework's own spans and clipping take: with `operators` they add up to the whole.
+Json RestJson(const ReportExperiment& experiment) {
+  Nanoseconds operators = 0;
+  for (const OperatorRow& row : experiment.operators) operators += row.total_self;
+  return {{"name", "framework's spans and clipped"}, {"total_ns", experiment.groups.total - operators}};
+}
+
+Json HealthJson(const Health& health) {
+  Json entries = Json::array();
+  for (const HealthEntry& entry : health.entries()) {
+    const char* severity = entry.severity == HealthEntry::Severity::kInfo       ? "info"
+                           : entry.severity == HealthEntry::Severity::kDataLoss ? "data_loss"
+                                                                                : "error";
+    entries.push_back({{"name", entry.name},
+                       {"severity", severity},
+                       {"explanation", entry.explanation},
+                       {"count", entry.count},
+                       {"amount_ns", entry.amount},
+                       {"first_offset", entry.first_offset ? Json(*entry.first_offset) : Json(nullptr)},
+                       {"first_place", Text(entry.first_place)}});
+  }
+  return entries;
+}
+
+Json CategoryTotals(const Breakdown& breakdown) {
+  Json totals = Json::object();
+  for (const AdditiveRow& row : breakdown.rows) totals[row.name] = static_cast<double>(row.total) / 1e6;
+  return totals;
+}
+
+Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
+  const ExperimentData& data = report.run.experiments[experiment.index];
+  Json json = {{"name", data.name},
+               {"label", experiment.label},
+               {"threads", experiment.threads},
+               {"mode", data.mode},
+               {"isa", Text(data.isa)},
+               {"emulated", data.emulated},
+               {"trace_enabled", data.trace_enabled},
+               {"etdump", Text(experiment.etdump_name)},
+               {"latency_from", experiment.latency.n == 0
+                                    ? Json(nullptr)
+                                    : Json(experiment.latency_from_trace ? "trace" : "untraced")},
+               {"tracer_always_on", experiment.tracer_always_on},
+               {"latency_ms", DistributionMs(experiment.latency)},
+               {"traced_ms", DistributionMs(experiment.traced)},
+               {"first_run_ms", Ms(experiment.first_run)},
+               {"load_ms", Ms(experiment.load)},
+               {"peak_rss_bytes", experiment.peak_rss ? Json(*experiment.peak_rss) : Json(nullptr)},
+               {"launches", experiment.launches},
+               {"bursts", experiment.bursts},
+               {"disturbed_bursts", experiment.disturbed_bursts}};
+  json["latency_interval_ms"] = experiment.interval ? Json{{"low", Number(experiment.interval->low / 1e6)},
+                                                           {"high", Number(experiment.interval->high / 1e6)},
+                                                           {"confidence", experiment.interval->confidence},
+                                                           {"launches", experiment.interval->launches}}
+                                                    : Json(nullptr);
+  json["runs"] = {{"traced", experiment.traced_runs},
+                  {"first", experiment.first_runs},
+                  {"warmup", experiment.warmup_runs},
+                  {"steady", experiment.steady_runs},
+                  {"common_set", experiment.common_runs}};
+  if (!experiment.profile) return json;
+  json["mean_execute_ms"] = Ms(experiment.MeanExecute());
+  json["tracer_ms"] = Ms(experiment.tracer);
+  json["groups"] = BreakdownJson(experiment.groups);
+  json["categories"] = BreakdownJson(experiment.categories);
+  json["places"] = BreakdownJson(experiment.places);
+  json["operators"] = OperatorsJson(experiment);
+  json["operators_rest"] = RestJson(experiment);
+  json["delegate_calls"] = experiment.delegate_calls;
+  json["portable_kernels"] = experiment.portable_kernels;
+  json["unknown_operators"] = experiment.unknown_operators;
+  json["kernel_evidence"] = experiment.kernel_evidence;
+  json["health"] = HealthJson(experiment.profile->health);
+  return json;
+}
+
+Json QuantityJson(const Quantity& quantity) {
+  Json json = {{"baseline_ms", Ms(quantity.baseline_ns)},
+               {"candidate_ms", Ms(quantity.candidate_ns)},
+               {"verdict", stats::VerdictName(quantity.verdict)}};
+  if (quantity.estimate) {
+    const stats::RatioEstimate& estimate = *quantity.estimate;
+    json["ratio"] = Number(estimate.ratio());
+    json["ratio_low"] = Number(estimate.low());
+    json["ratio_high"] = Number(estimate.high());
+    json["confidence"] = Number(estimate.confidence);
+    json["p_value"] = Number(estimate.p_value);
+  } else {
+    for (const char* key : {"ratio", "ratio_low", "ratio_high", "confidence", "p_value"}) json[key] = nullptr;
+  }
+  return json;
+}
+
+// candidate_total / candidate_runs - baseline_total / baseline_runs as one fraction, exactly.
+std::int64_t DeltaNumerator(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
+  return candidate * comparison.baseline_runs - baseline * comparison.candidate_runs;
+}
+
+Json RowJson(const Comparison& comparison, const std::string& name, Nanoseconds baseline,
+             Nanoseconds candidate, const Quantity& quantity) {
+  Json json = {{"name", name},
+               {"baseline_total_ns", baseline},
+               {"candidate_total_ns", candidate},
+               {"delta_numerator_ns", DeltaNumerator(comparison, baseline, candidate)}};
+  json.update(QuantityJson(quantity));
+  return json;
+}
+
+Json ComparisonJson(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  const ReportExperiment& baseline = report.experiments[pair.baseline];
+  const ReportExperiment& candidate = report.experiments[pair.candidate];
+  const char* pairing = comparison.pairing == Pairing::kLaunches   ? "launches"
+                        : comparison.pairing == Pairing::kUnpaired ? "unpaired"
+                                                                   : "none";
+  Json json = {{"label", Text(pair.label)},
+               {"baseline", comparison.baseline_label},
+               {"candidate", comparison.candidate_label},
+               {"baseline_experiment", report.run.experiments[baseline.index].name},
+               {"candidate_experiment", report.run.experiments[candidate.index].name},
+               {"pairing", pairing},
+               {"launches", comparison.launches},
+               {"rounds", comparison.rounds},
+               {"half_width", Number(pair.half_width)},
+               {"same_configuration", pair.same_configuration},
+               {"latency_from", comparison.latency_from_trace ? "trace" : "untraced"},
+               {"latency", QuantityJson(comparison.latency)}};
+  json["baseline_runs"] = comparison.baseline_runs;
+  json["candidate_runs"] = comparison.candidate_runs;
+  json["delta_denominator"] = comparison.baseline_runs * comparison.candidate_runs;
+  json["whole"] = {{"baseline_total_ns", comparison.baseline_total},
+                   {"candidate_total_ns", comparison.candidate_total},
+                   {"delta_numerator_ns",
+                    DeltaNumerator(comparison, comparison.baseline_total, comparison.candidate_total)}};
+  for (const auto& [key, rows] :
+       {std::pair{"groups", &comparison.groups}, std::pair{"categories", &comparison.categories}}) {
+    json[key] = Json::array();
+    for (const DeltaRow& row : *rows) {
+      json[key].push_back(
+          RowJson(comparison, row.name, row.baseline_total, row.candidate_total, row.quantity));
+    }
+  }
+  json["operators"] = Json::array();
+  for (const OperatorMatch& match : comparison.operators) {
+    const Operator* before = match.baseline ? &baseline.profile->operators[*match.baseline] : nullptr;
+    const Operator* after = match.candidate ? &candidate.profile->operators[*match.candidate] : nullptr;
+    Json row = RowJson(comparison, after != nullptr ? after->name : before->name, match.baseline_total,
+                       match.candidate_total, match.quantity);
+    row["baseline_key"] = before != nullptr ? Json(KeyText(before->key)) : Json(nullptr);
+    row["candidate_key"] = after != nullptr ? Json(KeyText(after->key)) : Json(nullptr);
+    row["baseline_name"] = before != nullptr ? Json(before->name) : Json(nullptr);
+    row["candidate_name"] = after != nullptr ? Json(after->name) : Json(nullptr);
+    json["operators"].push_back(std::move(row));
+  }
+  json["operators"].push_back(
+      RowJson(comparison, "Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}));
+  if (pair.outputs) {
+    json["outputs"] = {{"comparable", pair.outputs->comparable},
+                       {"equal", pair.outputs->equal},
+                       {"largest_absolute", Number(pair.outputs->largest_absolute)},
+                       {"largest_relative", Number(pair.outputs->largest_relative)},
+                       {"note", Text(pair.outputs->note)}};
+  } else {
+    json["outputs"] = nullptr;
+  }
+  json["warnings"] = comparison.warnings;
+  return json;
+}
+
+const char* KindName(Insight::Kind kind) {
+  switch (kind) {
+    case Insight::Kind::kBottleneckShift:
+      return "bottleneck_shift";
+    case Insight::Kind::kBottleneck:
+      return "bottleneck";
+    case Insight::Kind::kAmdahl:
+      return "amdahl";
+    case Insight::Kind::kPortable:
+      return "portable";
+    case Insight::Kind::kLayout:
+      return "data_movement";
+    case Insight::Kind::kDelegates:
+      return "delegate_overhead";
+    case Insight::Kind::kSlower:
+      return "slower_operators";
+    case Insight::Kind::kFirstRun:
+      return "first_run";
+    case Insight::Kind::kUnknown:
+      return "unknown_operators";
+    case Insight::Kind::kEvidence:
+      return "kernel_evidence";
+  }
+  return "other";
+}
+
+// Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
+void Write(const Json& json, std::ostream& out) {
+  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void RenderAnalysisJson(const Report& report, std::ostream& out) {
+  Json json;
+  json["schema_version"] = kAnalysisSchemaVersion;
+  json["model_id"] = Text(report.model_id);
+  json["backend"] = Text(report.backend);
+  json["dtype"] = Text(report.dtype);
+  json["platform"] = Text(report.run.platform);
+  json["generated_at"] = Text(report.run.generated_at);
+  json["status"] = StatusName(report.run.status);
+  json["noise_floor"] = Number(report.noise_floor);
+  Json totals = Json::object();
+  Json per_etdump = Json::array();
+  Json files = Json::array();
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const AdditiveRow& row : experiment.groups.rows) {
+      totals[row.name] = totals.value(row.name, 0.0) + static_cast<double>(row.total) / 1e6;
+    }
+    per_etdump.push_back({{"etdump", Text(experiment.etdump_name)},
+                          {"experiment", report.run.experiments[experiment.index].name},
+                          {"threads", experiment.threads},
+                          {"runs", experiment.groups.runs},
+                          {"category_totals_ms", CategoryTotals(experiment.groups)},
+                          {"fine_category_totals_ms", CategoryTotals(experiment.categories)}});
+  }
+  for (const std::string& file : report.artifacts) {
+    if (file.ends_with(".csv")) files.push_back(file);
+  }
+  json["category_totals_ms"] = std::move(totals);
+  json["per_etdump"] = std::move(per_etdump);
+  json["csv_files"] = std::move(files);
+  json["experiments"] = Json::array();
+  for (const ReportExperiment& experiment : report.experiments)
+    json["experiments"].push_back(ExperimentJson(report, experiment));
+  json["comparisons"] = Json::array();
+  for (const ReportComparison& pair : report.comparisons)
+    json["comparisons"].push_back(ComparisonJson(report, pair));
+  json["insights"] = Json::array();
+  for (const Insight& insight : report.insights) {
+    json["insights"].push_back(
+        {{"kind", KindName(insight.kind)},
+         {"text", insight.text},
+         {"at_stake_ms", Number(insight.at_stake / 1e6)},
+         {"experiment", report.run.experiments[report.experiments[insight.experiment].index].name},
+         {"evidence", insight.evidence}});
+  }
+  json["warnings"] = report.warnings;
+  Write(json, out);
+}
+
+void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
+  Json json;
+  json["schema_version"] = kAnalysisSchemaVersion;
+  json["model"] = Text(report.model_id);
+  json["platform"] = Text(report.run.platform);
+  json["generated_at"] = Text(report.run.generated_at);
+  json["status"] = StatusName(report.run.status);
+  json["results"] = Json::array();
+  for (const ReportExperiment& experiment : report.experiments) {
+    json["results"].push_back({{"experiment", report.run.experiments[experiment.index].name},
+                               {"label", experiment.label},
+                               {"threads", experiment.threads},
+                               {"runs", experiment.latency.n},
+                               {"median_ms", Ms(experiment.latency.p50)},
+                               {"mean_ms", Ms(experiment.latency.mean)},
+                               {"min_ms", Ms(experiment.latency.min)},
+                               {"max_ms", Ms(experiment.latency.max)},
+                               {"std_ms", Ms(experiment.latency.sd)}});
+  }
+  json["comparisons"] = Json::array();
+  for (const ReportComparison& pair : report.comparisons) {
+    Json row = QuantityJson(pair.comparison.latency);
+    row["baseline"] = pair.comparison.baseline_label;
+    row["candidate"] = pair.comparison.candidate_label;
+    json["comparisons"].push_back(std::move(row));
+  }
+  Write(json, out);
+}
+
+void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
+  out << "# " << EscapeMarkdown(HeaderText(report)) << "\n\n";
+  Table table{{{"experiment", Table::Align::kLeft},
+               {"threads", Table::Align::kRight},
+               {"runs", Table::Align::kRight},
+               {"median", Table::Align::kRight},
+               {"min", Table::Align::kRight},
+               {"max", Table::Align::kRight}},
+              {}};
+  for (const ReportExperiment& experiment : report.experiments) {
+    const auto time = [](const std::optional<double>& ns) {
+      return ns ? FormatDuration(*ns) : std::string(kUndefined);
+    };
+    table.AddRow({experiment.label, std::to_string(experiment.threads), std::to_string(experiment.latency.n),
+                  time(experiment.latency.p50), time(experiment.latency.min), time(experiment.latency.max)});
+  }
+  out << table.ToMarkdown();
+  for (const ReportComparison& pair : report.comparisons) {
+    const VerdictWords words = WordsOf(pair.comparison.latency);
+    out << "\n- " << EscapeMarkdown(pair.comparison.candidate_label) << " against "
+        << EscapeMarkdown(pair.comparison.baseline_label) << ": " << EscapeMarkdown(words.verdict)
+        << (words.interval.empty() ? "" : " " + EscapeMarkdown(words.interval)) << '\n';
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,311 @@
+#include "render/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "render/markdown_breakdown.h"
+#include "render/markdown_text.h"
+#include "render/wording.h"
+
+namespace etprof {
+namespace {
+
+using namespace markdown;
+
+class Markdown {
+ public:
+  Markdown(const Report& report, std::ostream& out) : report_(report), out_(out) {}
+
+  void Write() {
+    out_ << "# " << E(HeaderText(report_)) << "\n\n";
+    Answer();
+    Conditions();
+    Latency();
+    for (const ReportComparison& pair : report_.comparisons) RenderPairTables(report_, pair, out_);
+    for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
+      // An experiment that stands in a pair is told there; on its own, here.
+      if (!InPair(i)) RenderExperimentTables(report_, report_.experiments[i], out_);
+    }
+    const bool titled = Subjects().size() > 1 || !report_.comparisons.empty();
+    for (const std::size_t subject : Subjects()) RenderCostliest(report_.experiments[subject], titled, out_);
+    for (const std::size_t subject : Subjects()) RenderPlaces(report_.experiments[subject], titled, out_);
+    Kernels();
+    Next();
+    Trust();
+    Artifacts();
+  }
+
+ private:
+  bool InPair(std::size_t experiment) const {
+    return std::any_of(report_.comparisons.begin(), report_.comparisons.end(),
+                       [&](const ReportComparison& pair) {
+                         return pair.baseline == experiment || pair.candidate == experiment;
+                       });
+  }
+
+  // Whose operators are worth listing: the candidates, or every experiment where nothing is compared.
+  std::vector<std::size_t> Subjects() const {
+    std::vector<std::size_t> subjects;
+    for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
+      const bool candidate = std::any_of(report_.comparisons.begin(), report_.comparisons.end(),
+                                         [&](const ReportComparison& pair) { return pair.candidate == i; });
+      if (candidate || !InPair(i)) subjects.push_back(i);
+    }
+    return subjects;
+  }
+
+  void Answer() {
+    for (const ReportComparison& pair : report_.comparisons) {
+      const VerdictWords words = WordsOf(pair.comparison.latency);
+      out_ << "**" << E(pair.comparison.candidate_label) << " against " << E(pair.comparison.baseline_label)
+           << ": " << E(words.verdict) << "**" << (words.interval.empty() ? "" : " " + E(words.interval));
+      if (pair.comparison.latency.estimate && !report_.emulated) {
+        out_ << fmt::format(" ({:.0f} % interval{})", pair.comparison.latency.estimate->confidence * 100,
+                            pair.comparison.pairing == Pairing::kLaunches ? ", " + SampleText(pair.comparison)
+                                                                          : ", unpaired");
+      }
+      out_ << "\n\n";
+    }
+    if (report_.emulated)
+      out_ << "The CPU was emulated: these times mean nothing, only names and structure do.\n\n";
+  }
+
+  void Conditions() {
+    Table table = MakeTable({{"condition", Align::kLeft}, {"value", Align::kLeft}});
+    const RunData& run = report_.run;
+    const auto add = [&](const char* name, const std::string& value) {
+      if (!value.empty()) table.AddRow({name, value});
+    };
+    if (report_.bare) {
+      for (const ReportExperiment& experiment : report_.experiments) add("ETDump", experiment.etdump_name);
+    } else {
+      add("Model", run.model.empty() ? report_.model_id : run.model.filename().string());
+    }
+    if (!run.model_sha256.empty()) add("Model's SHA-256", run.model_sha256);
+    add("Backend and data type", report_.backend.empty() ? "" : report_.backend + " " + report_.dtype);
+    add("Measured", run.generated_at);
+    if (run.status != RunData::Status::kUnknown) add("Status", StatusName(run.status));
+    add("Platform", run.platform);
+    if (run.device) {
+      const DeviceProperties& device = *run.device;
+      add("Device", device.name);
+      add("CPU", device.cpu_model);
+      if (device.cores > 0)
+        add("Cores", std::to_string(device.cores) + (device.topology.empty() ? "" : ", " + device.topology));
+      if (!device.cpus.empty()) add("Governor", device.cpus.front().governor);
+      if (device.memory_total) add("Memory", FormatBytes(static_cast<double>(*device.memory_total)));
+      add("System",
+          device.os + (device.kernel.empty() ? "" : (device.os.empty() ? "" : ", ") + device.kernel));
+      add("Virtualization", device.virtualization);
+      add("Power", device.power_mode);
+    }
+    add("ExecuTorch checkout",
+        run.executorch_sha + (run.executorch_dirty.value_or(false) ? " (changed)" : ""));
+    add("etprof", run.etprof_version);
+    if (run.schedule.launches > 0) {
+      add("Schedule",
+          fmt::format("{} launches x {} rounds, {}, {:.0f} s{}", run.schedule.launches, run.schedule.rounds,
+                      run.schedule.interleaved ? "bursts of all experiments interleaved"
+                                               : "whole processes alternating",
+                      run.schedule.seconds,
+                      run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
+    }
+    if (!table.rows.empty()) out_ << "## Conditions\n\n" << table.ToMarkdown() << '\n';
+    if (report_.bare) {
+      out_ << (table.rows.empty() ? "## Conditions\n\n" : "")
+           << "Nothing is known but what the ETDump says: no device, no schedule, no untraced latency.\n\n";
+    }
+    Experiments();
+  }
+
+  void Experiments() {
+    Table table = MakeTable({{"experiment", Align::kLeft},
+                             {"threads", Align::kRight},
+                             {"features masked", Align::kLeft},
+                             {"CPUs", Align::kLeft},
+                             {"runner", Align::kLeft},
+                             {"ExecuTorch", Align::kLeft},
+                             {"operator clock", Align::kLeft}});
+    bool any = false;
+    for (const ReportExperiment& experiment : report_.experiments) {
+      const ExperimentData& data = report_.run.experiments[experiment.index];
+      const auto or_dash = [](const std::string& text) {
+        return text.empty() ? std::string(kUndefined) : text;
+      };
+      any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
+      table.AddRow({experiment.label, report_.bare ? kUndefined : std::to_string(experiment.threads),
+                    or_dash(data.isa), or_dash(data.cpus), or_dash(data.runner.filename().string()),
+                    or_dash(data.executorch_version), or_dash(data.operator_clock)});
+    }
+    if (any) out_ << table.ToMarkdown() << '\n';
+  }
+
+  void Latency() {
+    out_ << "## Latency\n\n";
+    Table table = MakeTable({{"experiment", Align::kLeft},
+                             {"median", Align::kRight},
+                             {"mean", Align::kRight},
+                             {"p90", Align::kRight},
+                             {"p99", Align::kRight},
+                             {"min", Align::kRight},
+                             {"max", Align::kRight},
+                             {"sd", Align::kRight},
+                             {"CV", Align::kRight},
+                             {"runs", Align::kRight},
+                             {"outliers", Align::kRight},
+                             {"first run", Align::kRight},
+                             {"load", Align::kRight}});
+    for (const ReportExperiment& experiment : report_.experiments) {
+      const stats::Distribution& d = experiment.latency;
+      // A quantile that this few values cannot show is not shown.
+      table.AddRow({experiment.label, Ms(d.p50), Ms(d.mean), d.n >= 10 ? Ms(d.p90) : kUndefined,
+                    d.n >= 100 ? Ms(d.p99) : kUndefined, Ms(d.min), Ms(d.max), Ms(d.sd),
+                    d.cv ? PercentText(*d.cv) : kUndefined, std::to_string(d.n), std::to_string(d.outliers),
+                    Ms(experiment.first_run), Ms(experiment.load)});
+    }
+    out_ << table.ToMarkdown() << '\n';
+    const bool any_trace =
+        std::any_of(report_.experiments.begin(), report_.experiments.end(),
+                    [](const ReportExperiment& e) { return e.latency_from_trace && e.latency.n > 0; });
+    const bool any_untraced =
+        std::any_of(report_.experiments.begin(), report_.experiments.end(),
+                    [](const ReportExperiment& e) { return !e.latency_from_trace && e.latency.n > 0; });
+    if (any_untraced)
+      out_ << "Times of steady runs with the tracer off; first runs and warm-up are left out.\n";
+    if (any_trace) {
+      out_ << (any_untraced ? "Where there are none: " : "")
+           << "Method::execute of the traced steady runs, so the tracer's own cost is in them.\n";
+    }
+    out_ << '\n';
+    if (report_.comparisons.empty()) return;
+    Table pairs = MakeTable({{"comparison", Align::kLeft},
+                             {"before", Align::kRight},
+                             {"after", Align::kRight},
+                             {"ratio", Align::kRight},
+                             {"interval", Align::kLeft},
+                             {"verdict", Align::kLeft},
+                             {"measured", Align::kLeft}});
+    for (const ReportComparison& pair : report_.comparisons) {
+      const Comparison& comparison = pair.comparison;
+      const Quantity& latency = comparison.latency;
+      std::string name = comparison.candidate_label + " against " + comparison.baseline_label;
+      if (!pair.label.empty()) name = pair.label + ": " + name;
+      const std::string sample = SampleText(comparison);
+      pairs.AddRow({name, Ms(latency.baseline_ns), Ms(latency.candidate_ns),
+                    latency.estimate && latency.verdict != stats::Verdict::kEmulated
+                        ? RatioText(latency.estimate->ratio())
+                        : kUndefined,
+                    IntervalText(latency), stats::VerdictName(latency.verdict),
+                    sample.empty() ? (comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs")
+                                   : sample});
+    }
+    out_ << pairs.ToMarkdown()
+         << "\nA ratio above 1 means faster. \"same\" means that the interval lies within "
+         << RelativeText(report_.run.schedule.margin > 0 ? report_.run.schedule.margin
+                                                         : CompareOptions{}.margin)
+         << " of 1; what is neither same, faster nor slower is inconclusive.\n\n";
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (!pair.outputs) continue;
+      out_ << "Outputs of " << E(pair.comparison.baseline_label) << " and "
+           << E(pair.comparison.candidate_label) << ": "
+           << (pair.outputs->equal ? "equal bit for bit"
+                                   : E(pair.outputs->note.empty() ? "they differ" : pair.outputs->note));
+      if (pair.outputs->largest_absolute)
+        out_ << fmt::format(", largest absolute difference {:.3g}", *pair.outputs->largest_absolute);
+      if (pair.outputs->largest_relative)
+        out_ << fmt::format(", largest relative difference {:.3g}", *pair.outputs->largest_relative);
+      out_ << ".\n\n";
+    }
+  }
+
+  void Kernels() {
+    const bool any =
+        std::any_of(report_.experiments.begin(), report_.experiments.end(),
+                    [](const ReportExperiment& experiment) { return !experiment.kernel_evidence.empty(); });
+    if (!any) return;
+    out_ << "## Evidence of SME kernels\n\n"
+            "XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it with "
+            "KleidiAI's SME or SME2 "
+            "kernels.\n\n";
+    for (const ReportExperiment& experiment : report_.experiments) {
+      out_ << "- " << E(experiment.label) << ": ";
+      if (experiment.kernel_evidence.empty()) out_ << (experiment.profile ? "none" : "no trace");
+      for (std::size_t i = 0; i < experiment.kernel_evidence.size(); ++i)
+        out_ << (i > 0 ? ", " : "") << E(experiment.kernel_evidence[i]);
+      out_ << '\n';
+    }
+    out_ << '\n';
+  }
+
+  void Next() {
+    if (report_.insights.empty()) return;
+    out_ << "## What to do next\n\nBy the time at stake in one inference.\n\n";
+    int number = 1;
+    for (const Insight& insight : report_.insights) {
+      out_ << number++ << ". " << E(insight.text) << '\n';
+      for (const std::string& line : insight.evidence) out_ << "   - " << E(line) << '\n';
+    }
+    out_ << '\n';
+  }
+
+  void Trust() {
+    out_ << "## How far to trust this\n\n";
+    bool said = false;
+    const auto line = [&](const std::string& text) {
+      out_ << "- " << E(text) << '\n';
+      said = true;
+    };
+    if (report_.noise_floor)
+      line(fmt::format("An A/A pair shows changes above {} on this machine.",
+                       RelativeText(*report_.noise_floor)));
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (pair.half_width && !report_.emulated) {
+        line(fmt::format("{} against {} is known to ±{}.", pair.comparison.candidate_label,
+                         pair.comparison.baseline_label, RelativeText(*pair.half_width)));
+      }
+    }
+    for (const ReportExperiment& experiment : report_.experiments) {
+      if (experiment.traced_runs > 0) {
+        line(fmt::format(
+            "{}: {} traced runs: {} first, {} warm-up, {} steady, of which {} within Tukey's fences.",
+            experiment.label, experiment.traced_runs, experiment.first_runs, experiment.warmup_runs,
+            experiment.steady_runs, experiment.common_runs));
+      }
+      if (experiment.disturbed_bursts > 0) {
+        line(fmt::format(
+            "{}: {} of {} bursts were disturbed (outside Tukey's fences, or never level); they are kept.",
+            experiment.label, experiment.disturbed_bursts, experiment.bursts));
+      }
+    }
+    for (const std::string& warning : report_.warnings) line(warning);
+    for (const ReportExperiment& experiment : report_.experiments) {
+      if (!experiment.profile) continue;
+      for (const HealthEntry& entry : experiment.profile->health.entries()) {
+        std::string text = fmt::format("{}: trace: {} x {}: {}", experiment.label, entry.count, entry.name,
+                                       entry.explanation);
+        if (entry.amount != 0) text += ", " + FormatDuration(static_cast<double>(entry.amount));
+        if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
+        line(text);
+      }
+    }
+    if (!said) out_ << "Nothing odd was seen.\n";
+    out_ << '\n';
+  }
+
+  void Artifacts() {
+    if (report_.artifacts.empty()) return;
+    out_ << "## Files\n\n";
+    for (const std::string& file : report_.artifacts) out_ << "- " << E(file) << '\n';
+  }
+
+  const Report& report_;
+  std::ostream& out_;
+};
+
+}  // namespace
+
+void RenderMarkdown(const Report& report, std::ostream& out) { Markdown(report, out).Write(); }
+
+}  // namespace etprof

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ostream>
+
+#include "report/report.h"
+
+// The sections of report.md that say where the time goes. Names from files are escaped.
+namespace etprof {
+
+// Groups, categories and operators of both sides of a pair, what gained and what lost. Nothing without two
+// traces.
+void RenderPairTables(const Report& report, const ReportComparison& pair, std::ostream& out);
+
+// Groups and categories of an experiment that stands in no pair.
+void RenderExperimentTables(const Report& report, const ReportExperiment& experiment, std::ostream& out);
+
+// The operators that cost most; delegated against portable. `titled`: the heading names the experiment.
+void RenderCostliest(const ReportExperiment& experiment, bool titled, std::ostream& out);
+void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,69 @@
+#include "render/markdown.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Text(const Report& report) {
+  std::ostringstream out;
+  RenderMarkdown(report, out);
+  return out.str();
+}
+
+TEST(Markdown, HasTheSectionsOfAComparison) {
+  const std::string text = Text(example::MakePair());
+  for (const char* heading :
+       {"## Conditions", "## Latency", "## Where the time goes: off and on", "### What gained most",
+        "## What costs most: on", "## Delegated and portable: on", "## Evidence of SME kernels",
+        "## What to do next", "## How far to trust this"}) {
+    EXPECT_THAT(text, HasSubstr(heading));
+  }
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "**on against off: 2.50x faster** \\[2.497, 2.497\\] (95 % interval, 10 launches x 4 rounds)"));
+  EXPECT_THAT(text, HasSubstr("| Convolution | 4.002 ms | 78 % | 1.002 ms | 47 % | 3.99x |"));
+  EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM \\#1 → Convolution (NHWC, PF32) IGEMM \\#1"));
+}
+
+// GitHub ends a table at the first line that is no row, and drops cells beyond the heading's.
+TEST(Markdown, EveryRowOfATableHasItsHeadingsCells) {
+  std::istringstream lines(Text(example::MakePair()) + Text(example::MakeBare()));
+  std::ptrdiff_t cells = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) {
+      cells = 0;
+      continue;
+    }
+    std::ptrdiff_t bars = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && line[i - (i > 0 ? 1 : 0)] != '\\';
+    if (cells == 0) cells = bars;
+    EXPECT_EQ(bars, cells) << line;
+  }
+}
+
+TEST(Markdown, EscapesHostileNames) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("a|b <img src=x onerror=y> `c`\n# d", 5'000'000)};
+  run.warnings.push_back("<script>alert(1)</script>");
+  const std::string text = Text(Assemble(std::move(run), {}));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("<img")));
+  EXPECT_THAT(text, Not(HasSubstr("\n# d")));
+}
+
+TEST(Markdown, ShowsNoQuantileThatFewRunsCannotShow) {
+  EXPECT_THAT(Text(example::MakeBare()), HasSubstr("| net | 5.14 ms | 5.14 ms | — | — |"));
+}
+
+}  // namespace
+}  // namespace etprof

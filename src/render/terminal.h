@@ -1,0 +1,19 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "report/report.h"
+
+namespace etprof {
+
+struct TerminalOptions {
+  int width = 80;       // columns; at least 60 are used
+  bool colors = false;  // ANSI: green faster, red slower, dim what the measurement cannot tell
+  std::string more;     // where the whole report is; empty: nowhere
+};
+
+// One screen: latency with its verdict, where the time goes, what to do next, how far to trust it.
+void RenderTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,180 @@
+#include "render/wording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/summary_rounding.h"
+
+namespace etprof {
+namespace {
+
+std::string Units(std::int64_t units, int decimals) {
+  double value = static_cast<double>(units);
+  for (int i = 0; i < decimals; ++i) value /= 10;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+// Digits enough that the width of the interval can be seen.
+std::string Interval(double low, double high) {
+  if (!std::isfinite(low) || !std::isfinite(high)) return "";
+  const double width = high - low;
+  int decimals = 2;
+  if (width < 0.02) decimals = 3;
+  if (low >= 10) decimals = 1;
+  return fmt::format("[{:.{}f}, {:.{}f}]", low, decimals, high, decimals);
+}
+
+double UnitsPerNs(const TimeScale& scale) {
+  double factor = 1 / scale.unit_ns;
+  for (int i = 0; i < scale.decimals; ++i) factor *= 10;
+  return factor;
+}
+
+}  // namespace
+
+std::string TimeScale::Number(double ns) const {
+  return Units(std::llround(ns * UnitsPerNs(*this)), decimals);
+}
+std::string TimeScale::Text(double ns) const { return Number(ns) + ' ' + unit; }
+std::string TimeScale::Text(const std::optional<double>& ns) const { return ns ? Text(*ns) : kUndefined; }
+
+TimeScale ScaleFor(double smallest, double largest) {
+  TimeScale scale;
+  if (smallest < 1e6) {
+    scale.unit_ns = 1e3;
+    scale.unit = "µs";
+  }
+  if (largest / scale.unit_ns < 10) scale.decimals = 3;
+  if (largest / scale.unit_ns >= 100) scale.decimals = 1;
+  if (largest / scale.unit_ns >= 10'000) scale.decimals = 0;
+  return scale;
+}
+
+std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale) {
+  std::vector<double> units;
+  for (const double value : ns) units.push_back(value * UnitsPerNs(scale));
+  std::vector<std::string> texts;
+  for (const std::int64_t rounded : stats::LargestRemainder(units))
+    texts.push_back(Units(rounded, scale.decimals));
+  return texts;
+}
+
+std::string PercentText(double share) {
+  const double percent = share * 100;
+  if (!std::isfinite(percent)) return kUndefined;
+  if (percent > 0 && percent < 0.05) return "<0.1 %";
+  if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f} %", percent);
+  return fmt::format("{:.1f} %", percent);
+}
+
+std::string RatioText(double ratio) {
+  if (!std::isfinite(ratio)) return kUndefined;
+  if (ratio >= 99.95) return fmt::format("{:.0f}x", ratio);
+  if (ratio >= 9.995) return fmt::format("{:.1f}x", ratio);
+  if (std::fabs(ratio - 1) < 0.0495) return fmt::format("{:.3f}x", ratio);
+  return fmt::format("{:.2f}x", ratio);
+}
+
+std::string RelativeText(double relative) {
+  const double percent = relative * 100;
+  if (!std::isfinite(percent)) return kUndefined;
+  if (percent >= 9.95) return fmt::format("{:.0f} %", percent);
+  if (percent >= 0.995) return fmt::format("{:.1f} %", percent);
+  return fmt::format("{:.2f} %", percent);
+}
+
+VerdictWords WordsOf(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated, times mean nothing", ""};
+  if (!quantity.estimate) {
+    if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0) {
+      return {fmt::format("{}, too few runs for an interval",
+                          RatioText(*quantity.baseline_ns / *quantity.candidate_ns)),
+              ""};
+    }
+    return {kUndefined, ""};
+  }
+  const stats::RatioEstimate& estimate = *quantity.estimate;
+  const std::string interval = Interval(estimate.low(), estimate.high());
+  switch (quantity.verdict) {
+    case stats::Verdict::kFaster:
+      return {RatioText(estimate.ratio()) + " faster", interval};
+    case stats::Verdict::kSlower:
+      return {RatioText(1 / estimate.ratio()) + " slower", Interval(1 / estimate.high(), 1 / estimate.low())};
+    case stats::Verdict::kSame:
+      return {"same", interval};
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kEmulated:
+      break;
+  }
+  return {"inconclusive, " + RatioText(estimate.ratio()), interval};
+}
+
+std::string GainText(const Quantity& quantity) {
+  switch (quantity.verdict) {
+    case stats::Verdict::kSame:
+      return "same";
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      return quantity.estimate ? RatioText(quantity.estimate->ratio()) : kUndefined;
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kEmulated:
+      break;
+  }
+  return kUndefined;
+}
+
+std::string IntervalText(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
+  const std::string interval = Interval(quantity.estimate->low(), quantity.estimate->high());
+  return interval.empty() ? kUndefined : interval;
+}
+
+std::string SampleText(const Comparison& comparison) {
+  if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";
+  const int each = comparison.rounds / comparison.launches;
+  if (each * comparison.launches == comparison.rounds) {
+    return fmt::format("{} launches x {} round{}", comparison.launches, each, each == 1 ? "" : "s");
+  }
+  return fmt::format("{} launches, {} rounds", comparison.launches, comparison.rounds);
+}
+
+std::string HeaderText(const Report& report) {
+  std::string text = report.title.empty() ? report.model_id : report.title;
+  const auto add = [&](const std::string& part) {
+    if (part.empty()) return;
+    text += (text.empty() ? "" : " · ") + part;
+  };
+  // "mobilenet_v3_small_xnnpack_fp32" says its backend and data type itself; say each thing once.
+  const std::string suffix = "_" + report.backend + "_" + report.dtype;
+  if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  add(report.backend.empty() ? report.dtype
+                             : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
+  if (!report.bare && !report.experiments.empty()) {
+    const int threads = report.experiments.front().threads;
+    const bool alike =
+        std::all_of(report.experiments.begin(), report.experiments.end(),
+                    [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
+    if (alike) add(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
+  }
+  std::string device = report.run.platform;
+  if (report.run.device) {
+    if (device.empty()) device = report.run.device->platform;
+    if (report.run.device->cores > 0)
+      device += fmt::format("{}{} cores", device.empty() ? "" : ", ", report.run.device->cores);
+  }
+  add(device);
+  return text;
+}
+
+Tail TailOf(const stats::Distribution& distribution) {
+  if (distribution.n >= 100) return {"p99", distribution.p99};
+  return {"max", distribution.max};
+}
+
+std::string TracerRowName(const ReportExperiment& experiment) {
+  return experiment.latency_from_trace ? "Mean to median" : "Tracer";
+}
+
+}  // namespace etprof

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "report/report.h"
+
+// How numbers and verdicts are worded, the same on the screen and in Markdown. Plain text: escaping is the
+// renderer's.
+namespace etprof {
+
+inline constexpr const char* kUndefined = "—";
+
+// A unit of time and its digits for one table, so that its columns align and its rows can add up.
+struct TimeScale {
+  double unit_ns = 1e6;
+  const char* unit = "ms";
+  int decimals = 2;
+
+  std::string Number(double ns) const;                      // "7.92"
+  std::string Text(double ns) const;                        // "7.92 ms"
+  std::string Text(const std::optional<double>& ns) const;  // "—" where there is none
+};
+// For times up to `largest` and totals down to `smallest` (ns): milliseconds, or microseconds where the
+// smallest total is below one; two decimals, one from 100 on.
+TimeScale ScaleFor(double smallest, double largest);
+
+// The values rounded to the scale's last digit by largest remainder, so that they add up, as printed, to
+// their sum.
+std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale);
+
+std::string PercentText(double share);      // 0.214 -> "21 %", 0.0042 -> "0.4 %"
+std::string RatioText(double ratio);        // "1.84x", three significant digits
+std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42 %"
+
+// "1.84x faster  [1.82, 1.85]", "same  [0.996, 1.003]", "inconclusive  1.02x [0.97, 1.07]". Slower is told as
+// how many times slower, so its interval is turned over too.
+struct VerdictWords {
+  std::string verdict;   // "1.84x faster"
+  std::string interval;  // "[1.82, 1.85]", empty where there is none
+};
+VerdictWords WordsOf(const Quantity& quantity);
+
+// For a table: "2.46x" (below 1: slower), "same", or "—" where the measurement cannot tell.
+std::string GainText(const Quantity& quantity);
+// The interval of the ratio baseline / candidate, not turned over: "[2.41, 2.50]", or "—".
+std::string IntervalText(const Quantity& quantity);
+
+// "10 launches x 7 rounds", "16 traced runs".
+std::string SampleText(const Comparison& comparison);
+
+// "mobilenet_v3_small · xnnpack fp32 · 1 thread · linux-x86_64, 2 cores"
+std::string HeaderText(const Report& report);
+
+// The highest quantile that this many values can show, as a label and a value: p99 from 100 values on, else
+// the maximum.
+struct Tail {
+  const char* name = "max";
+  std::optional<double> value;
+};
+Tail TailOf(const stats::Distribution& distribution);
+
+// What the row is called that leads from the mean of the traced runs to the headline median.
+std::string TracerRowName(const ReportExperiment& experiment);
+
+}  // namespace etprof

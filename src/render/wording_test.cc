@@ -1,0 +1,97 @@
+#include "render/wording.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace etprof {
+namespace {
+
+Quantity Ratio(double low, double high, stats::Verdict verdict) {
+  Quantity quantity;
+  quantity.baseline_ns = 2e6;
+  quantity.candidate_ns = 1e6;
+  stats::RatioEstimate estimate;
+  estimate.log_low = std::log(low);
+  estimate.log_high = std::log(high);
+  estimate.log_ratio = (estimate.log_low + estimate.log_high) / 2;
+  quantity.estimate = estimate;
+  quantity.verdict = verdict;
+  return quantity;
+}
+
+TEST(Words, SayTheVerdictWithItsInterval) {
+  const VerdictWords faster = WordsOf(Ratio(1.82, 1.86, stats::Verdict::kFaster));
+  EXPECT_EQ(faster.verdict, "1.84x faster");
+  EXPECT_EQ(faster.interval, "[1.82, 1.86]");
+  EXPECT_EQ(WordsOf(Ratio(0.997, 1.004, stats::Verdict::kSame)).verdict, "same");
+  EXPECT_EQ(WordsOf(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
+}
+
+TEST(Words, TurnASlowerSideOver) {
+  const VerdictWords slower = WordsOf(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
+  EXPECT_EQ(slower.verdict, "1.90x slower");
+  EXPECT_EQ(slower.interval, "[1.80, 2.00]");
+}
+
+TEST(Words, NeverTakeAnInconclusiveRatioForAGain) {
+  const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
+  EXPECT_EQ(GainText(quantity), kUndefined);
+  EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
+  EXPECT_EQ(WordsOf(quantity).verdict, "inconclusive, 1.07x");
+  EXPECT_EQ(GainText(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(GainText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+}
+
+TEST(Words, SayWhenThereIsNoInterval) {
+  Quantity quantity;
+  quantity.baseline_ns = 2e6;
+  quantity.candidate_ns = 1e6;
+  EXPECT_EQ(WordsOf(quantity).verdict, "2.00x, too few runs for an interval");
+  EXPECT_EQ(WordsOf(Quantity{}).verdict, kUndefined);
+}
+
+TEST(AddingUp, PrintsRowsThatAddUpAsPrinted) {
+  const TimeScale scale{1e6, "ms", 2};
+  // 3.33.. x 3 would print 3.33 three times and miss a hundredth.
+  const std::vector<std::string> texts = AddingUp({10e6 / 3, 10e6 / 3, 10e6 / 3}, scale);
+  EXPECT_EQ(texts, (std::vector<std::string>{"3.34", "3.33", "3.33"}));
+  EXPECT_EQ(AddingUp({1e6, -0.25e6}, scale), (std::vector<std::string>{"1.00", "-0.25"}));
+  EXPECT_TRUE(AddingUp({}, scale).empty());
+}
+
+TEST(Scale, KeepsFourDigitsOfTheLargest) {
+  const auto text = [](double ns) { return ScaleFor(ns, ns).Text(ns); };
+  EXPECT_EQ(text(2'337'900), "2.338 ms");
+  EXPECT_EQ(text(12'345'678), "12.35 ms");
+  EXPECT_EQ(text(857'600'000), "857.6 ms");
+  EXPECT_EQ(text(345'678), "345.7 µs");
+  EXPECT_EQ(text(51), "0.051 µs");
+  EXPECT_EQ(TimeScale{}.Text(std::optional<double>()), kUndefined);
+}
+
+TEST(Numbers, HaveSensibleDigits) {
+  EXPECT_EQ(PercentText(0.214), "21 %");
+  EXPECT_EQ(PercentText(0.0042), "0.4 %");
+  EXPECT_EQ(PercentText(0.0001), "<0.1 %");
+  EXPECT_EQ(PercentText(0), "0 %");
+  EXPECT_EQ(PercentText(NAN), kUndefined);
+  EXPECT_EQ(RatioText(1.837), "1.84x");
+  EXPECT_EQ(RatioText(12.34), "12.3x");
+  EXPECT_EQ(RatioText(1.013), "1.013x");
+  EXPECT_EQ(RelativeText(0.0042), "0.42 %");
+}
+
+TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
+  stats::Distribution few;
+  few.n = 99;
+  few.max = 7;
+  few.p99 = 6;
+  EXPECT_STREQ(TailOf(few).name, "max");
+  few.n = 100;
+  EXPECT_STREQ(TailOf(few).name, "p99");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,405 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "report/report.h"
+#include "stats/launches.h"
+
+namespace etprof {
+namespace {
+
+std::vector<double> AsDoubles(const std::vector<Nanoseconds>& values) {
+  return {values.begin(), values.end()};
+}
+
+std::string StemOfModel(const std::filesystem::path& model) {
+  std::string stem = model.filename().string();
+  if (stem.ends_with(".pte")) stem.resize(stem.size() - 4);
+  return stem;
+}
+
+// "<model>_<backend>_<dtype>.pte", the name that export gives.
+void SplitModelName(const std::string& stem, std::string& backend, std::string& dtype) {
+  for (const char* candidate : {"xnnpack", "portable"}) {
+    const std::string mark = std::string("_") + candidate + "_";
+    const std::size_t at = stem.find(mark);
+    if (at == std::string::npos) continue;
+    backend = candidate;
+    dtype = stem.substr(at + mark.size());
+  }
+}
+
+bool IsOperator(const Operator& op) {
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
+}
+
+// The median with the spread of the launches' medians around their mean (Student's t); the launch is the
+// unit.
+std::optional<LatencyInterval> IntervalOf(const ExperimentData& data) {
+  std::vector<double> logs;
+  for (const Launch& launch : data.launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    std::vector<double> medians;
+    for (const Burst& burst : launch.bursts) {
+      if (const auto median = burst.Median(); median && *median > 0)
+        medians.push_back(static_cast<double>(*median));
+    }
+    if (const auto median = stats::Median(medians)) logs.push_back(std::log(*median));
+  }
+  const auto estimate = stats::EstimateRatio(logs, 0.95);
+  if (!estimate) return std::nullopt;
+  return LatencyInterval{estimate->low(), estimate->high(), estimate->confidence,
+                         static_cast<int>(logs.size())};
+}
+
+void CountBursts(const ExperimentData& data, ReportExperiment& out) {
+  std::vector<double> medians;
+  std::vector<bool> level;
+  for (const Launch& launch : data.launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    ++out.launches;
+    for (const Burst& burst : launch.bursts) {
+      if (const auto median = burst.Median()) {
+        medians.push_back(static_cast<double>(*median));
+        level.push_back(burst.level);
+      }
+    }
+  }
+  const stats::Fences fences = stats::TukeyFences(medians);
+  out.bursts = static_cast<std::int64_t>(medians.size());
+  for (std::size_t i = 0; i < medians.size(); ++i) {
+    if (!level[i] || !fences.Contains(medians[i])) ++out.disturbed_bursts;
+  }
+}
+
+void AddMovement(const Operator& op, double mean, DataMovement& movement) {
+  const auto add = [&](std::int64_t& count, double& time) {
+    ++count;
+    time += mean;
+  };
+  const std::string& type = op.type;
+  if (op.category.name == "QUANT") {
+    add(movement.conversions, movement.conversion_ns);
+  } else if (op.category.name == "RESHAPE") {
+    add(movement.reshapes, movement.reshape_ns);
+  } else if (type.starts_with("Transpose") || type.starts_with("permute") || type.starts_with("transpose") ||
+             type.starts_with("t_copy")) {
+    add(movement.transposes, movement.transpose_ns);
+  } else if (type.starts_with("Copy") || type.starts_with("clone") || type.starts_with("_clone") ||
+             type.starts_with("copy")) {
+    add(movement.copies, movement.copy_ns);
+  } else {
+    add(movement.others, movement.other_ns);
+  }
+}
+
+// Only packed data types ("PF32", "PF16", "PQS8") are computed by KleidiAI's SME and SME2 kernels; XNNPACK
+// names an operator so when it has chosen one.
+bool IsPackedType(const std::string& type) {
+  for (const char* packed : {"(NHWC, PF", "(NC, PF", "(NHWC, PQS8", "(NC, PQS8"}) {
+    if (type.find(packed) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// XNNPACK's own clock gives whole microseconds, which says little of an operator that takes two.
+bool HasWholeMicroseconds(const Profile& profile) {
+  std::int64_t seen = 0;
+  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+    if (profile.operators[i].key.kind != SpanKind::kBackend) continue;
+    for (const Nanoseconds duration : profile.Duration(i)) {
+      if (duration <= 0) continue;
+      if (duration % 1000 != 0) return false;
+      ++seen;
+    }
+  }
+  return seen >= 3;  // by chance, once in 10^9
+}
+
+void AddOperators(ReportExperiment& out) {
+  const Profile& profile = *out.profile;
+  const std::vector<std::size_t> common = profile.CommonSet();
+  std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
+  if (steady.empty()) steady = common;
+  std::set<std::string> unknown;
+  std::map<std::string, std::int64_t> packed;
+  const auto runs = static_cast<double>(common.size());
+  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+    const Operator& op = profile.operators[i];
+    if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
+    if (!IsOperator(op)) continue;
+    OperatorRow row;
+    row.op = i;
+    const auto self = profile.Self(i);
+    const auto duration = profile.Duration(i);
+    for (const std::size_t run : common) {
+      if (self[run] == Profile::kAbsent) continue;
+      ++row.runs;
+      row.total_self += self[run];
+      row.total_duration += duration[run];
+    }
+    std::vector<double> values;
+    for (const std::size_t run : steady) {
+      if (self[run] != Profile::kAbsent) values.push_back(static_cast<double>(self[run]));
+    }
+    row.self = stats::Describe(values);
+    if (!common.empty()) row.mean_self = static_cast<double>(row.total_self) / runs;
+    if (out.groups.total > 0)
+      row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
+    if (op.portable) ++out.portable_kernels;
+    if (!op.category.known) unknown.insert(op.type);
+    if (IsPackedType(op.type)) ++packed[op.type];
+    if (op.category.group == Group::kDataMovement) AddMovement(op, row.mean_self, out.movement);
+    out.operators.push_back(std::move(row));
+  }
+  std::stable_sort(out.operators.begin(), out.operators.end(),
+                   [](const OperatorRow& a, const OperatorRow& b) { return a.total_self > b.total_self; });
+  out.unknown_operators.assign(unknown.begin(), unknown.end());
+  for (const auto& [type, count] : packed) {
+    out.kernel_evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
+  }
+}
+
+void AddProfile(ReportExperiment& out) {
+  const Profile& profile = *out.profile;
+  const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
+  const std::vector<std::size_t> first = profile.RunsOf(Phase::kFirst);
+  out.traced_runs = static_cast<std::int64_t>(profile.runs.size());
+  out.first_runs = static_cast<std::int64_t>(first.size());
+  out.steady_runs = static_cast<std::int64_t>(steady.size());
+  out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs;
+  const auto totals_of = [&](const std::vector<std::size_t>& runs) {
+    std::vector<double> totals;
+    for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
+    return totals;
+  };
+  const std::vector<std::size_t> common = profile.CommonSet();
+  out.common_runs = static_cast<std::int64_t>(common.size());
+  out.traced = stats::Describe(totals_of(steady.empty() ? common : steady));
+  if (out.latency.n == 0) {
+    out.latency = out.traced;
+    out.latency_from_trace = true;
+  }
+  if (!out.first_run) out.first_run = stats::Median(totals_of(first));
+  if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
+  out.groups = ByGroup(profile);
+  out.categories = ByCategory(profile);
+  out.places = ByPlace(profile);
+  AddOperators(out);
+  out.whole_microseconds = HasWholeMicroseconds(profile);
+  if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
+}
+
+ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::optional<Profile> profile) {
+  ReportExperiment out;
+  out.index = index;
+  out.label = data.label.empty() ? data.name : data.label;
+  out.threads = data.threads;
+  out.etdump_name = data.etdump.filename().string();
+  out.tracer_always_on = data.tracer_always_on;
+  if (!data.trace_enabled) {
+    out.latency = stats::Describe(AsDoubles(data.Latencies()));
+    out.interval = IntervalOf(data);
+  }
+  if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
+  if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);
+  out.peak_rss = data.PeakRss();
+  CountBursts(data, out);
+  out.profile = std::move(profile);
+  if (out.profile) AddProfile(out);
+  return out;
+}
+
+Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
+  const ExperimentData& data = run.experiments[experiment.index];
+  Side side;
+  side.label = label.empty() ? experiment.label : label;
+  side.profile = experiment.profile ? &*experiment.profile : nullptr;
+  // Bursts of different runs share no rounds; those sides are compared by their traces.
+  for (UntracedBurst& burst : data.Bursts()) {
+    if (burst.round >= 0) side.bursts.push_back(std::move(burst));
+  }
+  side.emulated = data.emulated;
+  side.trace_enabled = data.trace_enabled;
+  return side;
+}
+
+// The same thing measured twice.
+bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
+  return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
+         a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.isa == b.isa && a.cpus == b.cpus &&
+         a.foreign == b.foreign && a.name != b.name && a.inputs_from == b.inputs_from;
+}
+
+void AddComparisons(Report& report) {
+  const RunData& run = report.run;
+  CompareOptions options;
+  if (run.schedule.margin > 0) options.margin = run.schedule.margin;
+  if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
+  options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
+  for (const ComparePair& pair : run.pairs) {
+    if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
+    const ReportExperiment& baseline = report.experiments[pair.baseline];
+    const ReportExperiment& candidate = report.experiments[pair.candidate];
+    if (baseline.latency.n == 0 || candidate.latency.n == 0) {
+      const std::string& missing = baseline.latency.n == 0 ? baseline.label : candidate.label;
+      report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
+                                missing + " has no times");
+      continue;
+    }
+    ReportComparison made;
+    made.baseline = pair.baseline;
+    made.candidate = pair.candidate;
+    made.label = pair.label;
+    made.comparison = Compare(SideOf(run, baseline, pair.baseline_label),
+                              SideOf(run, candidate, pair.candidate_label), options);
+    if (made.comparison.latency.estimate) made.half_width = made.comparison.latency.estimate->half_width();
+    made.same_configuration =
+        SameConfiguration(run.experiments[baseline.index], run.experiments[candidate.index]);
+    if (made.same_configuration && made.half_width) {
+      const stats::RatioEstimate& estimate = *made.comparison.latency.estimate;
+      // The larger of what the interval spans and what it is off by: an A/A pair's true ratio is 1.
+      const double floor =
+          std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
+      report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
+    }
+    made.outputs = pair.outputs;
+    if (made.comparison.latency_from_trace &&
+        !(baseline.latency_from_trace && candidate.latency_from_trace)) {
+      report.warnings.push_back(candidate.label + " and " + baseline.label +
+                                " share no rounds: they are compared by their traced runs");
+    }
+    for (const std::string& warning : made.comparison.warnings) report.warnings.push_back(warning);
+    report.comparisons.push_back(std::move(made));
+  }
+}
+
+void AddWarnings(Report& report) {
+  std::vector<std::string>& warnings = report.warnings;
+  const auto add_all = [&](const std::vector<std::string>& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  };
+  add_all(report.run.warnings);
+  add_all(report.run.problems);
+  if (report.run.device) add_all(report.run.device->warnings);
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    for (const std::string& warning : data.warnings) warnings.push_back(experiment.label + ": " + warning);
+    if (!data.error.empty()) warnings.push_back(experiment.label + ": " + data.error);
+    if (data.trace_enabled) {
+      warnings.push_back(experiment.label +
+                         ": a trace-enabled run: evidence of kernels, its times are not latency");
+    }
+  }
+  const bool coarse =
+      std::any_of(report.experiments.begin(), report.experiments.end(),
+                  [](const ReportExperiment& experiment) { return experiment.whole_microseconds; });
+  if (coarse) {
+    warnings.push_back(
+        "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "
+        "10 µs are not resolved");
+  }
+  // One warning once, in the order of their first appearance.
+  std::set<std::string> seen;
+  std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
+}
+
+// The seeds' layouts name no pairs, but their experiments are called "..._sme2_off" and "..._sme2_on": what
+// differs by that alone is a pair.
+void PairOffWithOn(RunData& run) {
+  if (!run.pairs.empty()) return;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const std::string& off = run.experiments[i].name;
+    const std::size_t at = off.rfind("off");
+    if (at == std::string::npos) continue;
+    const std::string on = off.substr(0, at) + "on" + off.substr(at + 3);
+    for (std::size_t j = 0; j < run.experiments.size(); ++j) {
+      if (run.experiments[j].name != on || run.experiments[j].threads != run.experiments[i].threads) continue;
+      ComparePair pair;
+      pair.baseline = i;
+      pair.candidate = j;
+      run.pairs.push_back(std::move(pair));
+    }
+  }
+}
+
+}  // namespace
+
+double ReportExperiment::MeanOfGroup(Group group) const {
+  const auto row = static_cast<std::size_t>(group);
+  if (groups.runs == 0 || row >= groups.rows.size()) return 0;
+  return static_cast<double>(groups.rows[row].total) / static_cast<double>(groups.runs);
+}
+
+std::optional<double> ReportExperiment::MeanExecute() const {
+  if (groups.runs == 0) return std::nullopt;
+  return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
+}
+
+Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
+  Report report;
+  report.run = std::move(run);
+  PairOffWithOn(report.run);
+  profiles.resize(report.run.experiments.size());
+  for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
+    const ExperimentData& data = report.run.experiments[i];
+    report.emulated = report.emulated || data.emulated;
+    report.experiments.push_back(Describe(data, i, std::move(profiles[i])));
+  }
+  report.bare = report.run.status == RunData::Status::kUnknown;
+  report.model_id = report.run.model_id;
+  SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);
+  AddComparisons(report);
+  AddWarnings(report);
+  report.insights = FindInsights(report);
+  return report;
+}
+
+std::string SharedNamePrefix(const std::string& a, const std::string& b) {
+  if (a == b) return "";
+  std::size_t same = 0;
+  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
+  const std::string prefix = a.substr(0, same);
+  std::size_t end = prefix.rfind('.');
+  if (end == std::string::npos) {
+    // The last word that is shared belongs to the sides: "sme2_off", not "off".
+    end = prefix.rfind('_');
+    if (end != std::string::npos && end > 0) end = prefix.rfind('_', end - 1);
+  }
+  if (end == std::string::npos || end + 1 >= a.size() || end + 1 >= b.size()) return "";
+  return prefix.substr(0, end + 1);
+}
+
+RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
+                     const std::vector<std::string>& labels) {
+  RunData run;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ExperimentData data;
+    data.name = files[i].stem().string();
+    data.label = i < labels.size() && !labels[i].empty() ? labels[i] : data.name;
+    data.etdump = files[i];
+    run.experiments.push_back(std::move(data));
+  }
+  if (!files.empty() && run.experiments.front().name == run.experiments.back().name)
+    run.model_id = run.experiments.front().name;
+  if (files.size() == 2) {
+    ComparePair pair;
+    pair.baseline = 0;
+    pair.candidate = 1;
+    run.pairs.push_back(std::move(pair));
+    const std::string common = SharedNamePrefix(run.experiments[0].name, run.experiments[1].name);
+    if (!common.empty()) run.model_id = common.substr(0, common.size() - 1);
+    for (ExperimentData& data : run.experiments) {
+      if (data.label == data.name) data.label = data.name.substr(common.size());
+    }
+    // Two files of two folders may have the same name: the labels must tell the sides apart.
+    if (run.experiments[0].label == run.experiments[1].label) {
+      run.experiments[0].label += " (A)";
+      run.experiments[1].label += " (B)";
+    }
+  }
+  return run;
+}
+
+}  // namespace etprof

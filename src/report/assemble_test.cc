@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/example_run.h"
+#include "report/report.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Assemble, LeadsFromTheMeansOfTheTraceToTheHeadlineMedian) {
+  const Report report = example::MakePair();
+  for (const ReportExperiment& experiment : report.experiments) {
+    double sum = *experiment.tracer;
+    for (const AdditiveRow& row : experiment.groups.rows)
+      sum += static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
+    EXPECT_NEAR(sum, *experiment.latency.p50, 1e-3) << experiment.label;
+  }
+}
+
+TEST(Assemble, OperatorsAndTheFrameworksSpansAddUpToTheWhole) {
+  const Report report = example::MakePair();
+  for (const ReportExperiment& experiment : report.experiments) {
+    Nanoseconds sum = 0;
+    for (const OperatorRow& row : experiment.operators) sum += row.total_self;
+    for (const Group group : {Group::kFrameworkOverhead, Group::kDelegateOverhead}) {
+      sum += experiment.groups.rows[static_cast<std::size_t>(group)].total;
+    }
+    EXPECT_EQ(sum + experiment.groups.rows.back().total, experiment.groups.total);
+  }
+}
+
+TEST(Assemble, TakesTheHeadlineFromUntracedRunsWhereThereAreSome) {
+  const Report pair = example::MakePair();
+  EXPECT_FALSE(pair.experiments[0].latency_from_trace);
+  EXPECT_EQ(pair.experiments[0].latency.n, 200);
+  ASSERT_TRUE(pair.experiments[0].interval);
+  EXPECT_EQ(pair.experiments[0].interval->launches, 10);
+  EXPECT_LE(pair.experiments[0].interval->low, *pair.experiments[0].latency.p50);
+  EXPECT_GE(pair.experiments[0].interval->high, *pair.experiments[0].latency.p50);
+
+  const Report bare = example::MakeBare();
+  EXPECT_TRUE(bare.bare);
+  EXPECT_TRUE(bare.experiments[0].latency_from_trace);
+  EXPECT_FALSE(bare.experiments[0].interval);
+}
+
+TEST(Assemble, ComparesByLaunches) {
+  const Report report = example::MakePair();
+  ASSERT_EQ(report.comparisons.size(), 1u);
+  const Comparison& comparison = report.comparisons[0].comparison;
+  EXPECT_EQ(comparison.pairing, Pairing::kLaunches);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(comparison.latency.estimate->ratio(), 2.5, 0.01);
+  EXPECT_FALSE(report.noise_floor);
+}
+
+TEST(Assemble, AnIdenticalPairGivesTheNoiseFloor) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
+  for (ExperimentData& data : run.experiments) data.model_sha256 = data.runner_sha256 = "00";
+  run.pairs.push_back({});
+  run.pairs[0].candidate = 1;
+  const Report report = Assemble(std::move(run), {});
+  ASSERT_TRUE(report.noise_floor);
+  EXPECT_LT(*report.noise_floor, 0.01);
+}
+
+TEST(Assemble, ReadsBackendAndDataTypeFromTheModelsName) {
+  const Report report = example::MakePair();
+  EXPECT_EQ(report.backend, "xnnpack");
+  EXPECT_EQ(report.dtype, "fp32");
+}
+
+TEST(Assemble, SaysWhichKernelsArePacked) {
+  const Report report = example::MakePair();
+  EXPECT_TRUE(report.experiments[0].kernel_evidence.empty());
+  EXPECT_THAT(report.experiments[1].kernel_evidence,
+              ElementsAre("Convolution (NHWC, PF32) IGEMM", "Fully Connected (NC, PF32) GEMM"));
+}
+
+TEST(Assemble, CountsDataMovementByKind) {
+  const DataMovement& movement = example::MakePair().experiments[0].movement;
+  EXPECT_EQ(movement.transposes, 2);
+  EXPECT_NEAR(movement.transpose_ns, 400'004, 1);
+  EXPECT_EQ(movement.copies + movement.reshapes + movement.conversions + movement.others, 0);
+}
+
+TEST(Assemble, GoesOnWithoutAnything) {
+  EXPECT_TRUE(Assemble({}, {}).experiments.empty());
+  RunData run;
+  run.experiments.resize(2);
+  run.pairs.push_back({});
+  run.pairs[0].candidate = 1;
+  run.pairs.push_back({});
+  run.pairs[1].candidate = 17;  // not there
+  const Report report = Assemble(std::move(run), {});
+  EXPECT_TRUE(report.comparisons.empty());
+  EXPECT_FALSE(report.experiments[0].latency.p50);
+  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("has no times")));
+}
+
+TEST(Assemble, PairsOffWithOnWhereNothingElseSaysSo) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("mac_sme2_on", 2'000'000),
+                     example::MakeExperiment("mac_sme2_off", 5'000'000)};
+  const Report report = Assemble(std::move(run), {});
+  ASSERT_EQ(report.comparisons.size(), 1u);
+  EXPECT_EQ(report.comparisons[0].comparison.baseline_label, "mac_sme2_off");
+}
+
+TEST(RunOfEtdumps, TellsTheSidesApartByWhatTheirNamesDoNotShare) {
+  const auto labels = [](const char* a, const char* b) {
+    const RunData run = RunOfEtdumps({a, b}, {});
+    return run.model_id + "|" + run.experiments[0].label + "|" + run.experiments[1].label;
+  };
+  EXPECT_EQ(labels("x/toy_cnn.sme2_off.etdump", "x/toy_cnn.sme2_on.etdump"), "toy_cnn|sme2_off|sme2_on");
+  EXPECT_EQ(labels("toy_cnn_sme2_off_t1.etdump", "toy_cnn_sme2_on_t1.etdump"),
+            "toy_cnn|sme2_off_t1|sme2_on_t1");
+  EXPECT_EQ(labels("a/run.etdump", "b/run.etdump"), "run|run (A)|run (B)");
+  EXPECT_EQ(labels("left.etdump", "right.etdump"), "|left|right");
+  EXPECT_EQ(labels("a.etdump", "a.b.etdump"), "|a|a.b");
+}
+
+}  // namespace
+}  // namespace etprof

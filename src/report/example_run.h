@@ -1,0 +1,157 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "etdump/trace.h"
+#include "report/report.h"
+
+// Small traces and runs with known numbers, for the tests of report/ and render/.
+namespace etprof::example {
+
+struct Event {
+  std::string name;
+  Nanoseconds duration = 0;
+};
+
+// One inference: kernels outside any delegate, then one delegate call with its operators. `overhead` is the
+// self time of the delegate call, `framework` that of every operator call and of Method::execute.
+struct Inference {
+  std::vector<Event> kernels;
+  std::vector<Event> delegate;
+  Nanoseconds overhead = 0;
+  Nanoseconds framework = 0;
+};
+
+inline Trace MakeTrace(const std::vector<Inference>& runs) {
+  Trace trace;
+  const auto add = [&](const std::string& name, Trace::Source source, std::int32_t instruction,
+                       Nanoseconds start, Nanoseconds end) {
+    trace.name.push_back(trace.names.Intern(name));
+    trace.source.push_back(source);
+    trace.chain.push_back(0);
+    trace.instruction.push_back(instruction);
+    trace.delegate_id.push_back(-1);
+    trace.start.push_back(start);
+    trace.end.push_back(end);
+  };
+  Nanoseconds now = 1000;
+  for (const Inference& run : runs) {
+    Trace::Block block;
+    block.name = "Execute";
+    block.first_event = static_cast<std::uint32_t>(trace.event_count());
+    const Nanoseconds run_start = now;
+    now += run.framework;
+    std::int32_t instruction = 0;
+    for (const Event& kernel : run.kernels) {
+      const Nanoseconds call_start = now;
+      now += run.framework;
+      add("native_call_" + kernel.name, Trace::Source::kFramework, instruction, now, now + kernel.duration);
+      now += kernel.duration;
+      add("OPERATOR_CALL", Trace::Source::kFramework, instruction++, call_start, now);
+    }
+    if (!run.delegate.empty()) {
+      const Nanoseconds call_start = now;
+      now += run.overhead;
+      for (const Event& event : run.delegate) {
+        add(event.name, Trace::Source::kDelegate, instruction, now, now + event.duration);
+        now += event.duration;
+      }
+      add("DELEGATE_CALL", Trace::Source::kFramework, instruction, call_start, now);
+    }
+    add("Method::execute", Trace::Source::kFramework, 0, run_start, now);
+    block.event_count = static_cast<std::uint32_t>(trace.event_count()) - block.first_event;
+    trace.blocks.push_back(block);
+    now += 500;
+  }
+  return trace;
+}
+
+// A convolution, a fully connected layer and two transposes in the delegate, one portable kernel; run `i` is
+// a little slower or faster than the next, so that there is a spread. All times scale with `factor`.
+inline std::vector<Inference> Inferences(int runs, Nanoseconds convolution, const std::string& type = "F32") {
+  std::vector<Inference> made;
+  for (int i = 0; i < runs; ++i) {
+    const Nanoseconds jitter = (i * 7) % 5 * 1001;
+    made.push_back({{{"mean.out", 200'001}},
+                    {{"Transpose (ND, X32) #1", 300'003},
+                     {"Convolution (NHWC, " + type + ") IGEMM #1", convolution + jitter},
+                     {"Fully Connected (NC, " + type + ") GEMM #1", 500'007},
+                     {"Transpose (ND, X32) #2", 100'001}},
+                    40'000,
+                    1'000});
+  }
+  return made;
+}
+
+// Labels of `runs` traced runs, two a round, all steady.
+inline std::vector<RunLabel> Labels(int runs, int launches) {
+  std::vector<RunLabel> labels;
+  const int each = runs / launches;
+  for (int i = 0; i < runs; ++i) labels.push_back({i / each, (i % each) / 2, Phase::kSteady});
+  return labels;
+}
+
+inline Profile MakeProfile(const std::string& experiment, Nanoseconds convolution,
+                           const std::string& type = "F32") {
+  AttributeOptions options;
+  options.experiment = experiment;
+  options.model_id = "net";
+  options.labels = Labels(40, 10);
+  return Attribute(MakeTrace(Inferences(40, convolution, type)), options);
+}
+
+inline ExperimentData MakeExperiment(const std::string& name, Nanoseconds latency) {
+  ExperimentData data;
+  data.name = name;
+  data.label = name;
+  for (int launch = 0; launch < 10; ++launch) {
+    Launch made;
+    made.index = launch;
+    made.first_run = 3 * latency;
+    made.load = 2'000'000;
+    for (int round = 0; round < 4; ++round) {
+      Burst burst;
+      burst.round = round;
+      for (int run = 0; run < 5; ++run)
+        burst.recorded.push_back(latency + (launch * 13 + round * 7 + run * 3) % 17 * 500);
+      made.bursts.push_back(std::move(burst));
+    }
+    data.launches.push_back(std::move(made));
+  }
+  data.etdump_runs = Labels(40, 10);
+  return data;
+}
+
+// "off" and "on", measured by launches; the convolution takes 4 ms off and 1 ms on.
+inline Report MakePair() {
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.model = "net_xnnpack_fp32.pte";
+  run.model_id = "net_xnnpack_fp32";
+  run.platform = "linux-x86_64";
+  run.schedule.seconds = 31;
+  run.experiments = {MakeExperiment("off", 5'000'000), MakeExperiment("on", 2'000'000)};
+  ComparePair pair;
+  pair.baseline = 0;
+  pair.candidate = 1;
+  run.pairs.push_back(pair);
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(MakeProfile("off", 4'000'000));
+  profiles.emplace_back(MakeProfile("on", 1'000'000, "PF32"));
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+// One ETDump and nothing else.
+inline Report MakeBare() {
+  RunData run = RunOfEtdumps({"net.etdump"}, {});
+  std::vector<std::optional<Profile>> profiles;
+  AttributeOptions options;
+  options.model_id = "net";
+  profiles.emplace_back(Attribute(MakeTrace(Inferences(8, 4'000'000)), options));
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+}  // namespace etprof::example

@@ -1,0 +1,320 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "report/report.h"
+
+namespace etprof {
+namespace {
+
+// Below these shares of an inference nobody gains anything by acting.
+constexpr double kWorthSaying = 0.02;
+constexpr double kBottleneckShare = 0.05;
+constexpr std::size_t kEvidenceLines = 5;
+
+std::string Ms(double ns) { return FormatMilliseconds(ns); }
+std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+
+std::string Count(std::int64_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+// Operators of one experiment that meet a condition, added up by type, most time first.
+struct TypeSum {
+  std::string type;
+  std::int64_t operators = 0;
+  double mean = 0;  // ns an inference
+};
+
+template <typename Keep>
+std::vector<TypeSum> SumByType(const ReportExperiment& experiment, const Keep& keep) {
+  std::map<std::string, TypeSum> sums;
+  for (const OperatorRow& row : experiment.operators) {
+    const Operator& op = experiment.profile->operators[row.op];
+    if (!keep(op)) continue;
+    TypeSum& sum = sums[op.type];
+    sum.type = op.type;
+    ++sum.operators;
+    sum.mean += row.mean_self;
+  }
+  std::vector<TypeSum> sorted;
+  for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const TypeSum& a, const TypeSum& b) { return a.mean > b.mean; });
+  return sorted;
+}
+
+std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
+  std::vector<std::string> lines;
+  for (const TypeSum& sum : sums) {
+    if (lines.size() == kEvidenceLines) {
+      lines.push_back(fmt::format(
+          "and {}", Count(static_cast<std::int64_t>(sums.size() - lines.size()), "more type", "more types")));
+      break;
+    }
+    lines.push_back(
+        fmt::format("{}: {}, {}", sum.type, Count(sum.operators, "operator", "operators"), Ms(sum.mean)));
+  }
+  return lines;
+}
+
+// The largest group that is an operator's.
+Group LargestGroup(const ReportExperiment& experiment) {
+  Group largest = Group::kConvolution;
+  for (const Group group : kAllGroups) {
+    if (group == Group::kFrameworkOverhead || group == Group::kDelegateOverhead) continue;
+    if (experiment.MeanOfGroup(group) > experiment.MeanOfGroup(largest)) largest = group;
+  }
+  return largest;
+}
+
+double ShareOf(const ReportExperiment& experiment, Group group) {
+  const auto whole = experiment.MeanExecute();
+  return whole && *whole > 0 ? experiment.MeanOfGroup(group) / *whole : 0;
+}
+
+// Amdahl 1967: what the whole would gain at most if this part took no time.
+std::string IfFree(double part, double whole) {
+  if (part >= whole) return "";
+  return fmt::format("Were {} free: {:.2f}x more at most.", "it", whole / (whole - part));
+}
+
+class Finder {
+ public:
+  explicit Finder(const Report& report) : report_(report) {}
+
+  std::vector<Insight> Run() {
+    // What is to be done next concerns the side that one wants to ship: the candidate of a pair, or a lone
+    // experiment.
+    std::vector<std::size_t> subjects;
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (std::find(subjects.begin(), subjects.end(), pair.candidate) == subjects.end())
+        subjects.push_back(pair.candidate);
+    }
+    if (subjects.empty()) {
+      for (std::size_t i = 0; i < report_.experiments.size(); ++i) subjects.push_back(i);
+    }
+    for (const ReportComparison& pair : report_.comparisons) AddPair(pair);
+    for (const std::size_t subject : subjects) AddExperiment(subject);
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
+    return std::move(found_);
+  }
+
+ private:
+  void Add(Insight::Kind kind, std::size_t experiment, double at_stake, std::string text,
+           std::vector<std::string> evidence = {}) {
+    if (subject_count() > 1) text = report_.experiments[experiment].label + ": " + text;
+    found_.push_back({kind, std::move(text), std::move(evidence), at_stake, experiment});
+  }
+
+  std::size_t subject_count() const {
+    return report_.comparisons.empty() ? report_.experiments.size() : report_.comparisons.size();
+  }
+
+  void AddPair(const ReportComparison& pair) {
+    const ReportExperiment& baseline = report_.experiments[pair.baseline];
+    const ReportExperiment& candidate = report_.experiments[pair.candidate];
+    if (!baseline.profile || !candidate.profile) return;
+    AddShift(pair, baseline, candidate);
+    AddSlower(pair);
+    if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty()) {
+      const ReportExperiment& with = baseline.kernel_evidence.empty() ? candidate : baseline;
+      const ReportExperiment& without = baseline.kernel_evidence.empty() ? baseline : candidate;
+      Add(Insight::Kind::kEvidence, pair.candidate, 0,
+          fmt::format("Packed (KleidiAI SME) operators ran in {} and none in {}: {}.", with.label,
+                      without.label,
+                      Count(static_cast<std::int64_t>(with.kernel_evidence.size()), "type", "types")),
+          with.kernel_evidence);
+    }
+  }
+
+  void AddShift(const ReportComparison& pair, const ReportExperiment& baseline,
+                const ReportExperiment& candidate) {
+    const Group before = LargestGroup(baseline);
+    const Group after = LargestGroup(candidate);
+    // The group whose share grew most is where the bottleneck is going.
+    Group grown = after;
+    for (const Group group : kAllGroups) {
+      const double gain = ShareOf(candidate, group) - ShareOf(baseline, group);
+      if (gain > ShareOf(candidate, grown) - ShareOf(baseline, grown)) grown = group;
+    }
+    const double from = ShareOf(baseline, grown);
+    const double to = ShareOf(candidate, grown);
+    if (before == after && to - from < 0.05) return;
+    std::string text;
+    if (before != after) {
+      text = fmt::format("The bottleneck moved from {} ({} of {}) to {} ({} of {}).", GroupName(before),
+                         Percent(ShareOf(baseline, before)), baseline.label, GroupName(after),
+                         Percent(ShareOf(candidate, after)), candidate.label);
+      grown = after;
+    } else {
+      text = fmt::format("{} grew from {} to {} of an inference; {} is still the largest, at {}.",
+                         GroupName(grown), Percent(from), Percent(to), GroupName(after),
+                         Percent(ShareOf(candidate, after)));
+    }
+    std::vector<std::string> evidence;
+    for (const Group group : kAllGroups) {
+      if (baseline.MeanOfGroup(group) == 0 && candidate.MeanOfGroup(group) == 0) continue;
+      evidence.push_back(fmt::format("{}: {} ({}) before, {} ({}) after", GroupName(group),
+                                     Ms(baseline.MeanOfGroup(group)), Percent(ShareOf(baseline, group)),
+                                     Ms(candidate.MeanOfGroup(group)), Percent(ShareOf(candidate, group))));
+    }
+    Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
+        std::move(evidence));
+  }
+
+  // Operators that are slower, by a verdict and not by a point estimate.
+  void AddSlower(const ReportComparison& pair) {
+    const Comparison& comparison = pair.comparison;
+    const ReportExperiment& candidate = report_.experiments[pair.candidate];
+    struct Loss {
+      double ns;
+      std::string line;
+    };
+    std::vector<Loss> losses;
+    double lost = 0;
+    for (const OperatorMatch& match : comparison.operators) {
+      if (!match.candidate || !match.baseline || match.quantity.verdict != stats::Verdict::kSlower) continue;
+      const double ns = match.quantity.candidate_ns.value_or(0) - match.quantity.baseline_ns.value_or(0);
+      if (ns <= 0) continue;
+      lost += ns;
+      losses.push_back(
+          {ns, fmt::format("{}: {} before, {} after", candidate.profile->operators[*match.candidate].name,
+                           Ms(*match.quantity.baseline_ns), Ms(*match.quantity.candidate_ns))});
+    }
+    if (losses.empty()) return;
+    std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
+    std::vector<std::string> evidence;
+    for (const Loss& loss : losses) {
+      if (evidence.size() == kEvidenceLines) break;
+      evidence.push_back(loss.line);
+    }
+    Add(Insight::Kind::kSlower, pair.candidate, lost,
+        fmt::format("{} slower with {}: {} lost.",
+                    losses.size() == 1 ? std::string("1 operator is")
+                                       : fmt::format("{} operators are", losses.size()),
+                    comparison.candidate_label, Ms(lost)),
+        std::move(evidence));
+  }
+
+  void AddExperiment(std::size_t index) {
+    const ReportExperiment& experiment = report_.experiments[index];
+    AddFirstRun(index, experiment);
+    const auto whole = experiment.MeanExecute();
+    if (!experiment.profile || !whole || *whole <= 0) return;
+    AddBottleneck(index, experiment, *whole);
+    AddLayout(index, experiment, *whole);
+    AddPortable(index, experiment, *whole);
+    AddDelegates(index, experiment, *whole);
+    if (!experiment.unknown_operators.empty()) {
+      const auto unknown = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
+      double time = 0;
+      for (const TypeSum& sum : unknown) time += sum.mean;
+      Add(Insight::Kind::kUnknown, index, time,
+          fmt::format("{} not in the category table and counted as Other: {}.",
+                      experiment.unknown_operators.size() == 1
+                          ? "1 operator type is"
+                          : fmt::format("{} operator types are", experiment.unknown_operators.size()),
+                      Ms(time)),
+          Lines(unknown));
+    }
+  }
+
+  void AddBottleneck(std::size_t index, const ReportExperiment& experiment, double whole) {
+    const Group group = LargestGroup(experiment);
+    const double time = experiment.MeanOfGroup(group);
+    if (time / whole < kBottleneckShare) return;
+    const auto sums = SumByType(experiment, [&](const Operator& op) { return op.category.group == group; });
+    std::int64_t operators = 0;
+    for (const TypeSum& sum : sums) operators += sum.operators;
+    std::string text =
+        fmt::format("{} takes {} of an inference: {}, {}.", GroupName(group), Percent(time / whole),
+                    Count(operators, "operator", "operators"), Ms(time));
+    // The rows fall by cost, so the first of the group is its costliest.
+    const auto costliest =
+        std::find_if(experiment.operators.begin(), experiment.operators.end(), [&](const OperatorRow& row) {
+          return experiment.profile->operators[row.op].category.group == group;
+        });
+    if (operators > 1 && costliest != experiment.operators.end()) {
+      text += fmt::format(" The costliest is {}: {}.", experiment.profile->operators[costliest->op].name,
+                          Ms(costliest->mean_self));
+    }
+    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums));
+  }
+
+  void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
+    const double time = experiment.MeanOfGroup(Group::kDataMovement);
+    if (time / whole < kWorthSaying) return;
+    const DataMovement& movement = experiment.movement;
+    std::vector<std::pair<double, std::string>> parts;
+    const auto part = [&](std::int64_t count, double ns, const char* one, const char* many) {
+      if (count > 0) parts.emplace_back(ns, fmt::format("{} {}", Count(count, one, many), Ms(ns)));
+    };
+    part(movement.transposes, movement.transpose_ns, "transpose", "transposes");
+    part(movement.copies, movement.copy_ns, "copy", "copies");
+    part(movement.reshapes, movement.reshape_ns, "reshape", "reshapes");
+    part(movement.conversions, movement.conversion_ns, "conversion", "conversions");
+    part(movement.others, movement.other_ns, "other move", "other moves");
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string list;
+    for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
+    Add(Insight::Kind::kLayout, index, time,
+        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, whole)),
+        Lines(SumByType(experiment,
+                        [](const Operator& op) { return op.category.group == Group::kDataMovement; })));
+  }
+
+  void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {
+    if (experiment.portable_kernels == 0) return;
+    const auto sums = SumByType(experiment, [](const Operator& op) { return op.portable; });
+    double time = 0;
+    for (const TypeSum& sum : sums) time += sum.mean;
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, sums.size()); ++i)
+      names += (i > 0 ? ", " : "") + sums[i].type;
+    if (sums.size() > 3) names += ", ...";
+    Add(Insight::Kind::kPortable, index, time,
+        fmt::format("{} outside any delegate ({}): {}, {} of an inference.{}",
+                    experiment.portable_kernels == 1
+                        ? "1 operator runs"
+                        : fmt::format("{} operators run", experiment.portable_kernels),
+                    names, Ms(time), Percent(time / whole),
+                    time / whole >= kWorthSaying ? " " + IfFree(time, whole) : ""),
+        Lines(sums));
+  }
+
+  void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
+    const double overhead = experiment.MeanOfGroup(Group::kDelegateOverhead);
+    if (experiment.delegate_calls == 0 || overhead / whole < kWorthSaying) return;
+    Add(Insight::Kind::kDelegates, index, overhead,
+        fmt::format("{} cost {} beside their operators, {} of an inference ({} a call).",
+                    Count(experiment.delegate_calls, "delegate call", "delegate calls"), Ms(overhead),
+                    Percent(overhead / whole),
+                    FormatDuration(overhead / static_cast<double>(experiment.delegate_calls))));
+  }
+
+  void AddFirstRun(std::size_t index, const ReportExperiment& experiment) {
+    if (!experiment.first_run || !experiment.latency.p50 ||
+        *experiment.first_run < 1.5 * *experiment.latency.p50)
+      return;
+    // Paid once a process, not in every inference: it ranks last.
+    std::string text =
+        fmt::format("The first run of a process takes {}, {:.1f} times a steady one",
+                    Ms(*experiment.first_run), *experiment.first_run / *experiment.latency.p50);
+    if (experiment.load) text += fmt::format(", after {} of loading", Ms(*experiment.load));
+    Add(Insight::Kind::kFirstRun, index, 0, text + ".");
+  }
+
+  const Report& report_;
+  std::vector<Insight> found_;
+};
+
+}  // namespace
+
+std::vector<Insight> FindInsights(const Report& report) { return Finder(report).Run(); }
+
+}  // namespace etprof

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "compare/comparison.h"
+#include "core/units.h"
+#include "measure/run_data.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+
+// What is said, computed and not yet worded: the renderers only format it. All times are nanoseconds. What
+// does not exist is absent, never 0.
+
+// One operator of an experiment. Sums are over the common set of runs (Breakdown), distributions over all
+// steady runs.
+struct OperatorRow {
+  std::size_t op = 0;     // index into Profile::operators
+  std::int64_t runs = 0;  // of the common set that it ran in
+  Nanoseconds total_self =
+      0;  // divided by Breakdown::runs: the mean self time, which adds up over the operators
+  Nanoseconds total_duration = 0;
+  double mean_self = 0;      // total_self / Breakdown::runs
+  double share = 0;          // of Method::execute, 0 to 1
+  stats::Distribution self;  // of the self time, steady runs it ran in
+};
+
+// Time in operators that only move data, by what they do.
+struct DataMovement {
+  std::int64_t transposes = 0, copies = 0, reshapes = 0, conversions = 0,
+               others = 0;  // operators of one inference
+  double transpose_ns = 0, copy_ns = 0, reshape_ns = 0, conversion_ns = 0, other_ns = 0;  // mean self times
+};
+
+// One launch's median may differ from another's: the interval of the latency over launches.
+struct LatencyInterval {
+  double low = 0, high = 0;  // ns
+  double confidence = 0.95;
+  int launches = 0;
+};
+
+struct ReportExperiment {
+  std::size_t index = 0;  // into RunData::experiments
+  std::string label;
+  int threads = 1;
+  std::string etdump_name;  // file name, for tables; empty: none
+
+  // The headline: untraced steady runs; where there are none, Method::execute of the traced steady runs.
+  stats::Distribution latency;
+  bool latency_from_trace = false;
+  bool tracer_always_on = false;  // untraced runs were not to be had: the tracer's cost is in `latency`
+  std::optional<LatencyInterval> interval;  // of the median, over launches (at least 2)
+  stats::Distribution traced;               // Method::execute of the traced steady runs
+  std::optional<double> first_run;          // median over launches; from the trace where it was not measured
+  std::optional<double> load;               // likewise
+  std::optional<Bytes> peak_rss;
+  int launches = 0;                               // complete or partial ones; 0: not known
+  std::int64_t bursts = 0, disturbed_bursts = 0;  // disturbed: median outside Tukey's fences, or never level
+
+  std::optional<Profile> profile;  // absent: no ETDump, or it could not be read
+  std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, common_runs = 0;
+  Breakdown groups, categories, places;  // empty without a profile
+  std::vector<OperatorRow> operators;    // by falling total_self; without the framework's spans
+  std::optional<double>
+      tracer;  // from the mean of the common set to the median of `latency`: what completes the table
+  std::int64_t delegate_calls = 0;    // in one inference
+  std::int64_t portable_kernels = 0;  // likewise
+  DataMovement movement;
+  bool whole_microseconds = false;  // of the delegate's own events: XNNPACK's clock, not a nanosecond one
+  std::vector<std::string> unknown_operators;  // types that the category table does not know
+  std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have
+
+  // Mean over the common set, ns; 0 where there is no such row.
+  double MeanOfGroup(Group group) const;
+  std::optional<double> MeanExecute() const;
+};
+
+struct ReportComparison {
+  std::size_t baseline = 0, candidate = 0;  // indices into Report::experiments
+  std::string label;                        // of the pair, as configured; may be empty
+  Comparison comparison;
+  // A launch-by-launch estimate at hand: half of the interval's width, relative. The smallest change it can
+  // show.
+  std::optional<double> half_width;
+  bool same_configuration = false;  // an A/A pair: half_width is this machine's noise floor
+  std::optional<ComparePair::OutputDifference> outputs;
+};
+
+// Something worth doing or knowing, with its number. Ranked by `at_stake`.
+struct Insight {
+  enum class Kind {
+    kBottleneckShift,
+    kBottleneck,
+    kAmdahl,
+    kPortable,
+    kLayout,
+    kDelegates,
+    kSlower,
+    kFirstRun,
+    kUnknown,
+    kEvidence,
+  };
+  Kind kind = Kind::kBottleneck;
+  std::string text;                   // one or two sentences, plain text, with its numbers and their units
+  std::vector<std::string> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms", plain text
+  double at_stake = 0;                // ns of one inference
+  std::size_t experiment = 0;         // index into Report::experiments
+};
+
+struct Report {
+  std::string title;
+  RunData run;                           // what was measured, on what, under which conditions
+  std::string model_id, backend, dtype;  // "" where unknown
+  bool bare = false;                     // made of ETDump files alone: no manifest, no conditions
+  bool emulated = false;                 // of any experiment
+  std::vector<ReportExperiment> experiments;
+  std::vector<ReportComparison> comparisons;
+  std::vector<Insight> insights;
+  std::optional<double> noise_floor;  // relative, of an A/A pair in this run
+  std::vector<std::string> warnings;
+  std::vector<std::string> artifacts;  // files beside the report, relative to its folder
+};
+
+// Computes everything that is said of a run. `profiles` stand index by index of run.experiments; absent where
+// there is no trace. Never throws for odd or missing data: what is missing is absent.
+Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
+
+// The insights of a report whose other members are filled.
+std::vector<Insight> FindInsights(const Report& report);
+
+// What two names share of a model's name, up to and with a separator: "toy_cnn." of "toy_cnn.sme2_off" and
+// "toy_cnn.sme2_on", "net_" of "net_sme2_off_t1" and "net_sme2_on_t1". "" where nothing would be left of one.
+std::string SharedNamePrefix(const std::string& a, const std::string& b);
+
+// A run of bare ETDump files, one experiment each; two files make one pair. Labels stand index by index of
+// the files; empty ones are made of the file names.
+RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& labels);
+
+}  // namespace etprof

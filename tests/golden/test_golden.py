@@ -1,0 +1,68 @@
+"""Golden cases: each *.case file is what the case shows, a command, and all that it must say.
+
+    A sentence about the case.
+    $ etprof analyze tests/data/toy_cnn.t1.etdump -o {tmp}
+    --- exit 0
+    --- stdout
+    ...
+    --- file {tmp}/report.md
+    ...
+
+The command runs in the root of the repository; {tmp} is an empty folder. What is not listed (stderr of a case that
+succeeds, other files) must be empty or is not looked at. GOLDEN_UPDATE=1 writes what is said now into the files: read
+the difference, line by line, before it is kept.
+"""
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+CASES = sorted(Path(__file__).parent.glob("*.case"))
+
+
+def parse(text: str) -> tuple[str, list[str], list[tuple[str, str]]]:
+    head, *rest = re.split(r"^--- (.*)\n", text, flags=re.MULTILINE)
+    commands = [line[2:] for line in head.splitlines() if line.startswith("$ ")]
+    assert len(commands) == 1, "a case has one line that starts with '$ '"
+    return head, shlex.split(commands[0]), list(zip(rest[::2], rest[1::2], strict=True))
+
+
+def test_there_are_cases():
+    assert CASES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_case(case: Path, tmp_path: Path):
+    head, command, sections = parse(case.read_text(encoding="utf-8"))
+    assert command[0] == "etprof"
+    done = program.run(*(word.replace("{tmp}", str(tmp_path)) for word in command[1:]))
+
+    def said(section: str) -> str:
+        kind, _, name = section.partition(" ")
+        if kind == "exit":
+            return ""
+        if kind == "file":
+            text = Path(name.replace("{tmp}", str(tmp_path))).read_text(encoding="utf-8")
+        else:
+            text = {"stdout": done.stdout, "stderr": done.stderr}[kind]
+        return text.replace(str(tmp_path), "{tmp}")
+
+    names = [section for section, _ in sections]
+    if os.environ.get("GOLDEN_UPDATE"):
+        kept = ["stdout", "stderr"] + [name for name in names if name.startswith("file ")]
+        text = head + f"--- exit {done.returncode}\n"
+        text += "".join(f"--- {name}\n{said(name)}" for name in kept if said(name))
+        case.write_text(text, encoding="utf-8")
+        return
+    assert f"exit {done.returncode}" in names, done.stderr
+    for section, expected in sections:
+        assert said(section) == expected, section
+    for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
+        assert stream in names or text == "", f"{stream} is not empty and the case does not list it"

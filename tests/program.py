@@ -1,0 +1,26 @@
+"""Where the built etprof is, for the tests that run it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests" / "data"
+
+
+def etprof() -> Path:
+    """The program under test: $ETPROF, else build/etprof."""
+    program = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
+    if not program.exists():
+        pytest.skip(f"{program} is not built; script/test builds it")
+    return program.resolve()
+
+
+def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[str]:
+    """Runs etprof in the root of the repository, as on a terminal of a given width without colours."""
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(width), "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        [etprof(), *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8"
+    )
