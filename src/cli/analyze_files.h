@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "etdump/trace.h"
+#include "measure/run_data.h"
+#include "render/terminal.h"
+#include "report/report.h"
+
+namespace etprof {
+
+// Called for each experiment's trace while it is in memory: a trace is large, a profile is not.
+using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, const Profile&)>;
+
+// The profiles of the experiments' ETDumps, index by index; absent where there is none. With `tolerant`, a
+// file that cannot be read becomes a warning of its experiment; else its Error goes on.
+std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {});
+
+// Which of an analysis's files to write, and where.
+struct OutputFolders {
+  std::filesystem::path report;  // of analysis_summary.json, pipeline_summary.*, report.md
+  std::filesystem::path tables;  // of the CSV files; empty: beside each ETDump
+  bool timeline = true;          // the per-event CSV files too
+};
+
+// Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.
+Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant);
+
+// Shows a report on stdout: the screen for a person, or analysis_summary.json's text.
+void ShowReport(const Report& report, bool json, const std::string& more);
+
+// Width and colours of the terminal that stdout is, NO_COLOR (no-color.org) and COLUMNS kept.
+TerminalOptions OptionsOfStdout();
+
+}  // namespace etprof

@@ -1,0 +1,9 @@
+#include "cli/commands.h"
+
+namespace etprof {
+
+std::vector<CommandSpec> AllCommands() {
+  return {ProfileCommand(), RunCommand(), AnalyzeCommand(), CompareCommand(), ReportCommand(), ExportCommand(), IsaCommand()};
+}
+
+}  // namespace etprof

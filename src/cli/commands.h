@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cli/command.h"
+
+namespace etprof {
+
+// One function a command, each in its own file command_<name>.cc.
+CommandSpec ProfileCommand();
+CommandSpec RunCommand();
+CommandSpec AnalyzeCommand();
+CommandSpec CompareCommand();
+CommandSpec ReportCommand();
+CommandSpec ExportCommand();
+CommandSpec IsaCommand();
+
+}  // namespace etprof

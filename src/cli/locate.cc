@@ -1,0 +1,47 @@
+#include "cli/locate.h"
+
+#include <cstdlib>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+
+#include <array>
+#endif
+
+#include "core/error.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+fs::path ExecutablePath() {
+#ifdef __APPLE__
+  std::array<char, 4096> buffer{};
+  auto size = static_cast<std::uint32_t>(buffer.size());
+  if (_NSGetExecutablePath(buffer.data(), &size) == 0) return fs::weakly_canonical(buffer.data());
+  return "etprof";
+#else
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path("etprof") : path;
+#endif
+}
+
+fs::path DefaultRunner() {
+  if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
+  const fs::path folder = ExecutablePath().parent_path();
+  for (const fs::path& candidate : {folder / "etprof-runner", folder / "runner" / "etprof-runner"}) {
+    if (fs::exists(candidate)) return candidate;
+  }
+  throw Error(ExitCode::kBadInput, "etprof-runner is not beside etprof")
+      .InFile((folder / "etprof-runner").string())
+      .Remedy("run script/bootstrap, or name it in ETPROF_RUNNER");
+}
+
+std::optional<fs::path> CheckoutRoot() {
+  for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / "python" / "etprof" / "export.py")) return folder;
+  }
+  return std::nullopt;
+}
+
+}  // namespace etprof

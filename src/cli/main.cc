@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <map>
+
+#include "cli/command.h"
+#include "cli/suggest.h"
+#include "core/error.h"
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app("etprof measures ExecuTorch models and says where every nanosecond goes.", "etprof");
+  app.set_version_flag("--version", ETPROF_VERSION);
+  app.require_subcommand(1);
+  const std::vector<etprof::CommandSpec> commands = etprof::AllCommands();
+  std::map<CLI::App*, std::function<int()>> run_of;
+  for (const etprof::CommandSpec& command : commands) {
+    CLI::App* subcommand = app.add_subcommand(command.name, command.summary);
+    subcommand->footer("Example:\n  " + command.example);
+    run_of[subcommand] = command.setup(*subcommand);
+  }
+  try {
+    app.parse(argc, argv);
+    const int code = run_of.at(app.get_subcommands().front())();
+    if (std::fflush(stdout) != 0) throw etprof::Error(etprof::ExitCode::kDeviceFailed, "stdout could not be written");
+    return code;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "etprof: {}{}\n", error.what(), etprof::SuggestionFor(app, argc, argv));
+    return static_cast<int>(etprof::ExitCode::kUsage);
+  } catch (const etprof::Error& error) {
+    fmt::print(stderr, "etprof: {}\n", error.Message());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "etprof: {} (this is a defect of etprof: please report it)\n", error.what());
+    return static_cast<int>(etprof::ExitCode::kDeviceFailed);
+  }
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "measure/progress.h"
+
+namespace etprof {
+
+// "launch 4 of 10, round 3 of 7 · avx512 on 1.84x faster ±0.9 % · 12 s of at most 60": what fits into `width` columns.
+std::string ProgressText(const ProgressUpdate& update, int width);
+
+// Draws the progress of a measurement on stderr: on a terminal one line that renews itself, else a line at most every five
+// seconds.
+class ProgressLine : public Progress {
+ public:
+  ProgressLine();
+  ~ProgressLine() override;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void Update(const ProgressUpdate& update) override;
+  void Message(const std::string& text) override;
+
+ private:
+  void Clear();
+  bool terminal_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace etprof
