@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace etprof::runner {
+
+// Loads the XNNPACK backend, which is not linked: it reads the CPU's features when it is loaded, so the ISA
+// mask must stand before (isa_mask.h). Looked for in $ETPROF_BACKEND_DIR, beside this program, and beside
+// ExecuTorch's other libraries. A runner without it still runs what is not delegated to XNNPACK; then the
+// reason is kept for MissingBackend. Returns which operator clock is in force from now on
+// (protocol::kExactClock or kXnnpackClock); `exact` asks for the first.
+std::string LoadXnnpack(bool exact);
+
+// Loads a library of custom operators or another backend, which registers itself.
+// Throws Error (kBadInput) with the loader's reason.
+void LoadLibrary(const std::string& path);
+
+// What to do about a backend that a model asks for and nobody registered: the remedy of an Error.
+std::string MissingBackendRemedy(const std::string& backend);
+
+// Names of all registered backends.
+std::vector<std::string> RegisteredBackends();
+
+}  // namespace etprof::runner

@@ -1,0 +1,88 @@
+#include "drop_in.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "conditions.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "model.h"
+#include "operator_clock.h"
+#include "outputs.h"
+#include "platform.h"
+
+namespace etprof::runner {
+namespace {
+
+using nlohmann::json;
+
+// A line in the form of ExecuTorch's log, which scripts that read executor_runner's output know:
+// "I 00:00:00.053789 executorch:executor_runner.cpp:789] Model executed successfully ..."
+void Say(std::int64_t start_ns, const std::string& text) {
+  const std::int64_t us = (MonotonicNow() - start_ns) / 1000;
+  std::fputs(fmt::format("I {:02}:{:02}:{:02}.{:06} etprof-runner] {}\n", us / 3'600'000'000,
+                         us / 60'000'000 % 60, us / 1'000'000 % 60, us % 1'000'000, text)
+                 .c_str(),
+             stdout);
+}
+
+}  // namespace
+
+int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
+  const std::int64_t start = MonotonicNow();
+  Model model(options.model);
+  const protocol::LoadReply& description = model.description();
+  Say(start, fmt::format("Model file {} is loaded.", options.model.model));
+  Say(start, fmt::format("Using method {}", model.method_name()));
+  Say(start, fmt::format("Model loaded in {:.6f} ms.", static_cast<double>(description.load_ns) * 1e-6));
+  for (const std::string& warning : description.warnings)
+    std::fprintf(stderr, "etprof-runner: warning: %s\n", warning.c_str());
+
+  std::vector<std::int64_t> latencies;
+  latencies.reserve(static_cast<std::size_t>(options.num_executions));
+  {
+    const DuringThis during("running '" + model.method_name() + "'",
+                            static_cast<int>(ExitCode::kDeviceFailed));
+    model.SetTracing(!options.etdump_path.empty());
+    for (int i = 0; i < options.num_executions; ++i) latencies.push_back(model.Run());
+    model.SetTracing(false);
+  }
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < latencies.size(); ++i) {
+    total += latencies[i];
+    Say(start, fmt::format("Iteration {} of {}: {:.6f} ms", i + 1, latencies.size(),
+                           static_cast<double>(latencies[i]) * 1e-6));
+  }
+  Say(start, fmt::format("Model executed successfully {} time(s) in {:.6f} ms.", latencies.size(),
+                         static_cast<double>(total) * 1e-6));
+  if (options.print_output != "none") {
+    Say(start, fmt::format("{} outputs: ", model.method().outputs_size()));
+    PrintOutputs(model.method(), options.print_output == "all" ? std::size_t{1} << 40 : 100);
+  }
+  if (!options.output_file.empty()) WriteRawOutputs(model.method(), options.output_file);
+  if (!options.save_outputs.empty()) SaveOutputs(model.method(), options.save_outputs);
+  if (!options.etdump_path.empty()) {
+    model.tracer().WriteAndForget(options.etdump_path);
+    Say(start, fmt::format("ETDump written to file '{}'.", options.etdump_path));
+  }
+  if (!options.report.empty()) {
+    json report = {{"ready", ready},
+                   {"load", description},
+                   {"model", options.model.model},
+                   {"model_sha256", Sha256HexOfFile(options.model.model)},
+                   {"method", model.method_name()},
+                   {"traced", !options.etdump_path.empty()},
+                   {"latency_ns", latencies},
+                   {"outputs", DigestOutputs(model.method())},
+                   {"peak_rss_bytes", PeakResidentBytes()}};
+    WriteFileAtomically(options.report, report.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error(ExitCode::kDeviceFailed, "stdout cannot be written").Remedy("is the disk full?");
+  }
+  return 0;
+}
+
+}  // namespace etprof::runner

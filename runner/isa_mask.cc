@@ -1,0 +1,161 @@
+#include "isa_mask.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "cpuinfo_layout.h"
+#include "isa/features.h"
+
+#if defined(__linux__)
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+#if defined(__aarch64__)
+constexpr auto& kFields = kArmFields;
+constexpr std::size_t kIsaSize = kArmIsaSize;
+#else
+constexpr auto& kFields = kX86Fields;
+constexpr std::size_t kIsaSize = kX86IsaSize;
+#endif
+
+// What the CPU or the kernel says of itself, past cpuinfo. Only features that cpuinfo takes from the same
+// place as they are (on Arm it corrects dotprod and fp16 for some cores, so these are not compared).
+std::vector<std::pair<std::string_view, bool>> KnownOtherwise() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return {
+      {"sse3", __builtin_cpu_supports("sse3") != 0},
+      {"ssse3", __builtin_cpu_supports("ssse3") != 0},
+      {"sse4_1", __builtin_cpu_supports("sse4.1") != 0},
+      {"sse4_2", __builtin_cpu_supports("sse4.2") != 0},
+      {"avx", __builtin_cpu_supports("avx") != 0},
+      {"fma3", __builtin_cpu_supports("fma") != 0},
+      {"avx2", __builtin_cpu_supports("avx2") != 0},
+      {"avx512f", __builtin_cpu_supports("avx512f") != 0},
+      {"avx512cd", __builtin_cpu_supports("avx512cd") != 0},
+      {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
+      {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
+      {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+      {"avx512vnni", __builtin_cpu_supports("avx512vnni") != 0},
+  };
+#elif defined(__aarch64__) && defined(__linux__)
+  // Bit numbers of Linux's arch/arm64/include/uapi/asm/hwcap.h, written out because old C libraries lack the
+  // newer names.
+  const std::uint64_t hwcap = ::getauxval(AT_HWCAP);
+  const std::uint64_t hwcap2 = ::getauxval(AT_HWCAP2);
+  const auto bit = [](std::uint64_t word, int n) { return ((word >> n) & 1) != 0; };
+  return {
+      {"atomics", bit(hwcap, 8)}, {"jscvt", bit(hwcap, 13)}, {"fcma", bit(hwcap, 14)},
+      {"sve", bit(hwcap, 22)},    {"sve2", bit(hwcap2, 1)},  {"i8mm", bit(hwcap2, 13)},
+      {"bf16", bit(hwcap2, 14)},  {"sme", bit(hwcap2, 23)},  {"sme2", bit(hwcap2, 37)},
+  };
+#elif defined(__aarch64__) && defined(__APPLE__)
+  const auto has = [](const char* name) {
+    int value = 0;
+    std::size_t size = sizeof(value);
+    return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+  };
+  return {
+      {"i8mm", has("hw.optional.arm.FEAT_I8MM")},   {"bf16", has("hw.optional.arm.FEAT_BF16")},
+      {"sme", has("hw.optional.arm.FEAT_SME")},     {"sme2", has("hw.optional.arm.FEAT_SME2")},
+      {"jscvt", has("hw.optional.arm.FEAT_JSCVT")}, {"dotprod", has("hw.optional.arm.FEAT_DotProd")},
+  };
+#else
+  return {};
+#endif
+}
+
+// The size that the library's own symbol table gives for `cpuinfo_isa`; absent where the format (Mach-O) has
+// no sizes.
+std::optional<std::size_t> SymbolSize([[maybe_unused]] const void* address) {
+#if defined(__linux__) && defined(__GLIBC__)
+  Dl_info info{};
+  const ElfW(Sym)* symbol = nullptr;
+  if (::dladdr1(address, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT) !=
+          0 &&
+      symbol != nullptr) {
+    return static_cast<std::size_t>(symbol->st_size);
+  }
+#endif
+  return std::nullopt;
+}
+
+std::string WhyNotTrusted(const unsigned char* bytes) {
+  if (const auto size = SymbolSize(bytes); size && *size != kIsaSize) {
+    return fmt::format("cpuinfo_isa has {} bytes where {} are expected: another version of cpuinfo", *size,
+                       kIsaSize);
+  }
+  for (const CpuinfoField& field : kFields) {
+    if (bytes[field.offset] > 1) {
+      return fmt::format("cpuinfo's field of {} holds {}, which is no truth value", field.feature,
+                         bytes[field.offset]);
+    }
+  }
+  for (const auto& [feature, present] : KnownOtherwise()) {
+    for (const CpuinfoField& field : kFields) {
+      if (field.feature == feature && (bytes[field.offset] != 0) != present) {
+        return fmt::format("cpuinfo says {} {} where the CPU itself says the contrary",
+                           present ? "no" : "yes to", feature);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+protocol::IsaState ApplyIsaMask(const std::string& spec) {
+  protocol::IsaState state;
+  // Looked up at run time: a link-time reference to the structure would be a copy of it inside this
+  // executable.
+  auto* initialize = reinterpret_cast<bool (*)()>(::dlsym(RTLD_DEFAULT, "cpuinfo_initialize"));
+  auto* bytes = static_cast<unsigned char*>(::dlsym(RTLD_DEFAULT, "cpuinfo_isa"));
+  if (initialize == nullptr || bytes == nullptr) {
+    state.why_not = "ExecuTorch's thread-pool library exports no cpuinfo";
+  } else if (!initialize()) {
+    state.why_not = "cpuinfo does not know this CPU";
+  } else {
+    state.why_not = WhyNotTrusted(bytes);
+  }
+  state.can_mask = state.why_not.empty();
+
+  isa::FeatureSet detected;
+  if (state.can_mask) {
+    for (const CpuinfoField& field : kFields) {
+      if (bytes[field.offset] != 0) detected.emplace(field.feature);
+    }
+  } else {
+    for (const auto& [feature, present] : KnownOtherwise()) {
+      if (present) detected.emplace(feature);
+    }
+  }
+  const isa::Mask mask = isa::ParseMask(isa::HostArchitecture(), detected, spec);
+  if (!mask.masked.empty()) {
+    if (!state.can_mask) {
+      throw Error(ExitCode::kDeviceFailed, "--isa: CPU features cannot be masked here: " + state.why_not)
+          .Remedy("run without --isa, or with the ExecuTorch that etprof was built for");
+    }
+    for (const CpuinfoField& field : kFields) {
+      if (mask.masked.contains(std::string(field.feature))) bytes[field.offset] = 0;
+    }
+  }
+  state.detected.assign(detected.begin(), detected.end());
+  state.masked.assign(mask.masked.begin(), mask.masked.end());
+  state.enabled.assign(mask.enabled.begin(), mask.enabled.end());
+  return state;
+}
+
+}  // namespace etprof::runner

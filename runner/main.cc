@@ -1,0 +1,79 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "backends.h"
+#include "conditions.h"
+#include "core/error.h"
+#include "drop_in.h"
+#include "isa_mask.h"
+#include "options.h"
+#include "outputs.h"
+#include "platform.h"
+#include "worker.h"
+
+namespace etprof::runner {
+namespace {
+
+// Brings the process into the state that `options` ask for. The order matters: CPUs before threads, the mask
+// before XNNPACK.
+protocol::Ready Prepare(const Options& options) {
+  protocol::Ready ready;
+  ready.runner_version = ETPROF_VERSION;
+  ready.executorch_version = ETPROF_EXECUTORCH_VERSION;
+  ready.pid = ::getpid();
+  ready.cpu_model = CpuModel();
+  if (!options.cpus.empty()) SetCpus(options.cpus);
+  InstallPlatform(options.verbose);
+  ready.isa = ApplyIsaMask(options.isa);
+  ready.operator_clock = LoadXnnpack(options.exact_clock);
+  for (const std::string& library : options.load) LoadLibrary(library);
+  ready.threads = SetThreads(options.cpu_threads);
+  ready.clocks = ReadClocks();
+  return ready;
+}
+
+int Main(int argc, char** argv) {
+  const Options options = ParseOptions(argc, argv);
+  switch (options.mode) {
+    case Options::Mode::kCompareOutputs:
+      std::puts(CompareOutputs(options.compare[0], options.compare[1]).dump(2).c_str());
+      return 0;
+    case Options::Mode::kIsaInfo: {
+      nlohmann::json info = Prepare(options);
+      info["backends"] = RegisteredBackends();
+      std::puts(info.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+      return 0;
+    }
+    case Options::Mode::kWorker: {
+      const int replies = TakeStdout();
+      return ServeWorker(replies, Prepare(options));
+    }
+    case Options::Mode::kDropIn:
+      break;
+  }
+  return RunAsExecutorRunner(options, Prepare(options));
+}
+
+}  // namespace
+}  // namespace etprof::runner
+
+int main(int argc, char** argv) {
+  try {
+    return etprof::runner::Main(argc, argv);
+  } catch (const etprof::Error& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "etprof-runner: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    std::fputs("etprof-runner: out of memory; the model, or what it asks for, is too large for this device\n",
+               stderr);
+    return static_cast<int>(etprof::ExitCode::kDeviceFailed);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "etprof-runner: %s\n", error.what());
+    return static_cast<int>(etprof::ExitCode::kDeviceFailed);
+  }
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inputs.h"
+#include "protocol/messages.h"
+#include "tracer.h"
+
+namespace etprof::runner {
+
+// One loaded method with its inputs, ready to run. It is loaded with the tracer attached (the load is
+// traced), and then the tracer is off until asked for.
+class Model {
+ public:
+  // Throws Error: (kBadInput) for a file that is missing, foreign, cut short or damaged, an unknown method,
+  // inputs that do not fit; (kDeviceFailed) for operators or a backend that nobody registered, by name and
+  // with what would provide them.
+  explicit Model(const protocol::LoadRequest& request);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // One run; returns its wall time in nanoseconds: Method::execute alone. The inputs are given before the
+  // clock is read. Throws Error (kDeviceFailed) when ExecuTorch reports one.
+  std::int64_t Run();
+
+  void SetTracing(bool on);
+  OperatorTracer& tracer();
+  const executorch::runtime::Method& method() const;
+
+  bool has_run() const { return has_run_; }
+  const protocol::LoadReply& description() const { return description_; }
+  const std::string& method_name() const { return method_name_; }
+
+ private:
+  class Loaded;
+  std::unique_ptr<Loaded> loaded_;
+  executorch::runtime::Method* method_ = nullptr;
+  Inputs inputs_;
+  protocol::LoadReply description_;
+  std::string path_;
+  std::string method_name_;
+  bool has_run_ = false;
+};
+
+}  // namespace etprof::runner

@@ -1,0 +1,126 @@
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace etprof::runner {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  etprof-runner --model_path model.pte --num_executions 20 --cpu_threads 1 --etdump_path model.etdump
+  etprof-runner --model_path model.pte --isa=-avx2 --report report.json
+  etprof-runner --isa-info
+  etprof-runner --worker --cpu_threads 1 --isa=-sme,-sme2
+
+--isa takes a list, read from left to right: -f hides the feature f and what needs it, +f shows it again with what it
+needs, =f is that level and nothing above, `all`, `none`. f is a name as in Linux's /proc/cpuinfo or XNNPACK's kernels, or a
+group (avx512, amx). Exit codes: 0 done, 2 usage, 3 bad input, 4 the device or ExecuTorch failed. docs/runner.md has it all.)";
+
+}  // namespace
+
+Options ParseOptions(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "etprof-runner: runs an ExecuTorch program and times it. Takes executor_runner's flags; etprof drives "
+      "it as a "
+      "worker.",
+      "etprof-runner");
+  app.footer(kFooter);
+  app.set_version_flag("--version", ETPROF_VERSION " (ExecuTorch " ETPROF_EXECUTORCH_VERSION ")");
+
+  bool worker = false, isa_info = false;
+  std::string inputs, inputs_kind, clock = "exact";
+  std::uint64_t seed = 0;
+  app.add_flag("--worker", worker, "Answer JSON lines on stdin until it closes (docs/runner.md)");
+  app.add_flag("--isa-info", isa_info, "Print this CPU's features and the versions as JSON");
+  app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs; prints JSON")
+      ->expected(2);
+
+  app.add_option("--model_path", options.model.model, "The program, a .pte file")
+      ->group("executor_runner's flags");
+  app.add_option("--data_path", options.model.data, "Its external data, a .ptd file")
+      ->group("executor_runner's flags");
+  app.add_option("--method_name", options.model.method, "The method [the first one]")
+      ->group("executor_runner's flags");
+  app.add_option("--inputs", inputs, "Files of raw bytes, separated by commas, one a tensor")
+      ->group("executor_runner's flags");
+  app.add_option("--num_executions", options.num_executions, "How often to run [1]")
+      ->check(CLI::Range(1, 10'000'000))
+      ->group("executor_runner's flags");
+  app.add_option("--cpu_threads", options.cpu_threads,
+                 "Threads, the caller included [-1: as many as there are fast cores]")
+      ->check(CLI::Range(-1, 4096))
+      ->group("executor_runner's flags");
+  app.add_option("--etdump_path", options.etdump_path, "Trace every execution and write an ETDump here")
+      ->group("executor_runner's flags");
+  app.add_option("--output_file", options.output_file, "Write output i to <this>-i.bin")
+      ->group("executor_runner's flags");
+  app.add_option("--print_output", options.print_output, "none, summary or all [summary]")
+      ->check(CLI::IsMember({"none", "summary", "all"}))
+      ->group("executor_runner's flags");
+
+  app.add_option("--isa", options.isa, "Mask CPU features, e.g. --isa=-sme,-sme2 or --isa==avx2");
+  app.add_option("--operator-clock", clock,
+                 "exact: operator times in nanoseconds; xnnpack: its own microseconds [exact]")
+      ->check(CLI::IsMember({"exact", "xnnpack"}));
+  app.add_option("--cpus", options.cpus, "Run on these CPUs only: 0,2-3 or a mask such as 0x80");
+  app.add_option("--load", options.load, "A library of custom operators or another backend (repeatable)");
+  app.add_option("--input-kind", inputs_kind,
+                 "saved, ones or random [<model>.inputs where it exists, else random]; with saved, --inputs "
+                 "names the file")
+      ->check(CLI::IsMember({"saved", "files", "ones", "random"}));
+  app.add_option("--seed", seed, "Of random inputs [0]");
+  app.add_option("--report", options.report, "Write what was in force and measured, as JSON");
+  app.add_option("--save-outputs", options.save_outputs, "Save the last run's outputs as a safetensors file");
+  app.add_flag("--verbose", options.verbose, "Show ExecuTorch's own log on stderr");
+  // --load and --compare-outputs are lists; a lone one must not swallow what follows.
+  app.get_option("--load")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  options.model.method = "";
+
+  // A mask begins with a sign, so `--isa -avx2` would read as a flag without value and a second flag.
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] != "--isa") continue;
+    arguments[i] += "=" + arguments[i + 1];
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  std::ranges::reverse(arguments);  // as CLI11 takes a vector
+
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Success& done) {  // --help, --version
+    std::exit(app.exit(done));
+  } catch (const CLI::ParseError& error) {
+    throw Error(ExitCode::kUsage, error.what()).Remedy("etprof-runner --help lists the flags");
+  }
+
+  options.exact_clock = clock == "exact";
+  const int modes = (worker ? 1 : 0) + (isa_info ? 1 : 0) + (options.compare.empty() ? 0 : 1);
+  if (modes > 1)
+    throw Error(ExitCode::kUsage, "--worker, --isa-info and --compare-outputs exclude each other");
+  options.mode = worker                     ? Options::Mode::kWorker
+                 : isa_info                 ? Options::Mode::kIsaInfo
+                 : !options.compare.empty() ? Options::Mode::kCompareOutputs
+                                            : Options::Mode::kDropIn;
+  if (options.mode == Options::Mode::kDropIn && options.model.model.empty()) {
+    throw Error(ExitCode::kUsage, "no model").Remedy("give a .pte with --model_path; --help lists the flags");
+  }
+  protocol::InputSpec spec{.kind = inputs_kind, .paths = {}, .seed = seed};
+  for (std::size_t start = 0; !inputs.empty() && start <= inputs.size();) {
+    const std::size_t comma = std::min(inputs.find(',', start), inputs.size());
+    spec.paths.push_back(inputs.substr(start, comma - start));
+    start = comma + 1;
+  }
+  if (spec.kind.empty() && !spec.paths.empty()) spec.kind = "files";
+  if (spec.kind.empty() && seed != 0) spec.kind = "random";
+  if (spec.kind == "saved" && spec.paths.empty()) spec.paths = {options.model.model + ".inputs"};
+  if (!spec.kind.empty()) options.model.inputs = spec;
+  return options;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,209 @@
+#include "platform.h"
+
+#include <executorch/extension/threadpool/threadpool_guard.h>
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/error.h"
+#include "operator_clock.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ETPROF_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ETPROF_ADDRESS_SANITIZER
+#endif
+#endif
+
+// The wheel exports these but ships no header that declares them (ExecuTorch's
+// extension/threadpool/threadpool.h and cpuinfo_utils.h).
+namespace executorch::extension {
+namespace threadpool {
+class ThreadPool {
+ public:
+  std::size_t get_thread_count() const;
+  bool _unsafe_reset_threadpool(std::uint32_t num_threads);
+};
+ThreadPool* get_threadpool();
+}  // namespace threadpool
+namespace cpuinfo {
+std::uint32_t get_num_performant_cores();
+}  // namespace cpuinfo
+}  // namespace executorch::extension
+
+namespace etprof::runner {
+namespace {
+
+std::mutex log_mutex;
+std::deque<std::string>& LoggedErrors() {
+  static std::deque<std::string> lines;
+  return lines;
+}
+bool log_is_verbose = false;
+
+// What a signal handler may read: fixed memory, written before the work begins.
+std::array<char, 512> current_work{};
+volatile sig_atomic_t current_exit_code = 4;
+
+void EmitLog(et_timestamp_t, et_pal_log_level_t level, const char* filename, const char*, size_t line,
+             const char* message, size_t length) {
+  const std::string text(message, length);
+  const std::lock_guard lock(log_mutex);
+  if (level == kError || level == kFatal) {
+    LoggedErrors().push_back(text);
+    if (LoggedErrors().size() > 100) LoggedErrors().pop_front();
+  }
+  if (log_is_verbose) {
+    std::fprintf(stderr, "%c executorch:%s:%zu] %s\n", static_cast<char>(level), filename, line,
+                 text.c_str());
+  }
+}
+
+// Async-signal-safe: writes only fixed memory.
+void SayCrash(const char* how) {
+  const auto write = [](const char* text) {
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+  };
+  write("etprof-runner: ExecuTorch ");
+  write(how);
+  if (current_work[0] != '\0') {
+    write(" while ");
+    write(current_work.data());
+  }
+  write(current_exit_code == 3 ? "; the file is damaged, or made for another version\n" : "\n");
+}
+
+void OnAbort() {
+  std::string last;
+  {
+    const std::lock_guard lock(log_mutex);
+    if (!LoggedErrors().empty()) last = ": " + LoggedErrors().back();
+  }
+  SayCrash(("gave up" + last).c_str());
+  ::_exit(current_exit_code);
+}
+
+[[maybe_unused]] void OnCrash(int signal) {  // not with AddressSanitizer
+  SayCrash(signal == SIGBUS    ? "crashed (SIGBUS: a file was cut short while in use, or bad memory)"
+           : signal == SIGSEGV ? "crashed (SIGSEGV)"
+           : signal == SIGILL  ? "crashed (SIGILL: an instruction that this CPU lacks)"
+           : signal == SIGFPE  ? "crashed (SIGFPE)"
+                               : "crashed (SIGABRT)");
+  ::_exit(current_exit_code);
+}
+
+et_timestamp_t Ticks() { return static_cast<et_timestamp_t>(MonotonicNow()); }
+et_tick_ratio_t TickRatio() { return {1, 1}; }
+
+}  // namespace
+
+void InstallPlatform(bool verbose) {
+  log_is_verbose = verbose;
+  const bool accepted = executorch::runtime::register_pal(executorch::runtime::PalImpl::create(
+      nullptr, [] { OnAbort(); }, &Ticks, &TickRatio, &EmitLog, nullptr, nullptr, __FILE__));
+  if (!accepted) throw Error(ExitCode::kDeviceFailed, "ExecuTorch refused etprof-runner's platform layer");
+  executorch::runtime::runtime_init();
+#if !defined(ETPROF_ADDRESS_SANITIZER)  // which tells of crashes itself
+  // A stack of its own, so that a stack overflow can still be told.
+  static std::array<char, 64 * 1024> stack;
+  const stack_t alternative{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+  ::sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_handler = &OnCrash;
+  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigaction(signal, &action, nullptr);
+#endif
+}
+
+std::vector<std::string> TakeLoggedErrors() {
+  const std::lock_guard lock(log_mutex);
+  std::vector<std::string> lines(LoggedErrors().begin(), LoggedErrors().end());
+  LoggedErrors().clear();
+  return lines;
+}
+
+DuringThis::DuringThis(const std::string& what, int exit_code) {
+  TakeLoggedErrors();
+  const std::size_t length = std::min(what.size(), current_work.size() - 1);
+  std::memcpy(current_work.data(), what.data(), length);
+  current_work[length] = '\0';
+  current_exit_code = exit_code;
+}
+
+DuringThis::~DuringThis() {
+  current_work[0] = '\0';
+  current_exit_code = 4;
+}
+
+int SetThreads(int threads) {
+  namespace pool = executorch::extension::threadpool;
+  if (threads == -1) threads = static_cast<int>(executorch::extension::cpuinfo::get_num_performant_cores());
+  if (threads <= 0) threads = 1;
+  pool::ThreadPool* const all = pool::get_threadpool();
+  if (all == nullptr || !all->_unsafe_reset_threadpool(static_cast<std::uint32_t>(threads))) {
+    throw Error(ExitCode::kDeviceFailed, fmt::format("ExecuTorch could not start {} threads", threads));
+  }
+  pool::NoThreadPoolGuard::set_enabled(threads == 1);
+  return threads == 1 ? 1 : static_cast<int>(all->get_thread_count());
+}
+
+void SetCpus(const std::string& cpus) {
+  const Error malformed = Error(ExitCode::kUsage, fmt::format("--cpus: '{}' is not a list of CPUs", cpus))
+                              .Remedy("write for example 0,2-3, or a mask such as 0x80");
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const auto number = [&](std::string_view text, int base) {
+    unsigned long long value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) throw Error(malformed);
+    return value;
+  };
+  if (cpus.starts_with("0x") || cpus.starts_with("0X")) {
+    const unsigned long long mask = number(std::string_view(cpus).substr(2), 16);
+    for (unsigned cpu = 0; cpu < 64; ++cpu) {
+      if ((mask >> cpu & 1) != 0) CPU_SET(cpu, &set);
+    }
+  } else {
+    for (std::size_t start = 0; start <= cpus.size();) {
+      const std::size_t comma = std::min(cpus.find(',', start), cpus.size());
+      const std::string_view item = std::string_view(cpus).substr(start, comma - start);
+      start = comma + 1;
+      const std::size_t dash = item.find('-');
+      const auto first = number(item.substr(0, dash), 10);
+      const auto last = dash == std::string_view::npos ? first : number(item.substr(dash + 1), 10);
+      if (last < first || last >= CPU_SETSIZE) throw Error(malformed);
+      for (auto cpu = first; cpu <= last; ++cpu) CPU_SET(cpu, &set);
+    }
+  }
+  if (CPU_COUNT(&set) == 0) throw Error(malformed);
+  if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("--cpus: cannot run on CPUs {}: {}", cpus, std::strerror(errno)))
+        .Remedy("choose CPUs that are online and allowed to this process");
+  }
+#else
+  throw Error(ExitCode::kUsage, "--cpus: this system cannot tie a process to CPUs")
+      .Remedy("leave --cpus out");
+#endif
+}
+
+}  // namespace etprof::runner

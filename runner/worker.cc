@@ -1,0 +1,186 @@
+#include "worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "burst.h"
+#include "conditions.h"
+#include "core/error.h"
+#include "model.h"
+#include "outputs.h"
+#include "platform.h"
+
+namespace etprof::runner {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestLine = 1 << 20;
+
+// Lines of stdin. A line that is too long is given as its beginning, which is no JSON and gets an error line.
+class LineReader {
+ public:
+  std::optional<std::string> Next() {
+    std::string line;
+    while (true) {
+      const std::size_t end = buffer_.find('\n');
+      const std::size_t take = end == std::string::npos ? buffer_.size() : end;
+      if (line.size() < kLongestLine) line.append(buffer_, 0, std::min(take, kLongestLine - line.size()));
+      buffer_.erase(0, end == std::string::npos ? take : end + 1);
+      if (end != std::string::npos) return line;
+      char chunk[65536];
+      const ssize_t count = ::read(STDIN_FILENO, chunk, sizeof(chunk));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0)
+        return line.empty() ? std::nullopt : std::optional(line);  // a last line without its end
+      buffer_.assign(chunk, static_cast<std::size_t>(count));
+    }
+  }
+
+ private:
+  std::string buffer_;
+};
+
+// False when nobody reads any more.
+bool WriteLine(int descriptor, const json& reply) {
+  // Error texts may hold bytes of hostile files: what is not UTF-8 is replaced.
+  const std::string line = reply.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t count = ::write(descriptor, line.data() + sent, line.size() - sent);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+// The other end of stdin is gone. (A regular file or /dev/null never is.)
+bool StdinHungUp() {
+  pollfd descriptor{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return ::poll(&descriptor, 1, 0) > 0 && (descriptor.revents & (POLLHUP | POLLERR)) != 0 &&
+         (descriptor.revents & POLLIN) == 0;
+}
+
+json Reply(const char* command, json body = json::object()) {
+  body["reply"] = command;
+  return body;
+}
+
+class Worker {
+ public:
+  json Answer(const json& request) {
+    const std::string command = request.at("cmd").get<std::string>();
+    if (command == "load") return Load(request.get<protocol::LoadRequest>());
+    if (command == "burst") return Burst(request.get<protocol::BurstRequest>());
+    if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
+    if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
+    if (command == "memory") {
+      return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
+    }
+    throw std::invalid_argument(
+        fmt::format("there is no command '{}' (load, burst, outputs, etdump, memory, quit)", command));
+  }
+
+ private:
+  json Load(const protocol::LoadRequest& request) {
+    if (request.model.empty()) throw std::invalid_argument("\"model\" is missing");
+    model_.reset();  // before the next one, so that two never share the memory
+    bursts_ = 0;
+    model_ = std::make_unique<Model>(request);
+    return Reply("load", model_->description());
+  }
+
+  json Burst(const protocol::BurstRequest& request) {
+    Model& model = Loaded();
+    CheckBurst(request);
+    const DuringThis during("running '" + model.method_name() + "'", 4);
+    return Reply("burst", RunBurst(model, request, bursts_++ == 0, &StdinHungUp));
+  }
+
+  json Outputs(const protocol::OutputsRequest& request) {
+    Model& model = Loaded();
+    if (!model.has_run()) throw std::invalid_argument("the method has not run: there are no outputs yet");
+    if (!request.save_to.empty()) SaveOutputs(model.method(), request.save_to);
+    return Reply("outputs", protocol::OutputsReply{DigestOutputs(model.method())});
+  }
+
+  json Etdump(const protocol::EtdumpRequest& request) {
+    if (request.path.empty()) throw std::invalid_argument("\"path\" is missing");
+    const OperatorTracer::Written written = Loaded().tracer().WriteAndForget(request.path);
+    return Reply("etdump", protocol::EtdumpReply{written.blocks, written.bytes});
+  }
+
+  Model& Loaded() {
+    if (model_ == nullptr) throw std::invalid_argument("no model is loaded");
+    return *model_;
+  }
+
+  std::unique_ptr<Model> model_;
+  int bursts_ = 0;
+};
+
+}  // namespace
+
+int TakeStdout() {
+  const int replies = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("--worker needs stdout and stderr: {}", std::strerror(errno)));
+  }
+  return replies;
+}
+
+int ServeWorker(int replies, const protocol::Ready& ready) {
+  ::signal(SIGPIPE, SIG_IGN);
+  // Ctrl-C reaches every process of the terminal; etprof decides what becomes of its workers, and closes
+  // their stdin.
+  if (::isatty(STDIN_FILENO) == 0) ::signal(SIGINT, SIG_IGN);
+  if (!WriteLine(replies, Reply("ready", ready))) return static_cast<int>(ExitCode::kDeviceFailed);
+
+  Worker worker;
+  LineReader lines;
+  while (const std::optional<std::string> line = lines.Next()) {
+    if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
+    json answer;
+    json command = nullptr;
+    try {
+      const json request = json::parse(*line, nullptr, /*allow_exceptions=*/false);
+      if (request.is_discarded()) throw std::invalid_argument("is not JSON");
+      if (!request.is_object()) throw std::invalid_argument("is not a JSON object");
+      const auto named = request.find("cmd");
+      if (named == request.end() || !named->is_string()) throw std::invalid_argument("has no \"cmd\"");
+      command = *named;
+      if (command == "quit") {
+        WriteLine(replies, Reply("quit"));
+        return 0;
+      }
+      answer = worker.Answer(request);
+    } catch (const Error& error) {
+      answer = {
+          {"error", error.Message()}, {"cmd", command}, {"exit_code", static_cast<int>(error.exit_code())}};
+    } catch (const std::bad_alloc&) {
+      answer = {{"error", "out of memory"},
+                {"cmd", command},
+                {"exit_code", static_cast<int>(ExitCode::kDeviceFailed)}};
+    } catch (const std::exception& error) {
+      const std::string message = fmt::format("{}{}", command.is_null() ? "the line " : "", error.what());
+      answer = {{"error", message}, {"cmd", command}, {"exit_code", static_cast<int>(ExitCode::kUsage)}};
+    }
+    if (!WriteLine(replies, answer)) return 0;
+  }
+  return 0;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,73 @@
+#include "isa/features.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace etprof::isa {
+namespace {
+
+constexpr Architecture kBoth[] = {Architecture::kX86_64, Architecture::kAarch64};
+
+TEST(Features, EveryNameAndAliasMeansOneFeature) {
+  for (const Architecture architecture : kBoth) {
+    std::set<std::string_view> seen;
+    for (const Feature& feature : Features(architecture)) {
+      EXPECT_TRUE(seen.insert(feature.name).second) << feature.name;
+      for (const std::string_view alias : feature.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;
+    }
+    for (const Group& group : Groups(architecture)) EXPECT_TRUE(seen.insert(group.name).second) << group.name;
+  }
+}
+
+TEST(Features, WhatIsNeededStandsBeforeWhatNeedsIt) {  // WithDependents closes in one pass because of this
+  for (const Architecture architecture : kBoth) {
+    std::set<std::string_view> before;
+    for (const Feature& feature : Features(architecture)) {
+      for (const std::string_view need : feature.needs)
+        EXPECT_TRUE(before.contains(need)) << feature.name << " " << need;
+      before.insert(feature.name);
+    }
+    for (const Group& group : Groups(architecture)) {
+      for (const std::string_view member : group.members) EXPECT_TRUE(before.contains(member)) << member;
+    }
+  }
+}
+
+TEST(Features, LinuxAndXnnpackSpellings) {
+  EXPECT_EQ(CanonicalName(Architecture::kX86_64, "fma"), "fma3");
+  EXPECT_EQ(CanonicalName(Architecture::kX86_64, "sse4.1"), "sse4_1");
+  EXPECT_EQ(CanonicalName(Architecture::kX86_64, "AVX512_VNNI"), "avx512vnni");
+  EXPECT_EQ(CanonicalName(Architecture::kAarch64, "asimddp"), "dotprod");
+  EXPECT_EQ(CanonicalName(Architecture::kAarch64, "fphp"), "fp16");
+  EXPECT_EQ(CanonicalName(Architecture::kAarch64, "asimdfhm"), "fhm");
+  EXPECT_EQ(CanonicalName(Architecture::kX86_64, "sme2"), std::nullopt);
+  EXPECT_EQ(CanonicalName(Architecture::kAarch64, ""), std::nullopt);
+}
+
+TEST(Features, ClosuresGoAllTheWay) {
+  const FeatureSet of_avx = WithDependents(Architecture::kX86_64, {"avx"});
+  for (const char* lost :
+       {"avx2", "fma3", "f16c", "avx512f", "avx512vnni", "avx512fp16", "avx10_2", "avxvnni"}) {
+    EXPECT_TRUE(of_avx.contains(lost)) << lost;
+  }
+  EXPECT_FALSE(of_avx.contains("sse4_2"));
+  EXPECT_TRUE(WithDependents(Architecture::kAarch64, {"sme"}).contains("sme2"));
+  EXPECT_FALSE(
+      WithDependents(Architecture::kAarch64, {"sve"}).contains("sme"));  // Apple's M4: SME2 without SVE
+  EXPECT_EQ(WithNeeds(Architecture::kX86_64, {"fma3"}),
+            (FeatureSet{"avx", "f16c", "fma3", "sse3", "sse4_1", "sse4_2", "ssse3"}));
+  EXPECT_EQ(WithNeeds(Architecture::kAarch64, {"sme2"}), (FeatureSet{"bf16", "fp16", "sme", "sme2"}));
+}
+
+TEST(WidestExtension, IsTheOneToCompareWith) {
+  EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx", "avx2", "fma3"})->off, "-avx");
+  EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx2", "avx512f"})->name, "avx512");
+  EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"sme", "sme2", "i8mm"})->off, "-sme,-sme2");
+  EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"atomics", "dotprod"})->name, "dotprod");
+  EXPECT_FALSE(WidestExtension(Architecture::kX86_64, {}).has_value());
+  EXPECT_FALSE(WidestExtension(Architecture::kAarch64, {"atomics"}).has_value());
+}
+
+}  // namespace
+}  // namespace etprof::isa

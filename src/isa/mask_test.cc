@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "isa/features.h"
+
+namespace etprof::isa {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Architecture kX86 = Architecture::kX86_64;
+constexpr Architecture kArm = Architecture::kAarch64;
+const FeatureSet kZen3 = {"sse3", "ssse3", "sse4_1", "sse4_2", "avx", "f16c", "fma3", "avx2"};
+const FeatureSet kSkylakeX = {"sse3", "ssse3",   "sse4_1",   "sse4_2",   "avx",      "f16c",    "fma3",
+                              "avx2", "avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"};
+const FeatureSet kSme2 = {"atomics", "fp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "sme", "sme2"};
+
+std::string Complaint(Architecture architecture, const FeatureSet& detected, const std::string& spec) {
+  try {
+    ParseMask(architecture, detected, spec);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
+    return error.Message();
+  }
+  return "no error";
+}
+
+TEST(ParseMask, NothingAskedNothingMasked) {
+  for (const char* spec : {"", "  ", "all", "none,all", " ALL "}) {
+    EXPECT_TRUE(ParseMask(kX86, kZen3, spec).masked.empty()) << spec;
+  }
+  EXPECT_TRUE(ParseMask(kX86, {}, "none").masked.empty());
+}
+
+TEST(ParseMask, MinusTakesWhatNeedsItToo) {
+  EXPECT_EQ(ParseMask(kX86, kZen3, "-avx2").masked, (FeatureSet{"avx2"}));
+  EXPECT_EQ(ParseMask(kX86, kZen3, "-fma").masked, (FeatureSet{"avx2", "fma3"}));
+  EXPECT_EQ(ParseMask(kX86, kSkylakeX, "-avx2").masked.size(), 6U);
+  EXPECT_EQ(ParseMask(kX86, kSkylakeX, "-avx512").enabled, kZen3);
+  EXPECT_EQ(ParseMask(kArm, kSme2, "-sme").masked, (FeatureSet{"sme", "sme2"}));
+  EXPECT_EQ(ParseMask(kArm, kSme2, "-sme,-sme2").masked, (FeatureSet{"sme", "sme2"}));
+  EXPECT_EQ(ParseMask(kArm, kSme2, "-sme2").masked, (FeatureSet{"sme2"}));
+  EXPECT_EQ(ParseMask(kArm, kSme2, "-sve").masked, (FeatureSet{"sve", "sve2"}));
+}
+
+TEST(ParseMask, PlusShowsAgainWithWhatItNeeds) {
+  EXPECT_EQ(ParseMask(kX86, kSkylakeX, "-avx2,+avx512f").masked,
+            (FeatureSet{"avx512bw", "avx512cd", "avx512dq", "avx512vl"}));
+  EXPECT_EQ(ParseMask(kX86, kZen3, "none,+sse4.1").enabled, (FeatureSet{"sse3", "ssse3", "sse4_1"}));
+  EXPECT_TRUE(ParseMask(kX86, kZen3, "+avx2").masked.empty());
+}
+
+TEST(ParseMask, EqualsIsThatLevelAndNothingAbove) {
+  EXPECT_EQ(ParseMask(kX86, kSkylakeX, "=avx2").enabled, kZen3);
+  EXPECT_EQ(ParseMask(kX86, kSkylakeX, "=avx512").enabled, kSkylakeX);
+  EXPECT_EQ(ParseMask(kX86, kZen3, "=avx").enabled, (FeatureSet{"avx", "sse3", "sse4_1", "sse4_2", "ssse3"}));
+  EXPECT_EQ(ParseMask(kArm, kSme2, "=sme2").enabled, (FeatureSet{"bf16", "fp16", "sme", "sme2"}));
+  EXPECT_TRUE(ParseMask(kX86, kZen3, "none").enabled.empty());
+}
+
+TEST(ParseMask, SaysWhatIsWrong) {
+  EXPECT_THAT(Complaint(kX86, kZen3, "-avx3"), HasSubstr("no CPU feature 'avx3'; did you mean 'avx'?"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512vnny"), HasSubstr("did you mean 'avx512vnni'?"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-frobnicate"), HasSubstr("this CPU has avx avx2"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512"),
+              HasSubstr("this CPU has no avx512 feature: nothing to mask"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-avx512f"), HasSubstr("this CPU has no avx512f: nothing to mask"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "=avx512"), HasSubstr("this CPU has no avx512 feature; it has"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "+amx_tile"), HasSubstr("this CPU has no amx_tile"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-sme2"),
+              HasSubstr("'sme2' is a feature of aarch64, and this CPU is x86-64"));
+  EXPECT_THAT(Complaint(kArm, {}, "-sme2"),
+              HasSubstr("this CPU has no sme2: nothing to mask; it has only its baseline"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-sse2"), HasSubstr("part of every x86-64 CPU"));
+  EXPECT_THAT(Complaint(kArm, kSme2, "-neon"), HasSubstr("part of every aarch64 CPU"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "avx2"), HasSubstr("write -avx2 to mask it"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-avx2,"), HasSubstr("empty entry"));
+  EXPECT_THAT(Complaint(kX86, kZen3, ","), HasSubstr("empty entry"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'"));
+}
+
+// Whatever is asked of whatever CPU, no feature stays visible without one that it needs and the CPU has, and
+// masked and enabled together are exactly what was detected.
+TEST(ParseMask, ClosedForEverySpec) {
+  std::mt19937 random(7);
+  for (const Architecture architecture : {kX86, kArm}) {
+    std::vector<std::string> names;
+    for (const Feature& feature : Features(architecture)) names.emplace_back(feature.name);
+    for (int round = 0; round < 3000; ++round) {
+      FeatureSet detected;
+      for (const std::string& name : names) {
+        if (random() % 2 == 0) detected.insert(name);
+      }
+      if (round % 2 == 0)
+        detected = WithNeeds(architecture, detected);  // a sane CPU; else one that breaks the rules
+      if (detected.empty()) continue;
+      const std::vector<std::string> present(detected.begin(), detected.end());
+      std::string spec;
+      for (unsigned i = 0; i < 1 + random() % 4; ++i) {
+        spec += spec.empty() ? "" : ",";
+        spec += "-+="[random() % 3];
+        spec += present[random() % present.size()];
+      }
+      const Mask mask = ParseMask(architecture, detected, spec);
+      FeatureSet both = mask.masked;
+      both.insert(mask.enabled.begin(), mask.enabled.end());
+      ASSERT_EQ(both, detected) << spec;
+      ASSERT_EQ(mask.masked.size() + mask.enabled.size(), detected.size()) << spec;
+      for (const Feature& feature : Features(architecture)) {
+        if (!mask.enabled.contains(std::string(feature.name))) continue;
+        for (const std::string_view need : feature.needs) {
+          ASSERT_FALSE(mask.masked.contains(std::string(need)))
+              << spec << ": " << feature.name << " without " << need;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace etprof::isa

@@ -1,0 +1,120 @@
+#include "protocol/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace etprof::protocol {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// What a peer reads of what we write, compared as JSON: every field that is written must come back.
+template <typename Message>
+void ExpectRoundTrip(const Message& message) {
+  const json written = message;
+  const std::string line = written.dump();
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_EQ(json(json::parse(line).get<Message>()), written);
+  EXPECT_EQ(json(json::object().get<Message>()), json(Message{})) << "a missing key keeps its default";
+  json newer = written;
+  newer["a_field_of_tomorrow"] = {1, 2};
+  EXPECT_EQ(json(newer.get<Message>()), written);
+  for (const json& foreign : {json(nullptr), json(1), json("x"), json::array(), json(true)}) {
+    EXPECT_THROW(foreign.get<Message>(), std::invalid_argument);
+  }
+  // Every field refuses every type that it cannot be.
+  for (const auto& [key, value] : written.items()) {
+    for (const json& wrong :
+         {json("text"), json(true), json(json::array({"a", 1})), json(json::object({{"b", 2}})), json(1.5)}) {
+      if (wrong.type() == value.type() || (wrong.is_object() && value.is_object())) continue;
+      if (wrong.is_number() && (value.is_number_float() || value.is_null())) continue;
+      json bad = written;
+      bad[key] = wrong;
+      EXPECT_THROW(bad.get<Message>(), std::invalid_argument) << key << " = " << wrong;
+    }
+  }
+}
+
+TEST(Messages, EveryTypeComesBack) {
+  const IsaState isa{{"avx", "avx2"}, {"avx2"}, {"avx"}, false, "why"};
+  ExpectRoundTrip(isa);
+  const Clocks clocks{1, 2, -3};
+  ExpectRoundTrip(clocks);
+  ExpectRoundTrip(Ready{1, "0.1", "1.5.1", kExactClock, 4, 99, isa, clocks, "a \"CPU\"\n"});
+  ExpectRoundTrip(InputSpec{"random", {"a", "b"}, std::numeric_limits<std::uint64_t>::max()});
+  ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", InputSpec{"ones", {}, 0}});
+  ExpectRoundTrip(LoadRequest{"m.pte", "", "f", std::nullopt});
+  const TensorInfo info{"Float", {1, 3, 224, 224}};
+  ExpectRoundTrip(info);
+  ExpectRoundTrip(LoadReply{5, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
+  ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7});
+  BurstReply burst;
+  burst.opening_ns = {9, 8};
+  burst.untraced_ns = {std::numeric_limits<std::int64_t>::max()};
+  burst.traced_ns = {1};
+  burst.level = false;
+  burst.first_run_traced = true;
+  burst.temperature_millidegrees = -5000;
+  burst.load_average = 0.5;
+  burst.cpu_end = 3;
+  ExpectRoundTrip(burst);
+  ExpectRoundTrip(OutputDigest{info, "ab", -1.5, 2.25, 0.1, 3, 4});
+  ExpectRoundTrip(OutputDigest{info, "ab", {}, {}, {}, 3, 4});
+  ExpectRoundTrip(OutputsRequest{"o.safetensors"});
+  ExpectRoundTrip(OutputsReply{{OutputDigest{info, "ab", {}, 1.5, {}, 3, 4}}});
+  ExpectRoundTrip(EtdumpRequest{"a.etdump"});
+  ExpectRoundTrip(EtdumpReply{3, 4});
+  ExpectRoundTrip(MemoryReply{3, 4});
+}
+
+template <typename Message>
+std::string Complaint(const std::string& text) {
+  try {
+    (void)json::parse(text).get<Message>();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Messages, CountsAreNeverNegativeNorTooLarge) {
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": -1})"), HasSubstr("\"min_runs\" must be at least 0"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"max_runs": 2147483648})"),
+              HasSubstr("\"max_runs\" must be at most 2147483647"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 9223372036854775808})"),
+              HasSubstr("at most 9223372036854775807"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 18446744073709551615})"), HasSubstr("at most"));
+  EXPECT_TRUE(
+      json::parse(R"({"target_ns": 1e400})", nullptr, false).is_discarded());  // the parser's own limit
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"target_ns": 1e300})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": 3.0})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(Complaint<BurstRequest>(R"({"min_runs": "3"})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": -1})"),
+              HasSubstr("\"seed\" must be an integer of at least 0"));
+  EXPECT_THAT(Complaint<InputSpec>(R"({"seed": 0.5})"), HasSubstr("\"seed\""));
+  EXPECT_THAT(Complaint<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
+  EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -2})"), HasSubstr("\"cpu_start\" must be at least -1"));
+  EXPECT_THAT(Complaint<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
+              HasSubstr("in \"inputs\": \"paths\" must hold strings"));
+}
+
+TEST(Messages, AbsentInputsAreAbsent) {
+  EXPECT_FALSE(json::parse("{}").get<LoadRequest>().inputs.has_value());
+  EXPECT_FALSE(json::parse(R"({"inputs": null})").get<LoadRequest>().inputs.has_value());
+  EXPECT_TRUE(json::parse(R"({"inputs": {}})").get<LoadRequest>().inputs.has_value());
+}
+
+TEST(Messages, NumbersThatJsonCannotSayAreNull) {
+  OutputDigest digest;
+  digest.mean = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(json::parse(json(digest).dump())["mean"], nullptr);
+}
+
+}  // namespace
+}  // namespace etprof::protocol
