@@ -53,7 +53,8 @@ std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts)
 int Profile(const ProfileOptions& options) {
   ExperimentConfig as_given;
   as_given.model = std::filesystem::absolute(options.model).lexically_normal();
-  as_given.runner = options.runner.empty() ? DefaultRunner() : std::filesystem::absolute(options.runner).lexically_normal();
+  as_given.runner =
+      options.runner.empty() ? DefaultRunner() : std::filesystem::absolute(options.runner).lexically_normal();
   if (!options.data.empty()) as_given.data = std::filesystem::absolute(options.data).lexically_normal();
   as_given.method = options.method;
   as_given.inputs = Inputs(options.inputs);
@@ -85,39 +86,59 @@ int Profile(const ProfileOptions& options) {
 }  // namespace
 
 CommandSpec ProfileCommand() {
-  return {"profile", "measure a model, as it is or against variants, and say where its time goes",
-          "etprof profile out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --vs isa=-avx2",
-          [](CLI::App& app) {
-            const auto options = std::make_shared<ProfileOptions>();
-            app.add_option("model", options->model, "the program, a .pte")->required()->type_name("MODEL.pte");
-            app.add_option("--vs", options->vs,
-                           "compare with: isa=-avx2, threads=2, cpus=0, runner=PATH, model=OTHER.pte, label=NAME; several, "
-                           "separated by commas, make one variant; may be repeated")
-                ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("SPEC");
-            app.add_option("--output-root", options->output_root, "the run directory [out_<model>/runs/<platform>]")->type_name("DIR");
-            app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
-                ->check(CLI::Range(0.1, 1e6))->type_name("S");
-            app.add_option("--runs", options->runs, "traced runs of each experiment [100]")->check(CLI::Range(1, 1'000'000))->type_name("N");
-            app.add_option("--warmup", options->warmup, "least number of unrecorded runs of a launch [10]")
-                ->check(CLI::Range(0, 1'000'000))->type_name("N");
-            app.add_option("--threads", options->threads, "threads [1]; several are measured side by side")
-                ->delimiter(',')->check(CLI::Range(1, 1024))->type_name("N,..");
-            app.add_option("--launches", options->launches, "processes of each experiment [as many as the precision takes]")
-                ->check(CLI::Range(2, 10'000))->type_name("L");
-            app.add_option("--precision", options->precision, "relative half-width asked for [half of --margin]")
-                ->check(CLI::Range(1e-6, 1.0))->type_name("P");
-            app.add_option("--margin", options->margin, "\"same\" lies within +- this [0.01]")->check(CLI::Range(1e-6, 1.0))->type_name("M");
-            app.add_option("--cpus", options->cpus, "run on these CPUs only: 0,2-3 or a mask such as 0x80");
-            app.add_option("--runner", options->runner, "etprof-runner or an executor_runner [the one beside etprof]");
-            app.add_option("--method", options->method, "the method [forward]");
-            app.add_option("--data", options->data, "external data, a .ptd file");
-            app.add_option("--inputs", options->inputs,
-                           "ones, random, an .inputs file, or one raw file a tensor [those saved beside the model]")
-                ->delimiter(',');
-            app.add_flag("--json", options->json, "the analysis as JSON on stdout");
-            app.add_flag("--resume", options->resume, "go on with an interrupted measurement of the same command");
-            return [options] { return Profile(*options); };
-          }};
+  return {
+      "profile", "measure a model, as it is or against variants, and say where its time goes",
+      "etprof profile out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --vs isa=-avx2",
+      [](CLI::App& app) {
+        const auto options = std::make_shared<ProfileOptions>();
+        app.add_option("model", options->model, "the program, a .pte")->required()->type_name("MODEL.pte");
+        app.add_option("--vs", options->vs,
+                       "compare with: isa=-avx2, threads=2, cpus=0, runner=PATH, model=OTHER.pte, "
+                       "label=NAME; several, "
+                       "separated by commas, make one variant; may be repeated")
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+            ->type_name("SPEC");
+        app.add_option("--output-root", options->output_root,
+                       "the run directory [out_<model>/runs/<platform>]")
+            ->type_name("DIR");
+        app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
+            ->check(CLI::Range(0.1, 1e6))
+            ->type_name("S");
+        app.add_option("--runs", options->runs, "traced runs of each experiment [100]")
+            ->check(CLI::Range(1, 1'000'000))
+            ->type_name("N");
+        app.add_option("--warmup", options->warmup, "least number of unrecorded runs of a launch [10]")
+            ->check(CLI::Range(0, 1'000'000))
+            ->type_name("N");
+        app.add_option("--threads", options->threads, "threads [1]; several are measured side by side")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 1024))
+            ->type_name("N,..");
+        app.add_option("--launches", options->launches,
+                       "processes of each experiment [as many as the precision takes]")
+            ->check(CLI::Range(2, 10'000))
+            ->type_name("L");
+        app.add_option("--precision", options->precision, "relative half-width asked for [half of --margin]")
+            ->check(CLI::Range(1e-6, 1.0))
+            ->type_name("P");
+        app.add_option("--margin", options->margin, "\"same\" lies within +- this [0.01]")
+            ->check(CLI::Range(1e-6, 1.0))
+            ->type_name("M");
+        app.add_option("--cpus", options->cpus, "run on these CPUs only: 0,2-3 or a mask such as 0x80");
+        app.add_option("--runner", options->runner,
+                       "etprof-runner or an executor_runner [the one beside etprof]");
+        app.add_option("--method", options->method, "the method [forward]");
+        app.add_option("--data", options->data, "external data, a .ptd file");
+        app.add_option(
+               "--inputs", options->inputs,
+               "ones, random, an .inputs file, or one raw file a tensor [those saved beside the model]")
+            ->delimiter(',');
+        app.add_flag("--json", options->json, "the analysis as JSON on stdout");
+        app.add_flag("--resume", options->resume,
+                     "go on with an interrupted measurement of the same command");
+        return [options] { return Profile(*options); };
+      }};
 }
 
 }  // namespace etprof

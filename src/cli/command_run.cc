@@ -51,14 +51,16 @@ Config Configure(const RunOptions& options) {
 
 int ShowPlan(const Config& config) {
   const Plan plan = MakePlan(config);
-  Table table{{{"experiment"}, {"threads", Table::Align::kRight}, {"isa"}, {"cpus"}, {"runner"}, {"model"}}, {}};
+  Table table{{{"experiment"}, {"threads", Table::Align::kRight}, {"isa"}, {"cpus"}, {"runner"}, {"model"}},
+              {}};
   for (const Unit& unit : plan.units) {
     const ExperimentConfig& experiment = config.experiments[unit.experiment];
     table.AddRow({unit.label, fmt::format("{}", unit.threads), experiment.isa, experiment.cpu_affinity,
                   experiment.runner.string(), experiment.model.string()});
   }
   fmt::print("{}", table.ToText());
-  for (const UnitPair& pair : plan.pairs) fmt::print("compare {} (baseline) with {}\n", pair.baseline_label, pair.candidate_label);
+  for (const UnitPair& pair : plan.pairs)
+    fmt::print("compare {} (baseline) with {}\n", pair.baseline_label, pair.candidate_label);
   fmt::print("into {}\n", config.output_root.string());
   return 0;
 }
@@ -69,31 +71,45 @@ int Run(const RunOptions& options) {
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
   if (options.dry_run) return ShowPlan(config);
-  return MeasureAndShow(config, {options.resume, options.json, fmt::format("etprof run {} --resume", options.config)});
+  return MeasureAndShow(
+      config, {options.resume, options.json, fmt::format("etprof run {} --resume", options.config)});
 }
 
 }  // namespace
 
 CommandSpec RunCommand() {
-  return {"run", "measure the experiments of a configuration file, and report", "etprof run configs/examples/isa_on_off.json",
-          [](CLI::App& app) {
-            const auto options = std::make_shared<RunOptions>();
-            app.add_option("config,--config", options->config, "the configuration (docs/config.md)")->required();
-            app.add_option("--only", options->only, "measure these experiments only")->expected(1, -1)->type_name("EXP");
-            app.add_flag("--analysis-only", options->analysis_only, "measure nothing: analyse what is there");
-            app.add_flag("--resume", options->resume, "go on with an interrupted measurement of the same configuration");
-            app.add_flag("--dry-run", options->dry_run, "check the configuration and show what would be measured");
-            app.add_option("--output-root", options->output_root, "the run directory [the configuration's]")->type_name("DIR");
-            app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
-                ->check(CLI::Range(0.1, 1e6))->type_name("S");
-            app.add_option("--launches", options->launches, "processes of each experiment [as many as the precision takes]")
-                ->check(CLI::Range(2, 10'000))->type_name("L");
-            app.add_option("--runs", options->runs, "traced runs of each experiment [100]")->check(CLI::Range(1, 1'000'000))->type_name("N");
-            app.add_option("--threads", options->threads, "numbers of threads, in place of the configuration's")
-                ->delimiter(',')->check(CLI::Range(1, 1024))->type_name("N,..");
-            app.add_flag("--json", options->json, "the analysis as JSON on stdout");
-            return [options] { return Run(*options); };
-          }};
+  return {
+      "run", "measure the experiments of a configuration file, and report",
+      "etprof run configs/examples/isa_on_off.json", [](CLI::App& app) {
+        const auto options = std::make_shared<RunOptions>();
+        app.add_option("config,--config", options->config, "the configuration (docs/config.md)")->required();
+        app.add_option("--only", options->only, "measure these experiments only")
+            ->expected(1, -1)
+            ->type_name("EXP");
+        app.add_flag("--analysis-only", options->analysis_only, "measure nothing: analyse what is there");
+        app.add_flag("--resume", options->resume,
+                     "go on with an interrupted measurement of the same configuration");
+        app.add_flag("--dry-run", options->dry_run,
+                     "check the configuration and show what would be measured");
+        app.add_option("--output-root", options->output_root, "the run directory [the configuration's]")
+            ->type_name("DIR");
+        app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
+            ->check(CLI::Range(0.1, 1e6))
+            ->type_name("S");
+        app.add_option("--launches", options->launches,
+                       "processes of each experiment [as many as the precision takes]")
+            ->check(CLI::Range(2, 10'000))
+            ->type_name("L");
+        app.add_option("--runs", options->runs, "traced runs of each experiment [100]")
+            ->check(CLI::Range(1, 1'000'000))
+            ->type_name("N");
+        app.add_option("--threads", options->threads, "numbers of threads, in place of the configuration's")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 1024))
+            ->type_name("N,..");
+        app.add_flag("--json", options->json, "the analysis as JSON on stdout");
+        return [options] { return Run(*options); };
+      }};
 }
 
 }  // namespace etprof

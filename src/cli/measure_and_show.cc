@@ -70,15 +70,18 @@ int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options) {
   const RunData run = MeasureWithProgress(config, options.resume);
   const std::string folder = run.folder.lexically_proximate(std::filesystem::current_path()).string();
   if (run.status == RunData::Status::kInterrupted) {
-    fmt::print(stderr, "etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n", folder,
-               folder, options.resume_command);
+    fmt::print(
+        stderr,
+        "etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n",
+        folder, folder, options.resume_command);
     return static_cast<int>(ExitCode::kInterrupted);
   }
   int code = static_cast<int>(ExitCode::kDone);
   if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
-    fmt::print(stderr, "etprof: experiment \"{}\" failed: {}\n", data.label, Error(ExitCode::kDeviceFailed, data.error).Message());
+    fmt::print(stderr, "etprof: experiment \"{}\" failed: {}\n", data.label,
+               Error(ExitCode::kDeviceFailed, data.error).Message());
     code = static_cast<int>(ExitCode::kDeviceFailed);
   }
   return code;

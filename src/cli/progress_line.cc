@@ -18,9 +18,12 @@ namespace {
 std::string EstimateText(const ProgressUpdate::Estimate& estimate) {
   if (!estimate.estimate) return "";
   const double percent = 100 * estimate.estimate->half_width();
-  if (estimate.median_ns) return fmt::format("{} {} ±{:.2g} %", estimate.candidate, FormatMilliseconds(*estimate.median_ns), percent);
+  if (estimate.median_ns)
+    return fmt::format("{} {} ±{:.2g} %", estimate.candidate, FormatMilliseconds(*estimate.median_ns),
+                       percent);
   const double ratio = estimate.estimate->ratio();
-  return fmt::format("{} {:.3g}x {} ±{:.2g} %", estimate.candidate, ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower", percent);
+  return fmt::format("{} {:.3g}x {} ±{:.2g} %", estimate.candidate, ratio >= 1 ? ratio : 1 / ratio,
+                     ratio >= 1 ? "faster" : "slower", percent);
 }
 
 int TerminalWidth() {

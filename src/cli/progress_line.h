@@ -7,11 +7,12 @@
 
 namespace etprof {
 
-// "launch 4 of 10, round 3 of 7 · avx512 on 1.84x faster ±0.9 % · 12 s of at most 60": what fits into `width` columns.
+// "launch 4 of 10, round 3 of 7 · avx512 on 1.84x faster ±0.9 % · 12 s of at most 60": what fits into `width`
+// columns.
 std::string ProgressText(const ProgressUpdate& update, int width);
 
-// Draws the progress of a measurement on stderr: on a terminal one line that renews itself, else a line at most every five
-// seconds.
+// Draws the progress of a measurement on stderr: on a terminal one line that renews itself, else a line at
+// most every five seconds.
 class ProgressLine : public Progress {
  public:
   ProgressLine();

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+#include "device/properties.h"
+
+namespace etprof {
+
+struct Command {
+  std::vector<std::string> arguments;                            // [0] is the program, as the device names it
+  std::vector<std::pair<std::string, std::string>> environment;  // added to the device's own
+  std::vector<int> cpus;  // the process may run on these only; empty: on any
+};
+// For people and manifests: quoted for a POSIX shell where needed.
+std::string CommandText(const Command& command);
+
+struct ExitStatus {
+  int code = 0;                         // of exit(), or -1
+  int signal = 0;                       // that ended it, or 0
+  std::optional<Nanoseconds> cpu_time;  // user and system, of the process and its waited-for children
+  std::optional<Bytes> peak_rss;
+  bool Success() const { return signal == 0 && code == 0; }
+  std::string Text() const;  // "exited with 1", "was killed by signal 9 (Killed)"
+};
+
+// A running process on a device, with live pipes. Its destructor kills it (and what it started) and leaves no
+// zombie.
+class Process {
+ public:
+  enum class Read {
+    kLine,
+    kEnd,  // it closed its stdout
+    kTimeout,
+    kTooLong,      // a line above the cap: not a worker's
+    kInterrupted,  // Device::SetInterrupted's function said so
+  };
+  virtual ~Process() = default;
+
+  // Writes `line` and a newline to its stdin. False when it has closed it, or does not read for
+  // `timeout_seconds`.
+  virtual bool Send(std::string_view line, double timeout_seconds) = 0;
+  // The next line of its stdout, without the newline. A last line without one counts as a line. What the
+  // process writes to stderr meanwhile goes to the sink given at its start.
+  virtual Read ReadLine(std::string& line, double timeout_seconds) = 0;
+  virtual void CloseInput() = 0;
+  // Waits for its end, passing on stderr; absent when it still runs after `timeout_seconds`.
+  virtual std::optional<ExitStatus> Wait(double timeout_seconds) = 0;
+  virtual void Kill() = 0;
+  // The last lines of its stderr (at most 4 kB), for messages.
+  virtual std::string LastErrors() const = 0;
+};
+
+// Where models run. One interface and one file each for this machine, ssh and adb; only here are processes
+// started.
+class Device {
+ public:
+  using Sink = std::function<void(std::string_view)>;
+  virtual ~Device() = default;
+
+  virtual std::string Name() const = 0;
+  virtual DeviceProperties Properties() = 0;
+  virtual std::optional<Bytes> AvailableMemory() = 0;
+
+  // Makes a local file available on the device and returns its path there. Files keep their names, since what
+  // belongs to a model (`.inputs`) is found beside it.
+  virtual std::string Put(const std::filesystem::path& local) = 0;
+  // A path on the device for a file that will be fetched to `local`.
+  virtual std::string Place(const std::filesystem::path& local) = 0;
+  // Fetches what Place named. False when it is not there. Throws Error (kDeviceFailed).
+  virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
+  virtual void Remove(const std::string& remote) = 0;
+  // Removes everything that Put and Place left on the device (never a local file).
+  virtual void CleanUp() = 0;
+
+  // Throws Error (kDeviceFailed, or kBadInput when the program is missing or is no program of this device),
+  // naming the program and the reason in one line.
+  virtual std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) = 0;
+
+  // Asked while waiting for a process; true makes the wait end with kInterrupted.
+  virtual void SetInterrupted(std::function<bool()> interrupted) = 0;
+};
+
+}  // namespace etprof

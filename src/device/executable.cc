@@ -1,0 +1,101 @@
+#include "device/executable.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace etprof {
+namespace {
+
+// What kind of program the first bytes tell of; empty: none that is known. ELF: System V ABI, e_machine at
+// byte 18.
+std::string KindOfProgram(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<unsigned char, 20> head{};
+  file.read(reinterpret_cast<char*>(head.data()), head.size());
+  const auto length = static_cast<std::size_t>(file.gcount());
+  if (length == 0) return "an empty file";
+  if (length >= 20 && std::memcmp(head.data(), "\177ELF", 4) == 0) {
+    switch (head[18] | head[19] << 8) {
+      case 0x3e:
+        return "a program for x86-64";
+      case 0xb7:
+        return "a program for aarch64";
+      case 0x28:
+        return "a program for 32-bit Arm";
+      case 0xf3:
+        return "a program for RISC-V";
+      default:
+        return "a program for another processor";
+    }
+  }
+  if (length >= 4 && (std::memcmp(head.data(), "\xcf\xfa\xed\xfe", 4) == 0 ||
+                      std::memcmp(head.data(), "\xca\xfe\xba\xbe", 4) == 0)) {
+    return "a program for macOS";
+  }
+  return "";
+}
+
+Error Unusable(const std::string& program, const std::string& problem, const std::string& remedy) {
+  return Error(ExitCode::kBadInput, problem).InFile(program).Remedy(remedy);
+}
+
+}  // namespace
+
+std::string FindProgram(const std::string& program) {
+  if (program.find('/') == std::string::npos) {
+    const char* path = std::getenv("PATH");
+    std::string rest = path == nullptr ? "" : path;
+    while (!rest.empty()) {
+      const std::size_t colon = rest.find(':');
+      const std::string candidate = rest.substr(0, colon) + "/" + program;
+      struct stat status {};
+      if (::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+          ::access(candidate.c_str(), X_OK) == 0) {
+        return candidate;
+      }
+      if (colon == std::string::npos) break;
+      rest.erase(0, colon + 1);
+    }
+    throw Unusable(program, "no such program in PATH", "give its path, or install it");
+  }
+  struct stat status {};
+  if (::stat(program.c_str(), &status) != 0) {
+    throw Unusable(program, errno == ENOENT ? "no such file" : std::strerror(errno),
+                   "give the path of etprof-runner or of an executor_runner");
+  }
+  if (S_ISDIR(status.st_mode))
+    throw Unusable(program, "is a folder, not a program", "give the program in it");
+  if (::access(program.c_str(), X_OK) != 0) {
+    throw Unusable(program, "is not executable", fmt::format("if it is a program, chmod +x {}", program));
+  }
+  return program;
+}
+
+Error WhyNotExecutable(const std::string& program, int error) {
+  const std::string kind = KindOfProgram(program);
+  if (error == ENOEXEC) {
+    struct utsname system {};
+    ::uname(&system);
+    const std::string what = kind.empty() ? "is not a program" : fmt::format("is {}", kind);
+    return Unusable(program,
+                    fmt::format("cannot be executed here: it {}, and this is {} {}", what, system.sysname,
+                                system.machine),
+                    "give a program built for this machine, or an exec_wrapper that runs it");
+  }
+  if (error == ENOENT) {
+    return Unusable(program, "cannot be executed: its interpreter or loader is missing here",
+                    "give a program built for this machine, or an exec_wrapper that runs it");
+  }
+  return Unusable(program, fmt::format("cannot be executed: {}", std::strerror(error)),
+                  "check the file and its folder");
+}
+
+}  // namespace etprof

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+
+namespace etprof {
+
+// The path of a program of this machine: as it is when it has a slash, else looked up in PATH. Throws Error
+// (kBadInput) when it is not there, is a folder, or may not be executed.
+std::string FindProgram(const std::string& program);
+
+// Why the system would not execute a file that is there (`error` is execve's errno): a script without an
+// interpreter, a program for another architecture, an empty file, a missing loader.
+Error WhyNotExecutable(const std::string& program, int error);
+
+}  // namespace etprof

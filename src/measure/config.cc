@@ -1,0 +1,520 @@
+#include "measure/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "device/cpus.h"
+#include "measure/json_fields.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMany = 1'000'000;
+
+bool IsSafeFileName(const std::string& name) {
+  if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
+  if (name == "previous" || name == "launches") return false;  // folders of the run directory
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
+  });
+}
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::filesystem::path& file, const ConfigContext& context)
+      : source_{text, file}, context_(context) {}
+
+  Config Read() {
+    const json root = ParseText();
+    Config config;
+    config.file = source_.file;
+    JsonFields fields(root, source_, "");
+    ReadExperimentKeys(fields, defaults_);
+    if (const auto output = fields.Text("output_root")) config.output_root = *output;
+    config.launches = fields.Integer("launches", 2, 10'000);
+    config.rounds = fields.Integer("rounds", 1, 1000);
+    config.max_seconds = fields.Number("max_seconds", 0.1, 1e6);
+    config.margin = fields.Number("margin", 1e-6, 1).value_or(config.margin);
+    config.precision = fields.Number("precision", 1e-6, 1);
+    config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
+    config.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, 2'000'000'000).value_or(1));
+
+    const json* experiments = fields.Find("experiments");
+    if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
+      throw fields.Wrong("experiments", "must be a list with at least one experiment")
+          .Remedy("see docs/config.md, or start from configs/templates");
+    }
+    for (std::size_t i = 0; i < experiments->size(); ++i) {
+      config.experiments.push_back(
+          ReadExperiment((*experiments)[i], fmt::format("experiments[{}]", i), config));
+    }
+    if (const json* analysis = fields.Find("analysis")) ReadAnalysis(*analysis, config);
+    fields.Finish();
+    return config;
+  }
+
+ private:
+  json ParseText() const {
+    try {
+      return json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
+    } catch (const json::parse_error& error) {
+      const std::size_t byte = std::min<std::size_t>(error.byte, source_.text.size());
+      const auto line = 1 + std::count(source_.text.begin(),
+                                       source_.text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+      std::string what =
+          error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+      const std::size_t start = what.find("column ");
+      const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
+      if (colon != std::string::npos) what.erase(0, colon + 2);
+      if (what.size() > 200) what = what.substr(0, 200) + "...";
+      throw Error(ExitCode::kBadInput, source_.text.empty() ? "is empty" : "is not JSON: " + what)
+          .InFile(source_.file.string())
+          .AtLine(static_cast<std::uint64_t>(line))
+          .Remedy("see docs/config.md, or start from configs/templates");
+    }
+  }
+
+  // Relative paths: to the current folder where it is there, else to the configuration's folder where it is
+  // there.
+  std::filesystem::path Resolve(const std::string& text) const {
+    const std::filesystem::path path = text;
+    std::error_code error;
+    if (path.is_absolute()) return path.lexically_normal();
+    const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
+    if (!std::filesystem::exists(path, error) && std::filesystem::exists(beside, error))
+      return beside.lexically_normal();
+    return std::filesystem::absolute(path).lexically_normal();
+  }
+
+  // The keys that an experiment has, and that may stand at the top for all of them.
+  void ReadExperimentKeys(JsonFields& fields, ExperimentConfig& experiment) const {
+    if (const auto model = fields.Text("model")) experiment.model = Resolve(*model);
+    if (const auto runner = fields.Text("runner_path")) experiment.runner = Resolve(*runner);
+    if (const auto data = fields.Text("data")) experiment.data = Resolve(*data);
+    if (const auto method = fields.Text("method")) experiment.method = *method;
+    if (const auto inputs = fields.Texts("inputs", false)) experiment.inputs = ReadInputs(fields, *inputs);
+    if (const auto warmup = fields.Integer("warmup", 0, kMany)) experiment.warmup = warmup;
+    for (const char* key : {"num_runs", "runs"}) {
+      if (const auto runs = fields.Integer(key, 1, kMany)) experiment.runs = *runs;
+    }
+    for (const char* key : {"num_threads", "threads"}) {
+      const auto threads = fields.Integers(key, 1, 1024);
+      if (!threads) continue;
+      if (std::set<int>(threads->begin(), threads->end()).size() != threads->size()) {
+        throw fields.Wrong(key, "a number of threads repeats");
+      }
+      experiment.threads = *threads;
+    }
+    if (const auto isa = fields.Texts("isa", false)) {
+      experiment.isa.clear();
+      for (const std::string& item : *isa) experiment.isa += (experiment.isa.empty() ? "" : ",") + item;
+    }
+    if (const auto arguments = fields.Texts("extra_args", true)) experiment.extra_args = *arguments;
+    if (const auto wrapper = fields.Texts("exec_wrapper", true)) experiment.exec_wrapper = *wrapper;
+    ReadAffinity(fields, experiment);
+    if (const json* environment = fields.Find("env")) {
+      if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
+      for (const auto& [name, value] : environment->items()) {
+        if (name.empty() || name.find('=') != std::string::npos)
+          throw fields.Wrong("env", "a variable's name is empty or has a \"=\"");
+        if (!value.is_string() && !value.is_number())
+          throw fields.Wrong("env", fmt::format("{} must be a text", name));
+        experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
+      }
+    }
+  }
+
+  void ReadAffinity(JsonFields& fields, ExperimentConfig& experiment) const {
+    const json* affinity = fields.Find("cpu_affinity");
+    if (affinity == nullptr) return;
+    if (affinity->is_string()) {
+      experiment.cpu_affinity = affinity->get<std::string>();
+    } else {
+      experiment.cpu_affinity = CpusText(fields.Integers("cpu_affinity", 0, 1023).value());
+    }
+    if (experiment.cpu_affinity.empty()) return;
+    try {
+      ParseCpus(experiment.cpu_affinity);
+    } catch (const Error& error) {
+      throw fields.Wrong("cpu_affinity", error.problem()).Remedy(error.remedy());
+    }
+  }
+
+  protocol::InputSpec ReadInputs(JsonFields& fields, const std::vector<std::string>& texts) const {
+    protocol::InputSpec inputs;
+    if (texts.empty()) throw fields.Wrong("inputs", "the list is empty");
+    if (texts.size() == 1 && texts[0] == "ones") {
+      inputs.kind = "ones";
+    } else if (texts.size() == 1 && (texts[0] == "random" || texts[0].starts_with("random:"))) {
+      inputs.kind = "random";
+      inputs.seed = 1;
+      if (texts[0].size() > 7) {
+        try {
+          std::size_t end = 0;
+          inputs.seed = std::stoull(texts[0].substr(7), &end);
+          if (end != texts[0].size() - 7) throw std::invalid_argument("seed");
+        } catch (const std::exception&) {
+          throw fields.Wrong("inputs", "the seed after \"random:\" must be a whole number");
+        }
+      }
+    } else {
+      inputs.kind =
+          texts.size() == 1 && std::filesystem::path(texts[0]).extension() == ".inputs" ? "saved" : "files";
+      for (const std::string& text : texts) inputs.paths.push_back(Resolve(text).string());
+    }
+    return inputs;
+  }
+
+  ExperimentConfig ReadExperiment(const json& object, const std::string& path, const Config& config) const {
+    JsonFields fields(object, source_, path);
+    ExperimentConfig experiment = defaults_;
+    ReadExperimentKeys(fields, experiment);
+    experiment.name = fields.Text("name").value_or("");
+    experiment.label = fields.Text("label").value_or("");
+    experiment.mode = fields.Text("mode").value_or("timing");
+    fields.Finish();
+    if (!IsSafeFileName(experiment.name)) {
+      throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
+          .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
+    }
+    for (const ExperimentConfig& other : config.experiments) {
+      if (other.name == experiment.name)
+        throw fields.Wrong("name", fmt::format("\"{}\" is there twice", experiment.name));
+    }
+    if (experiment.mode != "timing" && experiment.mode != "xnntrace") {
+      throw fields.Wrong("mode",
+                         fmt::format("\"{}\" is neither \"timing\" nor \"xnntrace\"", experiment.mode));
+    }
+    if (experiment.model.empty())
+      throw fields.Wrong("model", "no model is given, here or at the top").Remedy("give the path of a .pte");
+    if (experiment.runner.empty()) experiment.runner = context_.default_runner;
+    if (experiment.runner.empty()) {
+      throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not beside etprof")
+          .Remedy("build it (script/bootstrap), or give the path of an executor_runner");
+    }
+    return experiment;
+  }
+
+  void ReadAnalysis(const json& object, Config& config) const {
+    JsonFields fields(object, source_, "analysis");
+    const json* pairs = fields.Find("compare_pairs");
+    fields.Finish();
+    if (pairs == nullptr) return;
+    if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
+    config.pairs_given = true;
+    for (std::size_t i = 0; i < pairs->size(); ++i) {
+      JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
+      PairConfig result;
+      result.label = pair.Text("label").value_or("");
+      result.baseline = ReadSide(pair, "baseline", config);
+      result.candidate = ReadSide(pair, "candidate", config);
+      pair.Finish();
+      config.pairs.push_back(result);
+    }
+  }
+
+  PairSideConfig ReadSide(JsonFields& pair, const std::string& key, const Config& config) const {
+    const json* object = pair.Find(key);
+    if (object == nullptr) throw pair.Wrong(key, "is missing");
+    PairSideConfig side;
+    if (object->is_string()) {  // the experiment's name alone
+      side.experiment = object->get<std::string>();
+      side.threads = 0;
+    } else {
+      JsonFields fields(*object, source_, pair.Path(key));
+      side.experiment = fields.Text("experiment").value_or("");
+      side.threads = fields.Integer("threads", 1, 1024).value_or(0);
+      side.label = fields.Text("label").value_or("");
+      fields.Finish();
+    }
+    std::set<std::string> names;
+    for (const ExperimentConfig& experiment : config.experiments) {
+      names.insert(experiment.name);
+      if (experiment.name != side.experiment) continue;
+      if (side.threads == 0) side.threads = experiment.threads[0];
+      if (std::find(experiment.threads.begin(), experiment.threads.end(), side.threads) ==
+          experiment.threads.end()) {
+        throw pair.Wrong(
+            key, fmt::format("experiment \"{}\" has no run with {} threads", side.experiment, side.threads));
+      }
+      return side;
+    }
+    Error error = pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment));
+    if (const auto nearest = NearestName(side.experiment, names))
+      error.Remedy(fmt::format("did you mean \"{}\"?", *nearest));
+    throw error;
+  }
+
+  JsonFields::Source source_;
+  const ConfigContext& context_;
+  ExperimentConfig defaults_;
+};
+
+const ExperimentConfig* FindExperiment(const Config& config, const std::string& name,
+                                       std::size_t* index = nullptr) {
+  for (std::size_t i = 0; i < config.experiments.size(); ++i) {
+    if (config.experiments[i].name != name) continue;
+    if (index != nullptr) *index = i;
+    return &config.experiments[i];
+  }
+  return nullptr;
+}
+
+// The file's first bytes tell whether it can be a program: a FlatBuffer whose identifier is "ET" and two
+// digits (ExecuTorch's schema/program.fbs).
+void CheckModel(const std::filesystem::path& path) {
+  const MappedFile file = MappedFile::Open(path);
+  const ByteView bytes = file.bytes();
+  const auto wrong = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem)
+        .InFile(path.string())
+        .Remedy("give a .pte as `etprof export` writes it");
+  };
+  if (bytes.empty()) throw wrong("is empty");
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (bytes.size() < 8 || at(4) != 'E' || at(5) != 'T' || std::isdigit(at(6)) == 0 ||
+      std::isdigit(at(7)) == 0) {
+    throw wrong("is not an ExecuTorch program: no ET12 identifier").AtOffset(4);
+  }
+  // The extended header that follows: "eh00", u32 its length, u64 size of the program, u64 offset of the
+  // first segment, and in headers of 32 bytes u64 size of all segments (ExecuTorch's
+  // schema/extended_header.h).
+  const auto u64 = [&](std::size_t offset) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value |= std::uint64_t{at(offset + i)} << (8 * i);
+    return value;
+  };
+  if (bytes.size() >= 40 && at(8) == 'e' && at(9) == 'h') {
+    std::uint64_t size = u64(16);
+    const std::uint64_t segments = u64(24), segments_size = at(12) >= 32 ? u64(32) : 0;
+    if (segments != 0 && segments_size <= UINT64_MAX - segments)
+      size = std::max(size, segments + segments_size);
+    if (size > bytes.size()) throw wrong(fmt::format("is cut short: {} bytes of {}", bytes.size(), size));
+  }
+}
+
+}  // namespace
+
+Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context) {
+  return Reader(text, path, context).Read();
+}
+
+Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context) {
+  return ParseConfig(ReadTextFile(path), path, context);
+}
+
+void KeepOnly(Config& config, const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const ExperimentConfig& experiment : config.experiments) known.insert(experiment.name);
+  for (const std::string& name : names) {
+    if (known.contains(name)) continue;
+    Error error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name));
+    error.InFile(config.file.string());
+    if (const auto nearest = NearestName(name, known))
+      error.Remedy(fmt::format("did you mean \"{}\"?", *nearest));
+    throw error;
+  }
+  const std::set<std::string> kept(names.begin(), names.end());
+  std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept.contains(e.name); });
+  std::erase_if(config.pairs, [&](const PairConfig& pair) {
+    return !kept.contains(pair.baseline.experiment) || !kept.contains(pair.candidate.experiment);
+  });
+}
+
+Plan MakePlan(const Config& config) {
+  Plan plan;
+  std::set<std::string> labels;
+  for (std::size_t i = 0; i < config.experiments.size(); ++i) {
+    const ExperimentConfig& experiment = config.experiments[i];
+    for (const int threads : experiment.threads) {
+      Unit unit;
+      unit.experiment = i;
+      unit.threads = threads;
+      unit.label = experiment.label.empty() ? experiment.name : experiment.label;
+      if (experiment.threads.size() > 1)
+        unit.label += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+      while (!labels.insert(unit.label).second) unit.label += fmt::format(" ({})", experiment.name);
+      unit.stem =
+          fmt::format("{}/{}_{}_t{}", experiment.name, ModelId(experiment.model), experiment.name, threads);
+      plan.units.push_back(unit);
+    }
+  }
+  const auto timed = [&](std::size_t unit) {
+    return config.experiments[plan.units[unit].experiment].mode == "timing";
+  };
+  const auto find = [&](const PairSideConfig& side) -> std::size_t {
+    std::size_t experiment = 0;
+    if (FindExperiment(config, side.experiment, &experiment) != nullptr) {
+      for (std::size_t u = 0; u < plan.units.size(); ++u) {
+        if (plan.units[u].experiment == experiment && plan.units[u].threads == side.threads) return u;
+      }
+    }
+    throw Error(ExitCode::kUsage,
+                fmt::format("a compare pair names experiment \"{}\" with {} threads, which is not measured",
+                            side.experiment, side.threads));
+  };
+  const auto add = [&](std::size_t baseline, std::size_t candidate, const PairConfig& given) {
+    if (!timed(baseline) || !timed(candidate) || baseline == candidate) return;
+    UnitPair pair{baseline, candidate, given.label, given.baseline.label, given.candidate.label};
+    if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
+    if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
+    plan.pairs.push_back(pair);
+  };
+  if (config.pairs_given) {
+    for (const PairConfig& pair : config.pairs) add(find(pair.baseline), find(pair.candidate), pair);
+    return plan;
+  }
+  for (std::size_t candidate = 0; candidate < plan.units.size(); ++candidate) {
+    if (plan.units[candidate].experiment == 0) continue;
+    for (std::size_t baseline = 0; baseline < plan.units.size(); ++baseline) {
+      if (plan.units[baseline].experiment == 0 &&
+          plan.units[baseline].threads == plan.units[candidate].threads) {
+        add(baseline, candidate, {});
+      }
+    }
+  }
+  if (plan.pairs.empty()) {  // numbers of threads that no two experiments share: compare those
+    for (std::size_t candidate = 1; candidate < plan.units.size(); ++candidate) add(0, candidate, {});
+  }
+  return plan;
+}
+
+void CheckFiles(const Config& config) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    CheckModel(experiment.model);
+    std::error_code error;
+    if (!std::filesystem::exists(experiment.runner, error)) {
+      throw Error(ExitCode::kBadInput, fmt::format("no such runner (experiment \"{}\")", experiment.name))
+          .InFile(experiment.runner.string())
+          .Remedy("build it, or correct runner_path");
+    }
+    if (!experiment.data.empty()) MappedFile::Open(experiment.data);
+    if (experiment.inputs) {
+      for (const std::string& path : experiment.inputs->paths) MappedFile::Open(path);
+    }
+  }
+}
+
+namespace {
+
+nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
+  nlohmann::ordered_json object;
+  object["name"] = experiment.name;
+  if (!experiment.label.empty()) object["label"] = experiment.label;
+  object["mode"] = experiment.mode;
+  object["model"] = experiment.model.string();
+  object["runner_path"] = experiment.runner.string();
+  if (!experiment.data.empty()) object["data"] = experiment.data.string();
+  object["method"] = experiment.method;
+  if (experiment.inputs) {
+    if (!experiment.inputs->paths.empty()) {
+      object["inputs"] = experiment.inputs->paths;
+    } else {
+      object["inputs"] = experiment.inputs->kind == "random"
+                             ? fmt::format("random:{}", experiment.inputs->seed)
+                             : experiment.inputs->kind;
+    }
+  }
+  object["runs"] = experiment.runs;
+  if (experiment.warmup) object["warmup"] = *experiment.warmup;
+  object["threads"] = experiment.threads;
+  if (!experiment.isa.empty()) object["isa"] = experiment.isa;
+  if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
+  if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
+  if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
+  if (!experiment.environment.empty()) object["env"] = experiment.environment;
+  return object;
+}
+
+nlohmann::ordered_json SideJson(const PairSideConfig& side) {
+  nlohmann::ordered_json object;
+  object["experiment"] = side.experiment;
+  object["threads"] = side.threads;
+  if (!side.label.empty()) object["label"] = side.label;
+  return object;
+}
+
+nlohmann::ordered_json PairsJson(const Config& config) {
+  nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
+  for (const PairConfig& pair : config.pairs) {
+    nlohmann::ordered_json object;
+    object["baseline"] = SideJson(pair.baseline);
+    object["candidate"] = SideJson(pair.candidate);
+    if (!pair.label.empty()) object["label"] = pair.label;
+    pairs.push_back(object);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+nlohmann::ordered_json ToJson(const Config& config) {
+  nlohmann::ordered_json object;
+  object["model"] = config.experiments.empty() ? "" : config.experiments[0].model.string();
+  object["output_root"] = config.output_root.string();
+  for (const ExperimentConfig& experiment : config.experiments)
+    object["experiments"].push_back(ExperimentJson(experiment));
+  if (config.pairs_given) object["analysis"]["compare_pairs"] = PairsJson(config);
+  if (config.launches) object["launches"] = *config.launches;
+  if (config.rounds) object["rounds"] = *config.rounds;
+  if (config.max_seconds) object["max_seconds"] = *config.max_seconds;
+  object["margin"] = config.margin;
+  object["precision"] = config.Precision();
+  object["timeout_seconds"] = config.timeout_seconds;
+  object["seed"] = config.seed;
+  return object;
+}
+
+std::string ConfigHash(const Config& config) {
+  std::map<std::filesystem::path, std::string> digests;
+  const auto digest = [&](const std::filesystem::path& path) {
+    std::string& known = digests[path];
+    if (known.empty()) known = Sha256HexOfFile(path);
+    return known;
+  };
+  nlohmann::ordered_json object;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    nlohmann::ordered_json item = ExperimentJson(experiment);
+    item["model_sha256"] = digest(experiment.model);
+    item["runner_sha256"] = digest(experiment.runner);
+    if (!experiment.data.empty()) item["data_sha256"] = digest(experiment.data);
+    std::filesystem::path saved = experiment.model;
+    saved += ".inputs";
+    std::error_code error;
+    if (!experiment.inputs && std::filesystem::is_regular_file(saved, error))
+      item["inputs_sha256"].push_back(digest(saved));
+    if (experiment.inputs) {
+      for (const std::string& path : experiment.inputs->paths) item["inputs_sha256"].push_back(digest(path));
+    }
+    item.erase("label");
+    object["experiments"].push_back(item);
+  }
+  if (config.rounds) object["rounds"] = *config.rounds;
+  const std::string text = object.dump();
+  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+std::string ModelId(const std::filesystem::path& model) { return model.stem().string(); }
+
+std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform) {
+  const std::filesystem::path folder = std::filesystem::absolute(model).lexically_normal().parent_path();
+  if (folder.filename() == "artifacts" && folder.parent_path().filename().string().starts_with("out_")) {
+    return folder.parent_path() / "runs" / platform;
+  }
+  // Exported files are named <model>_<backend>_<dtype>.pte; the folder is named after the model.
+  std::string name = ModelId(model);
+  for (const char* backend : {"_xnnpack_", "_portable_"}) {
+    const std::size_t at = name.rfind(backend);
+    if (at != std::string::npos && at > 0) name.erase(at);
+  }
+  return std::filesystem::path("out_" + name) / "runs" / platform;
+}
+
+}  // namespace etprof

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/messages.h"
+
+namespace etprof {
+
+// What to measure and how, as a user writes it in JSON (docs/config.md has every key; the seeds' keys are
+// among them).
+
+// One experiment. Paths are absolute.
+struct ExperimentConfig {
+  std::string name;             // also its folder in the run directory
+  std::string label;            // for people; empty: the name
+  std::string mode = "timing";  // "xnntrace": a trace-enabled run, evidence of kernels, never of time
+  std::filesystem::path runner;
+  std::filesystem::path model;
+  std::filesystem::path data;  // an external .ptd; empty: none
+  std::string method = "forward";
+  std::optional<protocol::InputSpec> inputs;  // absent: those saved beside the model, else random
+  int runs = 100;                             // traced runs, over all launches
+  std::optional<int>
+      warmup;  // least number of unrecorded runs of a launch; absent: 10, fewer for slow models
+  std::vector<int> threads = {1};
+  std::string isa;           // the mask, as `--isa` of etprof-runner takes it
+  std::string cpu_affinity;  // as ParseCpus; empty: any CPU
+  std::vector<std::string> extra_args;
+  std::vector<std::string> exec_wrapper;  // put before the runner: an emulator, numactl, ...
+  std::map<std::string, std::string> environment;
+};
+
+struct PairSideConfig {
+  std::string experiment;
+  int threads = 1;
+  std::string label;  // empty: the experiment's
+};
+struct PairConfig {
+  PairSideConfig baseline, candidate;
+  std::string label;
+};
+
+struct Config {
+  std::filesystem::path file;         // where it was read; empty: made by `etprof profile`
+  std::filesystem::path output_root;  // the run directory; empty: not given
+  std::vector<ExperimentConfig> experiments;
+  std::vector<PairConfig> pairs;  // absent in the file: the first experiment against each other one
+  bool pairs_given = false;
+
+  std::optional<int> launches;        // exactly so many; absent: the stop rule decides
+  std::optional<int> rounds;          // absent: 7, fewer for slow models
+  std::optional<double> max_seconds;  // absent: 60 for each pair
+  double margin = 0.01;               // "same" lies within +-margin
+  std::optional<double> precision;    // relative half-width asked for; absent: margin / 2
+  double timeout_seconds = 600;       // for one answer of a worker, or one process of a foreign runner
+  std::uint64_t seed = 1;             // of the order within the rounds
+
+  double Precision() const { return precision.value_or(margin / 2); }
+};
+
+// An experiment with one number of threads: what has workers, launches and files.
+struct Unit {
+  std::size_t experiment = 0;  // index into Config::experiments
+  int threads = 1;
+  std::string label;  // unique among the units
+  std::string stem;   // "<experiment>/<model>_<experiment>_t<threads>", of its files in the run directory
+};
+struct UnitPair {
+  std::size_t baseline = 0, candidate = 0;  // indices of units
+  std::string label, baseline_label, candidate_label;
+};
+struct Plan {
+  std::vector<Unit> units;
+  std::vector<UnitPair> pairs;  // those whose two sides are measured for time
+};
+
+struct ConfigContext {
+  std::filesystem::path default_runner;  // where `runner_path` is absent; empty: its absence is an error
+};
+
+// Reads a configuration file. Relative paths are relative to the current folder where such a file exists
+// there, else to the configuration's folder. Throws Error (kBadInput) with file, line where it can be told,
+// JSON path and remedy: JSON that does not parse, unknown keys (with the nearest known one), wrong types,
+// values out of range, names that repeat or are no file names.
+Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
+Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
+
+// Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for a name that is not
+// there.
+void KeepOnly(Config& config, const std::vector<std::string>& names);
+
+// Throws Error (kUsage) when two labels or file names would collide, or a pair names what is not there.
+Plan MakePlan(const Config& config);
+
+// Throws Error (kBadInput): a model that is missing, empty, cut or no .pte; a missing runner, data or inputs
+// file.
+void CheckFiles(const Config& config);
+
+// The configuration with every default filled in, as JSON that ReadConfig reads.
+nlohmann::ordered_json ToJson(const Config& config);
+
+// SHA-256 over what a measurement depends on: the normalized experiments and pairs, and the contents of
+// models, data, inputs and runners. Not over how long to measure or where to write. `--resume` goes on only
+// where it is the same.
+std::string ConfigHash(const Config& config);
+
+// "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
+std::string ModelId(const std::filesystem::path& model);
+
+// Where a model's runs on a platform go unless told otherwise: out_<model>/runs/<platform>, beside its
+// artifacts/ where it lies in such a folder, else below the current folder.
+std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform);
+
+}  // namespace etprof

@@ -1,0 +1,167 @@
+#include "measure/config.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Config Parse(const std::string& text) {
+  return ParseConfig(text, "/some/where/my.json", {.default_runner = "/bin/etprof-runner"});
+}
+std::string ErrorOf(const std::string& text) {
+  try {
+    MakePlan(Parse(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.Message().find('\n'), std::string::npos);
+    return error.Message();
+  }
+  return "no error";
+}
+
+TEST(Config, TheSeedsKeysWork) {
+  const Config config = Parse(R"({
+    // as the seeds' templates, comments allowed
+    "model": "/m/toy_cnn_xnnpack_fp16.pte",
+    "output_root": "out_toy_cnn/runs/mac",
+    "experiments": [
+      {"name": "mac_sme2_on", "runner_path": "/r/executor_runner", "mode": "timing", "runs": 100, "warmup": 10,
+       "threads": [1, 2], "extra_args": ["--x"], "cpu_affinity": "0x80"},
+      {"name": "mac_sme2_off", "runner_path": "/r/other", "num_runs": 20, "num_threads": 1}
+    ],
+    "analysis": {"compare_pairs": [
+      {"baseline": {"experiment": "mac_sme2_off", "threads": 1}, "candidate": {"experiment": "mac_sme2_on", "threads": 1},
+       "label": "sme2"}]}
+  })");
+  ASSERT_EQ(config.experiments.size(), 2u);
+  EXPECT_EQ(config.experiments[0].runner, "/r/executor_runner");
+  EXPECT_THAT(config.experiments[0].threads, ElementsAre(1, 2));
+  EXPECT_EQ(config.experiments[0].warmup, 10);
+  EXPECT_EQ(config.experiments[0].cpu_affinity, "0x80");
+  EXPECT_EQ(config.experiments[1].runs, 20);
+  EXPECT_FALSE(config.experiments[1].warmup.has_value());
+  const Plan plan = MakePlan(config);
+  ASSERT_EQ(plan.units.size(), 3u);
+  EXPECT_EQ(plan.units[0].stem, "mac_sme2_on/toy_cnn_xnnpack_fp16_mac_sme2_on_t1");
+  EXPECT_EQ(plan.units[1].label, "mac_sme2_on, 2 threads");
+  ASSERT_EQ(plan.pairs.size(), 1u);
+  EXPECT_EQ(plan.pairs[0].baseline, 2u);
+  EXPECT_EQ(plan.pairs[0].candidate, 0u);
+}
+
+TEST(Config, WithoutPairsTheFirstExperimentIsTheBaselineAtTheSameThreads) {
+  const Plan plan = MakePlan(Parse(R"({"model": "/m/a.pte", "threads": [1, 2], "experiments": [
+    {"name": "a"}, {"name": "b"}, {"name": "c", "threads": 2}, {"name": "t", "mode": "xnntrace"}]})"));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const UnitPair& pair : plan.pairs) pairs.emplace_back(pair.baseline, pair.candidate);
+  EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
+}
+
+TEST(Config, ThreadsOfOneExperimentAreCompared) {
+  const Plan plan =
+      MakePlan(Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "threads": [1, 2]}]})"));
+  ASSERT_EQ(plan.pairs.size(), 1u);
+  EXPECT_EQ(plan.pairs[0].candidate_label, "a, 2 threads");
+}
+
+TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
+  EXPECT_EQ(
+      ErrorOf(
+          "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
+      "/some/where/my.json, line 3: experiments[0].runer_path: unknown key; did you mean \"runner_path\"?");
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
+              HasSubstr("known here: analysis"));
+  EXPECT_THAT(
+      ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
+      HasSubstr("no error"));
+}
+
+TEST(Config, WrongValuesAreOneClearLine) {
+  const auto experiment = [](const std::string& keys) {
+    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
+  };
+  EXPECT_THAT(experiment(R"("runs": 0)"), HasSubstr("experiments[0].runs: must be a whole number from 1"));
+  EXPECT_THAT(experiment(R"("runs": "many")"), HasSubstr("but is a text"));
+  EXPECT_THAT(experiment(R"("runs": 1e300)"), HasSubstr("must be a whole number"));
+  EXPECT_THAT(experiment(R"("threads": [])"), HasSubstr("the list is empty"));
+  EXPECT_THAT(experiment(R"("threads": [1, 1])"), HasSubstr("repeats"));
+  EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
+  EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
+  EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));
+  EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
+  for (const char* name : {"", "..", "a/b", ".a", "-x", "previous", "a b", "a\\n"}) {
+    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+                HasSubstr("cannot be the name of a folder"))
+        << name;
+  }
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
+              HasSubstr("is there twice"));
+  EXPECT_THAT(ErrorOf(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": []})"), HasSubstr("at least one experiment"));
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("must be an object"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
+                          "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
+              HasSubstr("did you mean \"abc\"?"));
+}
+
+TEST(Config, TextsAndListsOfCommands) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "experiments": [
+    {"name": "a", "exec_wrapper": "qemu-aarch64 -cpu 'max,x=1'", "isa": ["-sme", "-sme2"], "cpu_affinity": [0, 1, 3],
+     "inputs": "random:7", "env": {"A": "b", "N": 1}}]})");
+  EXPECT_THAT(config.experiments[0].exec_wrapper, ElementsAre("qemu-aarch64", "-cpu", "max,x=1"));
+  EXPECT_EQ(config.experiments[0].isa, "-sme,-sme2");
+  EXPECT_EQ(config.experiments[0].cpu_affinity, "0-1,3");
+  EXPECT_EQ(config.experiments[0].inputs->seed, 7u);
+  EXPECT_EQ(config.experiments[0].environment.at("N"), "1");
+}
+
+TEST(Config, KeepOnlyKeepsPairsAmongTheKept) {
+  Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+    "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b"}, {"baseline": "a", "candidate": "c"}]}})");
+  KeepOnly(config, {"a", "c"});
+  EXPECT_EQ(MakePlan(config).pairs.size(), 1u);
+  EXPECT_THROW(KeepOnly(config, {"b"}), Error);
+}
+
+TEST(Config, TheNormalizedFormReadsBackTheSame) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "output_root": "/o", "max_seconds": 5, "experiments": [
+    {"name": "a", "isa": "-avx2", "label": "avx2 off", "inputs": "ones"}, {"name": "b", "threads": [1, 4]}],
+    "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b", "label": "x"}]}})");
+  const std::string text = ToJson(config).dump(2);
+  EXPECT_EQ(ToJson(Parse(text)).dump(2), text);
+}
+
+TEST(Config, AModelThatIsNoneIsNamed) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "etprof_config_model.pte";
+  const auto error_of = [&](const std::string& contents) -> std::string {
+    WriteFileAtomically(path, contents);
+    Config config = Parse(R"({"model": "/x", "runner_path": "/bin/sh", "experiments": [{"name": "a"}]})");
+    config.experiments[0].model = path;
+    try {
+      CheckFiles(config);
+    } catch (const Error& error) {
+      return error.Message();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error_of(""), HasSubstr("is empty"));
+  EXPECT_THAT(error_of("PK"), HasSubstr("no ET12 identifier"));
+  const std::string real = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
+  EXPECT_EQ(error_of(real), "no error");
+  EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "etdump/reader.h"
+#include "measure/participants.h"
+
+namespace etprof {
+namespace {
+
+// Wall time of every run (block with a Method::execute) of an ETDump, in order. Throws Error.
+std::vector<Nanoseconds> ExecuteTimes(const std::filesystem::path& path) {
+  const Trace trace = ReadEtdumpFile(path);
+  std::vector<Nanoseconds> times;
+  for (const Trace::Block& block : trace.blocks) {
+    for (std::uint32_t event = block.first_event; event < block.first_event + block.event_count; ++event) {
+      if (trace.source[event] != Trace::Source::kFramework ||
+          trace.names.Text(trace.name[event]) != "Method::execute")
+        continue;
+      times.push_back(trace.end[event] - trace.start[event]);
+      break;
+    }
+  }
+  return times;
+}
+
+void AddWarning(ExperimentData& data, const std::string& text) {
+  if (std::find(data.warnings.begin(), data.warnings.end(), text) == data.warnings.end())
+    data.warnings.push_back(text);
+}
+
+struct ForeignRun {
+  std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
+  std::vector<Nanoseconds> traced;  // of every run in the ETDump
+  ExitStatus status;
+};
+
+// Runs one whole process. Its log goes to `log` and, when given, to `also`.
+ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
+                      ExperimentLog& log, ExperimentLog* also, const std::string& title) {
+  const ExperimentConfig& config = *setup.config;
+  Device& device = *setup.device;
+  Command command = BaseCommand(setup);
+  std::vector<std::string>& arguments = command.arguments;
+  arguments.push_back("--model_path=" + device.Put(config.model));
+  arguments.push_back(fmt::format("--num_executions={}", executions));
+  arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
+  const std::string place = device.Place(etdump);
+  arguments.push_back("--etdump_path=" + place);
+  if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
+  if (config.method != "forward") arguments.push_back("--method_name=" + config.method);
+  if (config.inputs && config.inputs->kind == "files") {
+    std::string list;
+    for (const std::string& path : config.inputs->paths) list += (list.empty() ? "" : ",") + device.Put(path);
+    arguments.push_back("--inputs=" + list);
+  }
+  arguments.insert(arguments.end(), config.extra_args.begin(), config.extra_args.end());
+  setup.data->command_line = arguments;
+  std::filesystem::create_directories(etdump.parent_path());
+  std::filesystem::remove(etdump);
+
+  const auto write = [&](std::string_view text) {
+    log.Write(text);
+    if (also != nullptr) also->Write(text);
+  };
+  log.Line(fmt::format("# {}: {}", title, CommandText(command)));
+  ForeignLog said;
+  const std::unique_ptr<Process> process = device.Start(command, write);
+  process->CloseInput();
+  std::string line;
+  while (true) {
+    const Process::Read read = process->ReadLine(line, setup.timeout_seconds);
+    if (read == Process::Read::kEnd) break;
+    if (read == Process::Read::kLine) {
+      said.AddLine(line);
+      write(line + "\n");
+      continue;
+    }
+    process->Kill();
+    if (read == Process::Read::kInterrupted)
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
+    throw WorkerFailure(
+        WorkerFailure::Kind::kHung,
+        fmt::format("the runner said nothing for {:.4g} s (timeout_seconds)", setup.timeout_seconds));
+  }
+  const auto status = process->Wait(setup.timeout_seconds);
+  if (!status)
+    throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
+
+  ForeignRun run;
+  run.status = *status;
+  std::string etdump_problem =
+      "it wrote no ETDump: it was built without the event tracer, or died before its end";
+  if (device.Get(place, etdump)) {
+    try {
+      run.traced = ExecuteTimes(etdump);
+      etdump_problem = run.traced.empty() ? "its ETDump has no run" : "";
+    } catch (const Error& error) {
+      etdump_problem = error.Message();
+    }
+  }
+  run.times = static_cast<int>(said.iterations.size()) == executions ? said.iterations : run.traced;
+  if (said.nan_in_output) AddWarning(*setup.data, "its printed outputs have NaN");
+  if (!status->Success()) {
+    std::string problem = fmt::format("the runner {}", status->Text());
+    const std::string last = LastLine(process->LastErrors());
+    if (!last.empty()) problem += ": " + last;
+    if (static_cast<int>(run.traced.size()) != executions) {
+      const bool by_itself = status->signal == 0;
+      throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
+    }
+    AddWarning(*setup.data, problem + "; its ETDump was complete by then, and is used");
+  }
+  if (run.times.empty())
+    throw WorkerFailure(WorkerFailure::Kind::kRefused,
+                        "nothing tells how long its runs took: " + etdump_problem);
+  if (run.traced.empty()) AddWarning(*setup.data, "no operators: " + etdump_problem);
+  return run;
+}
+
+class ForeignParticipant : public Participant {
+ public:
+  explicit ForeignParticipant(const ParticipantSetup& setup)
+      : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
+
+  bool WholeProcess() const override { return true; }
+  void Begin(Launch&) override {}
+  void WarmUp(Launch&, int, int) override {}
+
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+    const std::string part = EtdumpPart(setup_.stem, launch.index);
+    const int unrecorded = 1 + std::max(0, request.min_opening);
+    const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
+    const ForeignRun run = RunProcess(setup_, executions, setup_.folder / part, log_, nullptr,
+                                      fmt::format("launch {}", launch.index + 1));
+    Burst burst;
+    burst.round = round;
+    burst.order = order;
+    burst.cpu_time = run.status.cpu_time;
+    for (std::size_t i = 0; i < run.times.size(); ++i) {
+      if (i == 0) {
+        launch.first_run = run.times[i];
+      } else if (static_cast<int>(i) < unrecorded) {
+        launch.warmup.push_back(run.times[i]);
+      } else {
+        burst.recorded.push_back(run.times[i]);
+      }
+    }
+    if (burst.recorded.empty()) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
+    launch.bursts.push_back(burst);
+    launch.peak_rss = run.status.peak_rss;
+    for (std::size_t i = 0; i < run.traced.size(); ++i) {
+      const Phase phase = i == 0                             ? Phase::kFirst
+                          : static_cast<int>(i) < unrecorded ? Phase::kWarmup
+                                                             : Phase::kSteady;
+      launch.traced_runs.push_back({launch.index, phase == Phase::kSteady ? round : -1, phase});
+    }
+    if (!run.traced.empty()) launch.etdump_part = part;
+  }
+
+  void End(Launch&, bool) override {}
+  void Abandon() override {}
+
+ private:
+  ParticipantSetup setup_;
+  ExperimentLog log_;
+};
+
+}  // namespace
+
+void ForeignLog::AddLine(std::string_view line) {
+  // ExecuTorch's log: "I 00:00:00.021 executorch:executor_runner.cpp:513] Iteration 18 of 20: 2.396789 ms".
+  const std::size_t at = line.find("Iteration ");
+  const std::size_t colon = at == std::string_view::npos ? at : line.find(": ", at);
+  if (colon != std::string_view::npos && line.ends_with(" ms")) {
+    const std::string_view digits = line.substr(colon + 2, line.size() - 3 - (colon + 2));
+    double milliseconds = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), milliseconds);
+    if (error == std::errc() && end == digits.data() + digits.size() && milliseconds >= 0 &&
+        milliseconds < 1e9) {
+      iterations.push_back(static_cast<Nanoseconds>(std::llround(milliseconds * 1e6)));
+    }
+  }
+  for (std::size_t i = 0; i + 3 <= line.size(); ++i) {
+    const auto lower = [&](std::size_t at_i) { return std::tolower(static_cast<unsigned char>(line[at_i])); };
+    const auto letter = [&](std::size_t at_i) {
+      return std::isalnum(static_cast<unsigned char>(line[at_i])) != 0 || line[at_i] == '_';
+    };
+    if (lower(i) != 'n' || lower(i + 1) != 'a' || lower(i + 2) != 'n') continue;
+    if ((i == 0 || !letter(i - 1)) && (i + 3 == line.size() || !letter(i + 3))) nan_in_output = true;
+  }
+}
+
+std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup) {
+  return std::make_unique<ForeignParticipant>(setup);
+}
+
+void RunTraceEnabled(const ParticipantSetup& setup) {
+  ExperimentLog log(setup.folder / (setup.stem + ".log"));
+  ExperimentLog xnntrace(setup.folder / (setup.stem + "_xnntrace.log"));
+  Launch launch;
+  const std::string part = EtdumpPart(setup.stem, 0);
+  const int unrecorded = 1 + setup.config->warmup.value_or(0);
+  const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
+                                    &xnntrace, "trace-enabled run");
+  Burst burst;
+  for (std::size_t i = 0; i < run.times.size(); ++i) {
+    if (i == 0) {
+      launch.first_run = run.times[i];
+    } else {
+      (static_cast<int>(i) < unrecorded ? launch.warmup : burst.recorded).push_back(run.times[i]);
+    }
+  }
+  launch.bursts.push_back(burst);
+  launch.peak_rss = run.status.peak_rss;
+  for (std::size_t i = 0; i < run.traced.size(); ++i) {
+    const Phase phase = i == 0                             ? Phase::kFirst
+                        : static_cast<int>(i) < unrecorded ? Phase::kWarmup
+                                                           : Phase::kSteady;
+    launch.traced_runs.push_back({0, phase == Phase::kSteady ? 0 : -1, phase});
+  }
+  if (!run.traced.empty()) launch.etdump_part = part;
+  setup.data->launches.push_back(launch);
+}
+
+}  // namespace etprof

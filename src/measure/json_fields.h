@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace etprof {
+
+// Reads the members of a JSON object that a person wrote: every member must be asked for by name, else
+// Finish() says that it is unknown. All throw Error (kBadInput) with the file, the line where the key stands
+// (when it stands there only once), and the path ("experiments[1].runs").
+class JsonFields {
+ public:
+  struct Source {
+    const std::string& text;
+    std::filesystem::path file;
+  };
+  JsonFields(const nlohmann::json& object, const Source& source, std::string path);
+
+  // Absent: the member is not there (or null).
+  const nlohmann::json* Find(const std::string& key);
+  std::optional<std::string> Text(const std::string& key);
+  std::optional<double> Number(const std::string& key, double low, double high);
+  std::optional<int> Integer(const std::string& key, int low, int high);
+  // One integer, or a list of them, as the seeds write threads.
+  std::optional<std::vector<int>> Integers(const std::string& key, int low, int high);
+  // One text (`split`: taken apart at blanks, quotes respected), or a list of them.
+  std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);
+
+  // Throws for members that nobody asked for. Those that begin with "_" and "description" or "comment" are
+  // free.
+  void Finish();
+
+  Error Wrong(const std::string& key, const std::string& problem) const;
+  std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
+
+ private:
+  const nlohmann::json& object_;
+  const Source& source_;
+  std::string path_;
+  std::set<std::string> known_;
+};
+
+// The nearest of `known` to a misspelt name by edit distance; absent when none is near.
+std::optional<std::string> NearestName(const std::string& name, const std::set<std::string>& known);
+
+// Words of a command line: blanks separate, '...' and "..." keep them together.
+std::vector<std::string> SplitCommandLine(const std::string& text);
+
+}  // namespace etprof

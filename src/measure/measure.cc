@@ -1,0 +1,381 @@
+#include "measure/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/latency_csv.h"
+#include "measure/outputs.h"
+#include "measure/participants.h"
+#include "measure/run_directory.h"
+#include "measure/schedule.h"
+#include "measure/worker_client.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kSecondsPerPair = 60;
+constexpr double kMemoryShare = 0.8;  // of what is available, for all workers
+
+class Measurement {
+ public:
+  Measurement(const Config& config, Device& device, const MeasureOptions& options)
+      : config_(config),
+        plan_(MakePlan(config)),
+        device_(device),
+        options_(options),
+        directory_(RunDirectory::Open(std::filesystem::absolute(config.output_root).lexically_normal())) {
+    interruption_.requested = options.interrupted;
+    device_.SetInterrupted([this] { return interruption_.Now(); });
+  }
+  ~Measurement() { device_.SetInterrupted({}); }
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+  RunData Run() {
+    const std::string hash = ConfigHash(config_);
+    ProbeRunners();
+    Describe(hash);
+    const bool resumed = options_.resume && TakeOver(hash);
+    if (!resumed) {
+      std::vector<std::string> names;
+      for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
+      directory_.MoveOldRunAway(names);
+    }
+    WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
+    run_.status = RunData::Status::kRunning;
+    directory_.WriteManifest(run_);
+    try {
+      MeasureTimed();
+      MeasureTraceEnabled();
+    } catch (const Error&) {
+      run_.status = RunData::Status::kFailed;
+      try {
+        Finish();
+      } catch (const Error&) {
+        // The first error is the one to tell; the directory is as the last complete launch left it.
+      }
+      throw;
+    }
+    const bool all_failed = std::all_of(run_.experiments.begin(), run_.experiments.end(),
+                                        [](const ExperimentData& data) { return !data.error.empty(); });
+    run_.status = Interrupted() ? RunData::Status::kInterrupted
+                  : all_failed  ? RunData::Status::kFailed
+                                : RunData::Status::kComplete;
+    Finish();
+    return run_;
+  }
+
+ private:
+  bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  void ProbeRunners() {
+    std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
+    for (const ExperimentConfig& experiment : config_.experiments) {
+      const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
+      if (!known.contains(key)) {
+        const std::vector<std::pair<std::string, std::string>> environment(experiment.environment.begin(),
+                                                                           experiment.environment.end());
+        try {
+          known[key] = ProbeRunner(device_, experiment.exec_wrapper, device_.Put(experiment.runner),
+                                   environment, interruption_, std::min(config_.timeout_seconds, 120.0));
+        } catch (const WorkerFailure& failure) {
+          if (failure.kind() == WorkerFailure::Kind::kInterrupted)
+            throw Error(ExitCode::kInterrupted, "interrupted");
+          throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
+        }
+      }
+      foreign_.push_back(!known[key].has_value());
+      if (foreign_.back() && !experiment.isa.empty()) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("experiment \"{}\" has an isa mask, which only etprof-runner can apply",
+                                experiment.name))
+            .InFile(experiment.runner.string())
+            .Remedy("leave out runner_path, or build a runner for each variant");
+      }
+    }
+  }
+
+  static std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
+    std::filesystem::path info = model;
+    info += ".json";
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(info, error)) return "";
+    try {
+      const nlohmann::json value = nlohmann::json::parse(ReadTextFile(info), nullptr, false);
+      if (!value.is_object()) return "";
+      if (text != nullptr) *text = value.dump();
+      const auto versions = value.find("versions");
+      const nlohmann::json& holder = versions != value.end() && versions->is_object() ? *versions : value;
+      const auto version = holder.find("executorch");
+      return version != holder.end() && version->is_string() ? version->get<std::string>() : "";
+    } catch (const std::exception&) {
+      return "";
+    }
+  }
+
+  // Everything that is known before measuring.
+  void Describe(const std::string& hash) {
+    run_.folder = directory_.folder();
+    run_.generated_at = UtcNow();
+    run_.etprof_version = options_.etprof_version;
+    run_.config = config_.file;
+    run_.config_hash = hash;
+    run_.configuration = ToJson(config_).dump();
+    run_.model = config_.experiments[0].model;
+    run_.model_id = ModelId(run_.model);
+    run_.method = config_.experiments[0].method;
+    run_.device = device_.Properties();
+    run_.platform = run_.device->platform;
+    run_.schedule.margin = config_.margin;
+    std::map<std::filesystem::path, std::string> digests;
+    const auto digest = [&](const std::filesystem::path& path) {
+      if (!digests.contains(path)) digests[path] = Sha256HexOfFile(path);
+      return digests[path];
+    };
+    for (const Unit& unit : plan_.units) {
+      const ExperimentConfig& experiment = config_.experiments[unit.experiment];
+      ExperimentData data;
+      data.name = experiment.name;
+      data.threads = unit.threads;
+      data.label = unit.label;
+      data.mode = experiment.mode;
+      data.runner = experiment.runner;
+      data.runner_sha256 = digest(experiment.runner);
+      data.model = experiment.model;
+      data.model_sha256 = digest(experiment.model);
+      data.foreign = foreign_[unit.experiment];
+      data.trace_enabled = experiment.mode == "xnntrace";
+      data.tracer_always_on = data.foreign || data.trace_enabled;
+      data.isa = experiment.isa;
+      data.cpus = experiment.cpu_affinity;
+      data.emulated =
+          !experiment.exec_wrapper.empty() &&
+          std::filesystem::path(experiment.exec_wrapper[0]).filename().string().starts_with("qemu-");
+      data.export_executorch_version =
+          ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
+      data.log = directory_.folder() / (unit.stem + ".log");
+      if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + "_xnntrace.log");
+      if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
+        data.warnings.push_back("a foreign runner makes no random inputs: it runs on ones");
+      }
+      run_.experiments.push_back(std::move(data));
+    }
+    run_.model_sha256 = run_.experiments[0].model_sha256;
+    for (const UnitPair& pair : plan_.pairs) {
+      run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
+                            pair.candidate_label, std::nullopt});
+    }
+  }
+
+  // Goes on with what is in the directory. False: there is nothing to go on with.
+  bool TakeOver(const std::string& hash) {
+    std::error_code error;
+    if (!std::filesystem::exists(directory_.folder() / "manifest.json", error)) return false;
+    RunData old = LoadRunDirectory(directory_.folder());
+    const auto refuse = [&](const std::string& why) {
+      return Error(ExitCode::kBadInput, "cannot be resumed: " + why)
+          .InFile(directory_.folder().string())
+          .Remedy("run without --resume: the earlier run moves to previous/");
+    };
+    if (old.config_hash != hash) throw refuse("it was measured with another configuration, model or runner");
+    if (old.experiments.size() != run_.experiments.size()) throw refuse("it has other experiments");
+    for (std::size_t i = 0; i < old.experiments.size(); ++i) {
+      ExperimentData& from = old.experiments[i];
+      ExperimentData& to = run_.experiments[i];
+      if (from.name != to.name || from.threads != to.threads) throw refuse("it has other experiments");
+      to.launches = std::move(from.launches);
+      to.etdump = from.etdump;
+      to.etdump_runs = std::move(from.etdump_runs);
+      to.output_digests = std::move(from.output_digests);
+      to.warnings = std::move(from.warnings);
+      if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + "_latency.csv");
+      // Rows of a launch that the manifest does not know are dropped.
+      if (to.latency_csv.empty()) continue;
+      WriteFileAtomically(to.latency_csv, [&](std::ostream& out) {
+        out << kLatencyHeader;
+        for (const Launch& launch : to.launches) out << LatencyRows(launch, to.tracer_always_on);
+      });
+    }
+    run_.schedule = old.schedule;
+    run_.schedule.margin = config_.margin;
+    run_.generated_at = old.generated_at;
+    for (std::size_t i = 0; i < run_.pairs.size() && i < old.pairs.size(); ++i)
+      run_.pairs[i].outputs = old.pairs[i].outputs;
+    stored_.clear();
+    for (const ExperimentData& data : run_.experiments) stored_.push_back(data.launches.size());
+    return true;
+  }
+
+  std::filesystem::path SavedOutputs(std::size_t unit) const {
+    return directory_.folder() / (plan_.units[unit].stem + "_outputs.safetensors");
+  }
+
+  ParticipantSetup Setup(std::size_t u) {
+    const Unit& unit = plan_.units[u];
+    ParticipantSetup setup;
+    setup.device = &device_;
+    setup.interruption = &interruption_;
+    setup.config = &config_.experiments[unit.experiment];
+    setup.threads = unit.threads;
+    setup.timeout_seconds = config_.timeout_seconds;
+    setup.folder = directory_.folder();
+    setup.stem = unit.stem;
+    setup.data = &run_.experiments[u];
+    if (!run_.pairs.empty()) setup.saved_outputs = SavedOutputs(u).string();
+    return setup;
+  }
+
+  void MeasureTimed() {
+    std::vector<std::unique_ptr<Participant>> participants;
+    std::vector<ScheduleUnit> units;
+    std::vector<std::size_t> place(plan_.units.size());  // of a unit of the plan among the timed ones
+    for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+      if (run_.experiments[u].trace_enabled) continue;
+      participants.push_back(run_.experiments[u].foreign ? MakeForeignParticipant(Setup(u))
+                                                         : MakeWorkerParticipant(Setup(u)));
+      place[u] = units.size();
+      const ExperimentConfig& experiment = config_.experiments[plan_.units[u].experiment];
+      units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup});
+    }
+    if (units.empty()) return;
+    std::vector<ComparePair> pairs = run_.pairs;
+    for (ComparePair& pair : pairs) {
+      pair.baseline = place[pair.baseline];
+      pair.candidate = place[pair.candidate];
+    }
+    ScheduleOptions options;
+    options.seed = config_.seed;
+    options.launches = config_.launches;
+    options.rounds = config_.rounds;
+    options.max_seconds =
+        config_.max_seconds.value_or(kSecondsPerPair * double(std::max<std::size_t>(1, run_.pairs.size())));
+    options.max_seconds_given = config_.max_seconds.has_value();
+    options.precision = config_.Precision();
+    options.seconds_used = run_.schedule.seconds;
+    ScheduleHooks hooks;
+    hooks.now = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+    hooks.interrupted = [this] { return Interrupted(); };
+    hooks.save = [this] { Save(); };
+    hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
+    hooks.progress = options_.progress;
+    RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
+  }
+
+  std::optional<std::string> EnoughMemory(Bytes rss, std::size_t others) {
+    const auto available = device_.AvailableMemory();
+    if (!available || double(rss) * double(others) <= kMemoryShare * double(*available)) return std::nullopt;
+    return fmt::format("{} more workers of {} do not fit in {} of free memory", others,
+                       FormatBytes(double(rss)), FormatBytes(double(*available)));
+  }
+
+  void MeasureTraceEnabled() {
+    for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+      ExperimentData& data = run_.experiments[u];
+      if (!data.trace_enabled || !data.launches.empty() || Interrupted()) continue;
+      try {
+        RunTraceEnabled(Setup(u));
+      } catch (const WorkerFailure& failure) {
+        if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
+        data.error = failure.what();
+        if (options_.progress != nullptr)
+          options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
+      }
+      Save();
+    }
+  }
+
+  // Stores what was measured since the last time.
+  void Save() {
+    stored_.resize(run_.experiments.size());
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
+      ExperimentData& data = run_.experiments[u];
+      for (; stored_[u] < data.launches.size(); ++stored_[u]) {
+        const std::filesystem::path path = directory_.folder() / (plan_.units[u].stem + "_latency.csv");
+        AppendLatencies(path, data.launches[stored_[u]], data.tracer_always_on);
+        data.latency_csv = path;
+      }
+    }
+    directory_.WriteManifest(run_);
+  }
+
+  void Finish() {
+    AddWarnings();
+    for (ComparePair& pair : run_.pairs) {
+      if (pair.outputs) continue;
+      pair.outputs = CompareOutputs(run_.experiments[pair.baseline], run_.experiments[pair.candidate],
+                                    SavedOutputs(pair.baseline), SavedOutputs(pair.candidate));
+    }
+    Save();
+    std::vector<std::filesystem::path> parts;
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
+      const auto merged = MergeParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
+      parts.insert(parts.end(), merged.begin(), merged.end());
+    }
+    directory_.WriteManifest(run_);
+    RemoveParts(parts);
+    std::error_code error;
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
+    device_.CleanUp();
+  }
+
+  void AddWarnings() {
+    const auto add = [](std::vector<std::string>& list, const std::string& text) {
+      if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+    };
+    for (ExperimentData& data : run_.experiments) {
+      if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
+          data.executorch_version != data.export_executorch_version) {
+        add(data.warnings, fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
+                                       data.export_executorch_version, data.executorch_version));
+      }
+      if (data.emulated) add(data.warnings, "the processor is emulated: times mean nothing");
+      if (data.operator_clock == protocol::kXnnpackClock) {
+        add(data.warnings, "operator times are XNNPACK's own whole microseconds");
+      }
+      std::size_t restless = 0, bursts = 0;
+      for (const Launch& launch : data.launches) {
+        for (const Burst& burst : launch.bursts) {
+          ++bursts;
+          restless += burst.level ? 0 : 1;
+        }
+      }
+      if (restless > 0) {
+        std::erase_if(data.warnings, [](const std::string& text) {
+          return text.find("latency was level") != std::string::npos;
+        });
+        data.warnings.push_back(
+            fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
+      }
+    }
+    if (run_.device) {
+      for (const std::string& warning : run_.device->warnings) add(run_.warnings, warning);
+    }
+  }
+
+  const Config& config_;
+  const Plan plan_;
+  Device& device_;
+  const MeasureOptions& options_;
+  RunDirectory directory_;
+  Interruption interruption_;
+  std::vector<bool> foreign_;  // of each experiment
+  RunData run_;
+  std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
+};
+
+}  // namespace
+
+RunData Measure(const Config& config, Device& device, const MeasureOptions& options) {
+  CheckFiles(config);
+  return Measurement(config, device, options).Run();
+}
+
+}  // namespace etprof

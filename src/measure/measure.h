@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "device/device.h"
+#include "measure/config.h"
+#include "measure/progress.h"
+#include "measure/run_data.h"
+
+namespace etprof {
+
+struct MeasureOptions {
+  bool resume = false;
+  std::function<bool()> interrupted;  // Ctrl-C
+  Progress* progress = nullptr;
+  std::string etprof_version;
+};
+
+// Measures what `config` says and leaves a run directory at config.output_root. Returns what was measured,
+// also when it was interrupted or some experiments failed (status, ExperimentData::error). Throws Error
+// before anything is measured: files that are missing or wrong (kBadInput), a run directory that another
+// etprof holds, runners that cannot be started (kBadInput, kDeviceFailed). Throws Error (kDeviceFailed) where
+// results cannot be written; what was written before stays.
+RunData Measure(const Config& config, Device& device, const MeasureOptions& options);
+
+}  // namespace etprof

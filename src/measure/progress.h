@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stats/launches.h"
+
+namespace etprof {
+
+// What a measurement says of itself while it runs. It draws nothing: the terminal belongs to cli/.
+struct ProgressUpdate {
+  struct Estimate {
+    std::string baseline, candidate;  // labels; of a single experiment only `candidate`
+    std::optional<double> median_ns;  // of a single experiment
+    std::optional<stats::RatioEstimate>
+        estimate;  // absent before two launches; of a single experiment its half-width only
+  };
+  int launch = 0;    // the running one, counted from 1
+  int launches = 0;  // when the stop rule looks next, or how many there will be
+  int round = 0;     // the running one, counted from 1; 0: starting and warming up
+  int rounds = 0;
+  double seconds = 0, max_seconds = 0;
+  bool launch_finished = false;
+  std::vector<Estimate> estimates;
+};
+
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void Update(const ProgressUpdate& update) = 0;
+  virtual void Message(const std::string& text) = 0;  // one line: a retry, a failed experiment
+};
+
+}  // namespace etprof

@@ -1,0 +1,585 @@
+#include "measure/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "stats/distribution.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kUsualRounds = 7;
+constexpr int kUsualWarmup = 10;  // the seeds' default
+constexpr Nanoseconds kUsualTarget = 50'000'000;
+constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
+constexpr double kConfidence = 0.95;
+constexpr int kFailuresInARow = 2;  // of an experiment, until it is given up
+
+// A burst's opening runs, and a launch's warm-up, end at the latest after this time (or after 3 runs).
+constexpr double kLongestOpening = 1.0;
+constexpr double kLongestWarmUp = 2.0;
+
+// splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+std::uint64_t NextRandom(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15U;
+  std::uint64_t z = state;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+int RunsWithin(double seconds, double latency_ns, int low, int high) {
+  if (!(latency_ns > 0)) return high;
+  return static_cast<int>(std::clamp(std::floor(seconds * 1e9 / latency_ns), double(low), double(high)));
+}
+
+}  // namespace
+
+std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::uint64_t state = seed;
+  state = NextRandom(state) ^ static_cast<std::uint64_t>(launch);
+  state = NextRandom(state) ^ static_cast<std::uint64_t>(round + 1);
+  for (std::size_t i = count; i > 1;
+       --i) {  // Fisher and Yates; a count this small makes the modulo's bias nothing
+    std::swap(order[i - 1], order[NextRandom(state) % i]);
+  }
+  return order;
+}
+
+int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round) {
+  const auto share = [](std::int64_t total, std::int64_t parts, std::int64_t part) {
+    return total * (part + 1) / parts - total * part / parts;
+  };
+  const std::int64_t of_launch = launch < launches
+                                     ? share(runs, launches, launch)
+                                     : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
+  return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
+}
+
+LaunchShape FitLaunch(const ShapeInput& input) {
+  LaunchShape shape;
+  shape.target = input.one_burst ? kUsualRounds * kUsualTarget : kUsualTarget;
+  const double for_bursts = std::max(0.0, input.budget_seconds - input.fixed_seconds);
+  const auto round_seconds = [&](int min_runs, double target_ns) {
+    double seconds = 0;
+    for (const double latency : input.latency_ns) {
+      seconds += ((kOpeningRuns + 1) * latency + std::max(min_runs * latency, target_ns)) / 1e9;
+    }
+    return seconds;
+  };
+  if (input.one_burst) {
+    shape.rounds = 1;
+  } else if (input.rounds) {
+    shape.rounds = *input.rounds;
+  } else {
+    const double one = round_seconds(shape.min_runs, double(shape.target));
+    shape.rounds =
+        one > 0 ? static_cast<int>(std::clamp(for_bursts / one, 1.0, double(kUsualRounds))) : kUsualRounds;
+  }
+  while (shape.min_runs > 1 && shape.rounds == 1 && round_seconds(shape.min_runs, 0) > for_bursts)
+    shape.min_runs--;
+  for (std::size_t i = 0; i < input.latency_ns.size(); ++i) {
+    const double share = 0.1 * input.budget_seconds / double(input.latency_ns.size());
+    shape.warmup.push_back(input.warmup[i] ? *input.warmup[i]
+                                           : RunsWithin(share, input.latency_ns[i], 1, kUsualWarmup));
+  }
+  return shape;
+}
+
+std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
+                                                 const ExperimentData& candidate, double confidence) {
+  std::vector<stats::LaunchBursts> launches;
+  for (const Launch& a : baseline.launches) {
+    if (a.status != Launch::Status::kComplete) continue;
+    for (const Launch& b : candidate.launches) {
+      if (b.index != a.index || b.status != Launch::Status::kComplete) continue;
+      stats::LaunchBursts bursts;
+      const auto place = [&](std::vector<double>& medians, const Launch& launch) {
+        for (const Burst& burst : launch.bursts) {
+          const auto round = static_cast<std::size_t>(burst.round);
+          if (medians.size() <= round) medians.resize(round + 1, std::numeric_limits<double>::quiet_NaN());
+          if (const auto median = burst.Median()) medians[round] = static_cast<double>(*median);
+        }
+      };
+      place(bursts.baseline, a);
+      place(bursts.candidate, b);
+      const std::size_t rounds = std::min(bursts.baseline.size(), bursts.candidate.size());
+      bursts.baseline.resize(rounds);
+      bursts.candidate.resize(rounds);
+      launches.push_back(std::move(bursts));
+    }
+  }
+  return stats::EstimateRatio(launches, confidence);
+}
+
+std::optional<stats::RatioEstimate> EstimateSingle(const ExperimentData& experiment, double confidence) {
+  std::vector<double> effects;
+  for (const Launch& launch : experiment.launches) {
+    if (launch.status != Launch::Status::kComplete) continue;
+    std::vector<double> medians;
+    for (const Burst& burst : launch.bursts) {
+      if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
+    }
+    const auto median = stats::Median(medians);
+    if (median && *median > 0) effects.push_back(std::log(*median));
+  }
+  return stats::EstimateRatio(std::span<const double>(effects), confidence);
+}
+
+namespace {
+
+class Scheduler {
+ public:
+  Scheduler(const ScheduleOptions& options, const std::vector<ScheduleUnit>& units,
+            const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
+            std::vector<std::string>& warnings)
+      : options_(options),
+        units_(units),
+        pairs_(pairs),
+        hooks_(hooks),
+        data_(data),
+        warnings_(warnings),
+        rule_(stats::MakeStopRule(kConfidence)),
+        states_(units.size()) {
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      states_[u].failed = !units_[u].data->error.empty();
+      if (units_[u].participant->WholeProcess()) {
+        one_burst_ = true;
+        data_.why_not_interleaved = "a foreign runner takes one process for each burst";
+      }
+    }
+  }
+
+  void Run() {
+    const double start = hooks_.now();
+    const auto used = [&] { return options_.seconds_used + hooks_.now() - start; };
+    int index = 0;
+    for (const ScheduleUnit& unit : units_) {
+      for (const Launch& launch : unit.data->launches) index = std::max(index, launch.index + 1);
+    }
+    Refresh(used());
+    looking_at_ = options_.launches.value_or(rule_.looks.front());
+    if (data_.rounds > 0) SetShapeOfResumed();
+
+    stats::Decision decision = Decide(used());
+    while (!decision.stop && AnyLeft()) {
+      if (hooks_.interrupted()) break;
+      looking_at_ = shape_known_ ? decision.next_look : looking_at_;
+      const double launch_start = hooks_.now();
+      RunLaunch(index++, [&] { return used(); });
+      seconds_of_launches_.push_back(hooks_.now() - launch_start);
+      Refresh(used());
+      hooks_.save();
+      Report(0, used(), true);
+      decision = Decide(used());
+    }
+    data_.stopped = hooks_.interrupted() ? "interrupted"
+                    : AnyLeft()          ? decision.reason
+                                         : "no experiment is left";
+    Refresh(used());
+    if (AnyLeft() && !hooks_.interrupted() && data_.launches < rule_.looks.front() && !options_.launches) {
+      warnings_.push_back(
+          fmt::format("only {} launches fit into {:.3g} s (at least {} are usual): the interval is wider "
+                      "than it could be; "
+                      "give more time (max_seconds)",
+                      data_.launches, options_.max_seconds, rule_.looks.front()));
+    }
+  }
+
+ private:
+  struct State {
+    bool failed = false;
+    int failures_in_a_row = 0;
+    bool alive = false;  // has a process in this launch
+    Launch launch;
+    double latency_ns = 0;  // of one run, roughly
+  };
+
+  bool AnyLeft() const {
+    return std::any_of(states_.begin(), states_.end(), [](const State& state) { return !state.failed; });
+  }
+
+  std::vector<std::size_t> Order(int launch, int round) const {
+    std::vector<std::size_t> order = RoundOrder(options_.seed, launch, round, units_.size());
+    std::erase_if(order, [&](std::size_t u) { return states_[u].failed; });
+    return order;
+  }
+
+  // Whether the pair can still be measured.
+  bool Alive(const ComparePair& pair) const {
+    return !states_[pair.baseline].failed && !states_[pair.candidate].failed;
+  }
+
+  int CompleteLaunches() const {
+    int least = std::numeric_limits<int>::max();
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (states_[u].failed) continue;
+      const auto& launches = units_[u].data->launches;
+      least = std::min(
+          least, static_cast<int>(std::count_if(launches.begin(), launches.end(), [](const Launch& launch) {
+            return launch.status == Launch::Status::kComplete;
+          })));
+    }
+    return least == std::numeric_limits<int>::max() ? 0 : least;
+  }
+
+  void Refresh(double used) {
+    data_.seed = options_.seed;
+    data_.seconds = used;
+    data_.max_seconds = options_.max_seconds;
+    data_.precision = options_.precision;
+    data_.launches = CompleteLaunches();
+    data_.interleaved = !one_burst_;
+    if (shape_known_) data_.rounds = shape_.rounds;
+  }
+
+  // The least precise of what is measured decides: the pairs, and experiments without a pair.
+  struct Worst {
+    std::optional<stats::RatioEstimate> estimate;
+    int launches = 0;
+  };
+  Worst LeastPrecise() const {
+    Worst worst;
+    worst.launches = CompleteLaunches();
+    bool first = true;
+    const auto consider = [&](const std::optional<stats::RatioEstimate>& estimate) {
+      if (first || !estimate || (worst.estimate && estimate->half_width() > worst.estimate->half_width())) {
+        worst.estimate = estimate;
+      }
+      if (estimate) worst.launches = std::min(worst.launches, estimate->launches);
+      first = false;
+    };
+    std::vector<bool> paired(units_.size());
+    for (const ComparePair& pair : pairs_) {
+      if (!Alive(pair)) continue;
+      paired[pair.baseline] = paired[pair.candidate] = true;
+      consider(
+          EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, rule_.look_confidence));
+    }
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (!states_[u].failed && !paired[u]) consider(EstimateSingle(*units_[u].data, rule_.look_confidence));
+    }
+    return worst;
+  }
+
+  stats::Decision Decide(double used) const {
+    const Worst worst = LeastPrecise();
+    const double per_launch =
+        seconds_of_launches_.empty() ? 0 : *stats::Median(std::span<const double>(seconds_of_launches_));
+    if (!options_.launches) {
+      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used,
+                           options_.max_seconds, per_launch);
+    }
+    stats::Decision decision;
+    decision.next_look = *options_.launches;
+    if (worst.launches >= *options_.launches) {
+      decision.stop = true;
+      decision.reason = fmt::format("{} launches were asked for", *options_.launches);
+    } else if (options_.max_seconds_given && worst.launches >= 2 &&
+               used + per_launch > options_.max_seconds) {
+      decision.stop = true;
+      decision.reason = fmt::format("{} launches would take longer than {:.3g} s", *options_.launches,
+                                    options_.max_seconds);
+    }
+    return decision;
+  }
+
+  void Fail(std::size_t u, const WorkerFailure& failure) {
+    State& state = states_[u];
+    ExperimentData& data = *units_[u].data;
+    units_[u].participant->Abandon();
+    state.alive = false;
+    if (failure.kind() == WorkerFailure::Kind::kInterrupted) {
+      state.launch.status = Launch::Status::kPartial;
+      state.launch.traced_runs.clear();
+      state.launch.etdump_part.clear();
+      return;
+    }
+    state.launch.status = Launch::Status::kFailed;
+    state.launch.problem = failure.what();
+    state.launch.traced_runs.clear();
+    state.launch.etdump_part.clear();
+    state.failures_in_a_row++;
+    const bool hopeless = failure.kind() == WorkerFailure::Kind::kRefused;
+    if (hopeless || state.failures_in_a_row >= kFailuresInARow) {
+      state.failed = true;
+      data.error = failure.what();
+    } else {
+      data.warnings.push_back(
+          fmt::format("launch {} failed and was tried again: {}", state.launch.index + 1, failure.what()));
+    }
+    if (hooks_.progress != nullptr) {
+      hooks_.progress->Message(fmt::format("{}: {}{}", data.label, failure.what(),
+                                           state.failed ? "; it is given up" : "; trying once more"));
+    }
+  }
+
+  template <typename Step>
+  void Try(std::size_t u, Step step) {
+    if (states_[u].failed || !states_[u].alive) return;
+    try {
+      step(states_[u]);
+    } catch (const WorkerFailure& failure) {
+      Fail(u, failure);
+    }
+  }
+
+  void Begin(std::size_t u, int index) {
+    State& state = states_[u];
+    state.launch = {};
+    state.launch.index = index;
+    state.alive = true;
+    Try(u, [&](State& s) { units_[u].participant->Begin(s.launch); });
+    if (units_[u].participant->WholeProcess()) return;
+    Try(u, [&](State& s) {
+      int least = kUsualWarmup;
+      int most = 100;
+      if (!shape_known_ || s.latency_ns <= 0) {
+        // Two runs tell how long the others take. The first run of a process is not like any other.
+        units_[u].participant->WarmUp(s.launch, 2, 2);
+        s.latency_ns =
+            s.launch.warmup.empty() ? double(s.launch.first_run.value_or(0)) : double(s.launch.warmup.back());
+        least = units_[u].warmup.value_or(
+            RunsWithin(0.01 * options_.max_seconds / double(units_.size()), s.latency_ns, 1, kUsualWarmup));
+      } else {
+        least = shape_.warmup[u];
+      }
+      const int done = static_cast<int>(s.launch.warmup.size()) + (s.launch.first_run ? 1 : 0);
+      most = std::max(least, RunsWithin(kLongestWarmUp, s.latency_ns, 3, most));
+      if (done < most) units_[u].participant->WarmUp(s.launch, std::max(1, least - done), most - done);
+      if (!s.launch.warmup.empty()) s.latency_ns = double(s.launch.warmup.back());
+    });
+  }
+
+  // A process with few runs, whose results are dropped, tells how long a run takes.
+  void Probe(std::size_t u, int index) {
+    states_[u].launch = {};
+    states_[u].launch.index = index;
+    states_[u].alive = true;
+    Try(u, [&](State& s) {
+      Launch probe = s.launch;
+      protocol::BurstRequest request;
+      request.max_runs = 1;
+      units_[u].participant->Begin(probe);
+      units_[u].participant->RunBurst(probe, 0, 0, request);
+      const auto median = probe.bursts.back().Median();
+      s.latency_ns = double(median.value_or(probe.first_run.value_or(0)));
+      units_[u].participant->Abandon();
+    });
+    if (!states_[u].alive && !states_[u].failed)
+      states_[u].failures_in_a_row = 1;  // the launch itself is the retry
+  }
+
+  void End(std::size_t u) {
+    Try(u, [&](State& s) { units_[u].participant->End(s.launch, units_[u].data->output_digests.empty()); });
+    if (states_[u].alive) {
+      if (states_[u].launch.status == Launch::Status::kComplete) states_[u].failures_in_a_row = 0;
+      states_[u].alive = false;
+    }
+  }
+
+  void RunBurst(std::size_t u, int round, int order) {
+    Try(u, [&](State& s) {
+      protocol::BurstRequest request;
+      request.min_opening = 1;
+      request.max_opening = RunsWithin(kLongestOpening, s.latency_ns, 3, 30);
+      request.min_runs = shape_.min_runs;
+      request.target_ns = shape_.rounds == 1 && shape_.min_runs < 3 ? 0 : shape_.target;
+      request.traced_runs = TracedRunsOfBurst(units_[u].runs, std::max(2, looking_at_first_), shape_.rounds,
+                                              s.launch.index, round);
+      if (units_[u].participant->WholeProcess()) {
+        request.min_opening = shape_.warmup[u];
+        request.max_runs = std::max(request.min_runs,
+                                    RunsWithin(double(shape_.target) / 1e9, s.latency_ns, 1, units_[u].runs));
+      }
+      units_[u].participant->RunBurst(s.launch, round, order, request);
+      if (const auto median = s.launch.bursts.back().Median()) s.latency_ns = double(*median);
+    });
+  }
+
+  void SetShape(double fixed_seconds, double budget_used) {
+    ShapeInput input;
+    input.fixed_seconds = fixed_seconds;
+    input.rounds = options_.rounds;
+    input.one_burst = one_burst_;
+    const int launches = options_.launches.value_or(rule_.looks.front());
+    input.budget_seconds = std::max(0.0, options_.max_seconds - budget_used) / launches + fixed_seconds;
+    if (options_.launches && !options_.max_seconds_given) input.budget_seconds = 1e9;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      input.latency_ns.push_back(states_[u].failed ? 0 : states_[u].latency_ns);
+      input.warmup.push_back(units_[u].warmup);
+    }
+    shape_ = FitLaunch(input);
+    shape_known_ = true;
+    // The traced runs are spread over the launches that there will be: fewer than usual where time is short.
+    double launch_seconds = fixed_seconds;
+    for (const double latency : input.latency_ns) {
+      launch_seconds +=
+          shape_.rounds *
+          ((kOpeningRuns + 1) * latency + std::max(shape_.min_runs * latency, double(shape_.target))) / 1e9;
+    }
+    looking_at_first_ = launches;
+    if (launch_seconds > 0 && input.budget_seconds < launch_seconds) {
+      looking_at_first_ = std::clamp(static_cast<int>(options_.max_seconds / launch_seconds), 2, launches);
+    }
+    looking_at_ = looking_at_first_;
+  }
+
+  void SetShapeOfResumed() {
+    // The number of rounds stays; the rest is found anew from the latencies that were measured.
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const auto latencies = units_[u].data->Latencies();
+      if (!latencies.empty()) states_[u].latency_ns = double(latencies.back());
+    }
+    one_burst_ = one_burst_ || !data_.interleaved;
+    const int rounds = data_.rounds;
+    SetShape(0, 0);
+    if (!one_burst_) shape_.rounds = rounds;
+  }
+
+  template <typename Used>
+  void RunLaunch(int index, const Used& used) {
+    for (State& state : states_) {
+      state.alive = false;
+      state.launch = {};
+    }
+    Report(0, used(), false);
+    if (one_burst_) {
+      RunAlternating(index, used);
+    } else {
+      RunInterleaved(index, used);
+    }
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      State& state = states_[u];
+      const bool there = state.launch.load || state.launch.first_run || !state.launch.bursts.empty() ||
+                         state.launch.status == Launch::Status::kFailed;
+      if (there) units_[u].data->launches.push_back(std::move(state.launch));
+      state.launch = {};
+    }
+  }
+
+  template <typename Used>
+  void RunInterleaved(int index, const Used& used) {
+    const double start = hooks_.now();
+    const std::vector<std::size_t> order = Order(index, -1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (hooks_.interrupted()) break;
+      Begin(order[i], index);
+      if (i == 0 && order.size() > 1 && !shape_known_ && states_[order[0]].alive && !FitsInMemory(order)) {
+        End(order[0]);  // counts as no launch: everything starts again, one process at a time
+        states_[order[0]].launch = {};
+        RunAlternating(index, used);
+        return;
+      }
+    }
+    if (!shape_known_ && !hooks_.interrupted())
+      SetShape(hooks_.now() - start, used() - (hooks_.now() - start));
+    for (int round = 0; round < shape_.rounds && !hooks_.interrupted(); ++round) {
+      Report(round + 1, used(), false);
+      int place = 0;
+      for (const std::size_t u : Order(index, round)) {
+        if (hooks_.interrupted()) break;
+        RunBurst(u, round, place++);
+      }
+    }
+    for (const std::size_t u : order) {
+      MarkIfCutShort(u);
+      End(u);
+    }
+  }
+
+  template <typename Used>
+  void RunAlternating(int index, const Used& used) {
+    int place = 0;
+    for (const std::size_t u : Order(index, 0)) {
+      if (hooks_.interrupted()) return;
+      const double start = hooks_.now();
+      if (units_[u].participant->WholeProcess() && states_[u].latency_ns <= 0) Probe(u, index);
+      Begin(u, index);
+      if (!shape_known_) SetShape((hooks_.now() - start) * double(units_.size()), used());
+      Report(1, used(), false);
+      RunBurst(u, 0, place++);
+      MarkIfCutShort(u);
+      End(u);
+      // Known by now: how long this one's runs take.
+      if (index == 0) SetShape(0, used());
+    }
+  }
+
+  void MarkIfCutShort(std::size_t u) {
+    State& state = states_[u];
+    if (state.alive && static_cast<int>(state.launch.bursts.size()) < std::max(1, shape_.rounds)) {
+      state.launch.status = Launch::Status::kPartial;
+    }
+  }
+
+  bool FitsInMemory(const std::vector<std::size_t>& order) {
+    const auto rss = states_[order[0]].launch.rss_after_load;
+    if (!hooks_.enough_memory || !rss) return true;
+    const auto reason = hooks_.enough_memory(*rss, order.size() - 1);
+    if (!reason) return true;
+    one_burst_ = true;
+    data_.why_not_interleaved = *reason;
+    warnings_.push_back(*reason + ": whole processes alternate in place of short bursts");
+    return false;
+  }
+
+  void Report(int round, double used, bool finished) {
+    if (hooks_.progress == nullptr) return;
+    ProgressUpdate update;
+    update.launch = CompleteLaunches() + (finished ? 0 : 1);
+    update.launches = std::max(looking_at_, update.launch);
+    update.round = round;
+    update.rounds = shape_.rounds;
+    update.seconds = used;
+    update.max_seconds = options_.max_seconds;
+    update.launch_finished = finished;
+    std::vector<bool> paired(units_.size());
+    for (const ComparePair& pair : pairs_) {
+      if (!Alive(pair)) continue;
+      paired[pair.baseline] = paired[pair.candidate] = true;
+      update.estimates.push_back(
+          {pair.baseline_label, pair.candidate_label, std::nullopt,
+           EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, kConfidence)});
+    }
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (states_[u].failed || paired[u]) continue;
+      const auto estimate = EstimateSingle(*units_[u].data, kConfidence);
+      std::optional<double> median;
+      if (estimate) median = std::exp(estimate->log_ratio);
+      update.estimates.push_back({"", units_[u].data->label, median, estimate});
+    }
+    hooks_.progress->Update(update);
+  }
+
+  const ScheduleOptions& options_;
+  const std::vector<ScheduleUnit>& units_;
+  const std::vector<ComparePair>& pairs_;
+  const ScheduleHooks& hooks_;
+  ScheduleData& data_;
+  std::vector<std::string>& warnings_;
+  const stats::StopRule rule_;
+  std::vector<State> states_;
+  std::vector<double> seconds_of_launches_;
+  LaunchShape shape_;
+  bool shape_known_ = false;
+  bool one_burst_ = false;
+  int looking_at_ = 10;        // launches at which the stop rule looks next
+  int looking_at_first_ = 10;  // launches over which the traced runs are spread
+};
+
+}  // namespace
+
+void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>& units,
+                 const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
+                 std::vector<std::string>& warnings) {
+  Scheduler(options, units, pairs, hooks, data, warnings).Run();
+}
+
+}  // namespace etprof

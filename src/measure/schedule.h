@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/config.h"
+#include "measure/participant.h"
+#include "measure/progress.h"
+#include "measure/run_data.h"
+#include "stats/launches.h"
+#include "stats/stop_rule.h"
+
+namespace etprof {
+
+// The order in which `count` experiments run their bursts in a round: a permutation that depends on nothing
+// but its arguments, so that a resumed measurement has the order it would have had. `round` -1 is the order
+// of starting.
+std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, std::size_t count);
+
+// How many of `runs` traced runs belong to one burst, so that `launches` launches of `rounds` rounds have
+// `runs` together and every launch has one at least. Launches beyond that are like the first ones.
+int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round);
+
+// What one launch consists of, fitted to the time there is.
+struct LaunchShape {
+  int rounds = 7;
+  int min_runs = 3;                 // recorded runs of a burst
+  Nanoseconds target = 50'000'000;  // and at least so long
+  std::vector<int> warmup;          // of each unit: least number of unrecorded runs before the first round
+};
+struct ShapeInput {
+  std::vector<double> latency_ns;          // of each unit: of one run, roughly
+  std::vector<std::optional<int>> warmup;  // as configured
+  double fixed_seconds = 0;                // of starting, loading and first runs of all units together
+  double budget_seconds = 0;               // for one launch, of all units together
+  std::optional<int> rounds;               // as configured
+  bool one_burst = false;  // whole processes alternate: one long burst in place of seven short ones
+};
+LaunchShape FitLaunch(const ShapeInput& input);
+
+struct ScheduleOptions {
+  std::uint64_t seed = 1;
+  std::optional<int> launches;
+  std::optional<int> rounds;
+  double max_seconds = 60;
+  bool max_seconds_given = false;  // else a given number of launches takes as long as it takes
+  double precision = 0.005;
+  double seconds_used = 0;  // by the measurement that is resumed
+};
+
+struct ScheduleUnit {
+  Participant* participant = nullptr;
+  ExperimentData* data = nullptr;  // launches are appended here; its `error` is set when it fails for good
+  int runs = 100;
+  std::optional<int> warmup;
+};
+
+struct ScheduleHooks {
+  std::function<double()> now;        // seconds of a monotonic clock
+  std::function<bool()> interrupted;  // the user wants to stop
+  std::function<void()> save;         // after every launch
+  // Whether `others` more workers like the one that now takes `rss` bytes fit in memory; the reason when not.
+  std::function<std::optional<std::string>(Bytes rss, std::size_t others)> enough_memory;
+  Progress* progress = nullptr;
+};
+
+// Measures: launch after launch until the stop rule, the time or the user says so. `data` says how it went
+// (seconds, launches, why it stopped); what was measured is in the units' data. Launches that are there
+// already (a resumed measurement) count. Throws what `save` throws.
+void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>& units,
+                 const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
+                 std::vector<std::string>& warnings);
+
+// The estimate of a pair from its complete launches, at `confidence`; absent below two.
+std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
+                                                 const ExperimentData& candidate, double confidence);
+// How well the median of one experiment is known: interval over its launches' medians. ratio() means nothing
+// here.
+std::optional<stats::RatioEstimate> EstimateSingle(const ExperimentData& experiment, double confidence);
+
+}  // namespace etprof

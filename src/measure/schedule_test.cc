@@ -1,0 +1,370 @@
+#include "measure/schedule.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <set>
+
+namespace etprof {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A participant whose runs take `latency` of a clock that only they move. What it was asked for is in
+// `asked`.
+class Fake : public Participant {
+ public:
+  Fake(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
+      : name_(std::move(name)), latency_(latency), clock_(clock), asked_(asked) {}
+
+  bool WholeProcess() const override { return whole_process; }
+  void Begin(Launch& launch) override {
+    asked_.push_back("begin " + name_);
+    clock_ += 0.1;
+    launch.load = 1000;
+    launch.rss_after_load = 1000;
+    MayFail("begin", launch);
+  }
+  void WarmUp(Launch& launch, int min_runs, int) override {
+    for (int i = 0; i < min_runs; ++i) {
+      if (!launch.first_run) {
+        launch.first_run = Run() * 5;
+      } else {
+        launch.warmup.push_back(Run());
+      }
+    }
+  }
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+    asked_.push_back(fmt::format("burst {}", name_));
+    MayFail("burst", launch);
+    Burst burst;
+    burst.round = round;
+    burst.order = order;
+    for (int i = 0; i < request.min_opening; ++i) burst.opening.push_back(Run());
+    for (Nanoseconds spent = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
+      if (static_cast<int>(burst.recorded.size()) >= request.min_runs && spent >= request.target_ns) break;
+      burst.recorded.push_back(Run());
+      spent += burst.recorded.back();
+    }
+    for (int i = 0; i < request.traced_runs; ++i) burst.traced.push_back(Run());
+    launch.bursts.push_back(burst);
+    if (on_burst) on_burst();
+  }
+  void End(Launch&, bool want_outputs) override {
+    asked_.push_back("end " + name_);
+    outputs_wanted += want_outputs ? 1 : 0;
+  }
+  void Abandon() override { asked_.push_back("abandon " + name_); }
+
+  std::set<int> fails_in;  // launches
+  WorkerFailure::Kind failure = WorkerFailure::Kind::kDied;
+  std::string fails_at = "burst";
+  bool whole_process = false;
+  int outputs_wanted = 0;
+  double noise = 0;  // relative, by turns
+  std::function<void()> on_burst;
+
+ private:
+  Nanoseconds Run() {
+    const double wave[] = {0, 1, -1, 0.5, -0.7};
+    const auto time =
+        static_cast<Nanoseconds>(double(latency_) * (1 + noise * wave[(asked_.size() * 7 + launches_) % 5]));
+    clock_ += double(time) / 1e9;
+    return time;
+  }
+  void MayFail(const std::string& where, const Launch& launch) {
+    launches_ = static_cast<std::size_t>(launch.index);
+    if (fails_at == where && fails_in.contains(launch.index)) throw WorkerFailure(failure, "it broke");
+  }
+  std::string name_;
+  Nanoseconds latency_;
+  double& clock_;
+  std::vector<std::string>& asked_;
+  std::size_t launches_ = 0;
+};
+
+class ScheduleTest : public testing::Test {
+ protected:
+  Fake& Add(const std::string& name, Nanoseconds latency) {
+    fakes.push_back(std::make_unique<Fake>(name, latency, clock, asked));
+    data.push_back(std::make_unique<ExperimentData>());
+    data.back()->name = data.back()->label = name;
+    return *fakes.back();
+  }
+  void Pair() { pairs.push_back({0, 1, "", "a", "b", std::nullopt}); }
+  void Run() {
+    std::vector<ScheduleUnit> units;
+    for (std::size_t i = 0; i < fakes.size(); ++i)
+      units.push_back({fakes[i].get(), data[i].get(), runs, warmup});
+    ScheduleHooks hooks;
+    hooks.now = [this] { return clock; };
+    hooks.interrupted = [this] { return interrupted; };
+    hooks.save = [this] { ++saved; };
+    hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
+    RunSchedule(options, units, pairs, hooks, result, warnings);
+  }
+  std::vector<int> Indices(std::size_t unit) const {
+    std::vector<int> indices;
+    for (const Launch& launch : data[unit]->launches) indices.push_back(launch.index);
+    return indices;
+  }
+  std::vector<std::string> Statuses(std::size_t unit) const {
+    std::vector<std::string> statuses;
+    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(StatusName(launch.status));
+    return statuses;
+  }
+
+  double clock = 1000;
+  std::vector<std::string> asked;
+  std::vector<std::unique_ptr<Fake>> fakes;
+  std::vector<std::unique_ptr<ExperimentData>> data;
+  std::vector<ComparePair> pairs;
+  ScheduleOptions options;
+  ScheduleData result;
+  std::vector<std::string> warnings;
+  std::optional<std::string> memory;
+  int runs = 100;
+  std::optional<int> warmup;
+  int saved = 0;
+  bool interrupted = false;
+};
+
+TEST(RoundOrder, IsAPermutationThatDependsOnItsPlaceOnly) {
+  int first_of_two = 0;
+  std::set<std::vector<std::size_t>> orders;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<std::size_t> order = RoundOrder(7, 3, round, 2);
+    first_of_two += order[0] == 0 ? 1 : 0;
+    orders.insert(RoundOrder(7, 3, round, 4));
+    EXPECT_EQ(RoundOrder(7, 3, round, 4), RoundOrder(7, 3, round, 4));
+  }
+  EXPECT_GT(first_of_two, 440);
+  EXPECT_LT(first_of_two, 560);
+  EXPECT_EQ(orders.size(), 24u);  // every order occurs
+  EXPECT_NE(RoundOrder(7, 3, 0, 10), RoundOrder(8, 3, 0, 10));
+  EXPECT_NE(RoundOrder(7, 3, 0, 10), RoundOrder(7, 4, 0, 10));
+}
+
+TEST(TracedRuns, AddUpOverTheLaunches) {
+  for (const int runs : {1, 5, 10, 99, 100, 1000}) {
+    int total = 0;
+    for (int launch = 0; launch < 10; ++launch) {
+      int of_launch = 0;
+      for (int round = 0; round < 7; ++round) of_launch += TracedRunsOfBurst(runs, 10, 7, launch, round);
+      EXPECT_GE(of_launch, 1);
+      total += of_launch;
+    }
+    EXPECT_EQ(total, std::max(runs, 10)) << runs;
+  }
+  EXPECT_EQ(TracedRunsOfBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
+}
+
+TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
+  const auto rounds = [](double latency_ms, double budget) {
+    ShapeInput input;
+    input.latency_ns = {latency_ms * 1e6, latency_ms * 1e6};
+    input.warmup = {std::nullopt, std::nullopt};
+    input.budget_seconds = budget;
+    const LaunchShape shape = FitLaunch(input);
+    return fmt::format("{} rounds, {} runs, warmup {}", shape.rounds, shape.min_runs, shape.warmup[0]);
+  };
+  EXPECT_EQ(rounds(1, 6), "7 rounds, 3 runs, warmup 10");
+  EXPECT_EQ(rounds(100, 6), "4 rounds, 3 runs, warmup 3");
+  EXPECT_EQ(rounds(1000, 6), "1 rounds, 1 runs, warmup 1");
+}
+
+TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Add("c", 3'000'000);
+  Pair();
+  options.launches = 3;
+  Run();
+  ASSERT_EQ(data[0]->launches.size(), 3u);
+  for (std::size_t launch = 0; launch < 3; ++launch) {
+    for (std::size_t round = 0; round < 7; ++round) {
+      std::set<int> orders;
+      for (const auto& experiment : data) {
+        EXPECT_EQ(experiment->launches[launch].bursts.at(round).round, int(round));
+        orders.insert(experiment->launches[launch].bursts.at(round).order);
+      }
+      EXPECT_THAT(orders, ElementsAre(0, 1, 2));
+    }
+  }
+  EXPECT_EQ(saved, 3);
+  EXPECT_EQ(fakes[0]->outputs_wanted, 3);  // no digests were put down by the fake
+  EXPECT_EQ(result.rounds, 7);
+  EXPECT_TRUE(result.interleaved);
+  EXPECT_EQ(result.stopped, "3 launches were asked for");
+}
+
+TEST_F(ScheduleTest, AllWorkersStartBeforeTheFirstRoundAndEndAfterTheLast) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  options.launches = 2;
+  options.rounds = 1;
+  Run();
+  EXPECT_THAT(asked[0], HasSubstr("begin"));
+  EXPECT_THAT(asked[1], HasSubstr("begin"));
+  EXPECT_THAT(asked[2], HasSubstr("burst"));
+  EXPECT_THAT(asked[3], HasSubstr("burst"));
+  EXPECT_THAT(asked[4], HasSubstr("end"));
+  EXPECT_EQ(asked.size(), 12u);
+}
+
+TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 10u);
+  EXPECT_THAT(result.stopped, HasSubstr("half-width 0 %"));
+  EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
+  Add("a", 5'000'000).noise = 0.2;
+  Add("b", 4'000'000).noise = 0.2;
+  Pair();
+  options.precision = 1e-9;
+  Run();
+  EXPECT_GT(data[0]->launches.size(), 10u);
+  EXPECT_LE(result.seconds, 66);
+  EXPECT_THAT(result.stopped, HasSubstr("would take longer than 60 s"));
+  for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
+}
+
+TEST_F(ScheduleTest, ASlowModelGetsFewerRoundsAndAWarning) {
+  Add("a", 2'000'000'000);
+  Add("b", 2'100'000'000);
+  Pair();
+  Run();
+  EXPECT_EQ(result.rounds, 1);
+  EXPECT_EQ(data[0]->launches[0].bursts[0].recorded.size(), 1u);
+  EXPECT_GE(data[0]->launches.size(), 2u);
+  EXPECT_LT(data[0]->launches.size(), 10u);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit into 60 s")));
+}
+
+TEST_F(ScheduleTest, AFailedLaunchIsMadeUpFor) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000).fails_in = {2};
+  Pair();
+  options.launches = 4;
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "complete", "failed", "complete", "complete"));
+  EXPECT_THAT(Statuses(0), Each("complete"));
+  EXPECT_EQ(data[1]->error, "");
+  EXPECT_THAT(data[1]->warnings, ElementsAre(HasSubstr("launch 3 failed and was tried again: it broke")));
+  EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 4);
+}
+
+TEST_F(ScheduleTest, TwoFailuresInARowEndAnExperimentAndTheOthersGoOn) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000).fails_in = {1, 2};
+  Pair();
+  options.launches = 5;
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "failed", "failed"));
+  EXPECT_EQ(data[1]->error, "it broke");
+  EXPECT_EQ(data[0]->launches.size(), 5u);
+}
+
+TEST_F(ScheduleTest, ARefusalIsNotTriedAgain) {
+  Fake& b = Add("b", 4'000'000);
+  b.fails_at = "begin";
+  b.failure = WorkerFailure::Kind::kRefused;
+  b.fails_in = {0, 1, 2};
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 1u);
+  EXPECT_EQ(result.stopped, "no experiment is left");
+}
+
+TEST_F(ScheduleTest, AnInterruptionKeepsThePartOfALaunch) {
+  Add("a", 5'000'000);
+  Fake& b = Add("b", 4'000'000);
+  int bursts = 0;
+  b.on_burst = [&] { interrupted = ++bursts == 10; };  // in launch 2, round 3
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
+  EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
+  EXPECT_EQ(result.stopped, "interrupted");
+  EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for what they have
+  EXPECT_EQ(saved, 2);
+}
+
+TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  options.launches = 3;
+  options.rounds = 4;
+  Run();
+  const auto first = asked;
+  options.launches = 5;
+  options.seconds_used = result.seconds;
+  Run();
+  EXPECT_THAT(Indices(0), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(data[0]->launches[4].bursts.size(), 4u);
+  // The whole in one go has the same orders.
+  std::vector<int> resumed;
+  for (const Launch& launch : data[0]->launches) {
+    for (const Burst& burst : launch.bursts) resumed.push_back(burst.order);
+  }
+  data[0]->launches.clear();
+  data[1]->launches.clear();
+  result = {};
+  options.seconds_used = 0;
+  Run();
+  std::vector<int> whole;
+  for (const Launch& launch : data[0]->launches) {
+    for (const Burst& burst : launch.bursts) whole.push_back(burst.order);
+  }
+  EXPECT_EQ(resumed, whole);
+}
+
+TEST_F(ScheduleTest, WithoutMemoryWholeProcessesAlternate) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  memory = "1 more workers of 9 GB do not fit";
+  options.launches = 2;
+  Run();
+  EXPECT_FALSE(result.interleaved);
+  EXPECT_EQ(result.rounds, 1);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("whole processes alternate")));
+  int running = 0;
+  for (const std::string& step : asked) {
+    running += step.starts_with("begin") ? 1 : step.starts_with("end") ? -1 : 0;
+    EXPECT_LE(running, 1);
+  }
+  EXPECT_EQ(data[0]->launches.size(), 2u);
+  EXPECT_GE(data[0]->launches[0].bursts[0].recorded.size(), 60u);  // one long burst
+}
+
+TEST_F(ScheduleTest, ForeignRunnersAlternateAsWholeProcesses) {
+  Add("a", 5'000'000).whole_process = true;
+  Add("b", 4'000'000).whole_process = true;
+  Pair();
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 10u);
+  EXPECT_EQ(data[0]->launches[3].bursts.size(), 1u);
+  EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 10);
+  EXPECT_FALSE(result.interleaved);
+}
+
+TEST_F(ScheduleTest, WarmupIsAtLeastWhatWasAskedFor) {
+  Add("a", 5'000'000);
+  warmup = 25;
+  options.launches = 2;
+  Run();
+  for (const Launch& launch : data[0]->launches) EXPECT_GE(launch.warmup.size() + 1, 25u);
+}
+
+}  // namespace
+}  // namespace etprof

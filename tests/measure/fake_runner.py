@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""An executor_runner that is none: prints its log, copies an ETDump of 20 runs. Does not know --worker.
+
+FAKE_LOG      0: prints no "Iteration" lines
+FAKE_ETDUMP   0: writes no ETDump
+FAKE_EXIT     its exit code, or -signal [0]
+FAKE_NAN      1: prints an output with NaN
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+
+ETDUMP = pathlib.Path(__file__).resolve().parents[1] / "data" / "toy_cnn.t1.etdump"
+
+
+def main() -> None:
+    flags = dict(a[2:].partition("=")[::2] for a in sys.argv[1:])
+    if "worker" in flags:
+        sys.exit("ERROR: unknown command line flag 'worker'")
+    runs = int(flags["num_executions"])
+    for i in range(runs):
+        if os.environ.get("FAKE_LOG") != "0":
+            print(
+                f"I 00:00:00.0 executorch:executor_runner.cpp:500] Iteration {i + 1} of {runs}: {2 + i / 1000:.6f} ms"
+            )
+    if os.environ.get("FAKE_NAN") == "1":
+        print("OutputX 0: tensor(sizes=[1, 2], [\n  nan, 1.,\n])")
+    print("Note (XNNPACK): Using igemm microkernel 'x'", file=sys.stderr)
+    if os.environ.get("FAKE_ETDUMP") != "0":
+        shutil.copyfile(ETDUMP, flags["etdump_path"])
+    sys.stdout.flush()
+    code = int(os.environ.get("FAKE_EXIT", "0"))
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+main()

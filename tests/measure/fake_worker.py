@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""A worker with scripted latencies: speaks src/protocol/messages.h, runs no model.
+
+What it does wrong, and when, is said by environment variables (set by the configuration's "env"):
+  FAKE_LATENCY_NS   nanoseconds of one run [1000000]
+  FAKE_STATE        a folder where launches are counted, one file a launch
+  FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
+                    die, hang, garbage, refuse, silent (closes its output)
+  FAKE_SLEEP        seconds that every burst takes [0]
+  FAKE_STDERR       written to stderr at the start
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import time
+
+ETDUMP = pathlib.Path(__file__).resolve().parents[1] / "data" / "toy_cnn.t1.etdump"
+
+
+def count_launch() -> int:
+    folder = os.environ.get("FAKE_STATE")
+    if not folder:
+        return 1
+    path = pathlib.Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    number = len(list(path.iterdir())) + 1
+    (path / f"{number:03}.{os.getpid()}").touch()
+    return number
+
+
+def reply(kind: str, **body) -> None:
+    print(json.dumps({"reply": kind, **body}), flush=True)
+
+
+class Fake:
+    def __init__(self) -> None:
+        self.launch = count_launch()
+        self.latency = int(os.environ.get("FAKE_LATENCY_NS", "1000000"))
+        self.first = True
+        what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
+        self.what = what
+        self.command, _, launches = rest.partition(":")
+        self.launches = [int(n) for n in launches.split(",")] if launches else []
+
+    def misbehave(self, command: str) -> None:
+        if command != self.command or (self.launches and self.launch not in self.launches):
+            return
+        if self.what == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.what == "hang":
+            time.sleep(3600)
+        if self.what == "garbage":
+            print("this is not JSON", flush=True)
+        if self.what == "refuse":
+            print(json.dumps({"error": "no such operator: demo::missing", "cmd": command}), flush=True)
+        if self.what == "silent":
+            sys.stderr.write("something broke\n")
+            sys.exit(1)
+
+    def burst(self, request: dict) -> None:
+        time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
+        opening = [self.latency] * max(request.get("min_opening", 1), min(3, request.get("max_opening", 3)))
+        first, self.first = self.first, False
+        if first:
+            opening[0] *= 5
+        runs = max(request.get("min_runs", 3), min(request["max_runs"], 3))
+        reply(
+            "burst",
+            opening_ns=opening,
+            untraced_ns=[self.latency + i for i in range(runs)],
+            traced_ns=[self.latency + 100] * request.get("traced_runs", 0),
+            level=True,
+            first_run_traced=first,
+            start_ns=1,
+            end_ns=2,
+            cpu_time_ns=1,
+        )
+
+    def run(self) -> None:
+        sys.stderr.write(os.environ.get("FAKE_STDERR", ""))
+        self.misbehave("ready")
+        reply("ready", protocol=1, executorch_version="1.5.1", operator_clock="exact", threads=threads())
+        for line in sys.stdin:
+            request = json.loads(line)
+            command = request["cmd"]
+            self.misbehave(command)
+            if command == "load":
+                reply("load", load_ns=1000, rss_bytes=1000, inputs=[], outputs=[], backends=["XnnpackBackend"])
+            elif command == "burst":
+                self.burst(request)
+            elif command == "outputs":
+                digest = {"info": {"dtype": "Float", "shape": [1]}, "sha256": "00"}
+                reply("outputs", outputs=[digest])
+            elif command == "etdump":
+                shutil.copyfile(ETDUMP, request["path"])
+                reply("etdump", blocks=21, bytes=ETDUMP.stat().st_size)
+            elif command == "memory":
+                reply("memory", rss_bytes=1000, peak_rss_bytes=2000)
+            elif command == "quit":
+                reply("quit")
+                return
+
+
+def threads() -> int:
+    for argument in sys.argv:
+        if argument.startswith("--cpu_threads="):
+            return int(argument.partition("=")[2])
+    return 1
+
+
+if __name__ == "__main__":
+    Fake().run()

@@ -1,0 +1,66 @@
+"""What the tests of measuring share."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAKE_WORKER = pathlib.Path(__file__).with_name("fake_worker.py")
+FAKE_RUNNER = pathlib.Path(__file__).with_name("fake_runner.py")
+MODEL = ROOT / "tests" / "data" / "toy_cnn.pte"
+
+
+def skip(reason: str) -> None:
+    """Skips, and says why; in CI a skip is a failure."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"cannot be skipped in CI: {reason}")
+    pytest.skip(reason)
+
+
+def program(name: str, variable: str) -> pathlib.Path:
+    path = pathlib.Path(os.environ.get(variable, ROOT / "build" / name))
+    if not path.exists():
+        skip(f"{path} is not built")
+    return path.resolve()
+
+
+class Bench:
+    """A folder with a configuration in it, and etprof to run it."""
+
+    def __init__(self, folder: pathlib.Path, etprof: pathlib.Path):
+        self.folder = folder
+        self.etprof = etprof
+        self.out = folder / "out"
+
+    def experiment(self, name: str, **keys) -> dict:
+        environment = {"FAKE_STATE": str(self.folder / f"state_{name}")} | keys.pop("env", {})
+        return {"name": name, "runner_path": str(FAKE_WORKER), "runs": 10, "env": environment} | keys
+
+    def write(self, experiments: list, **keys) -> pathlib.Path:
+        config = {"model": str(MODEL), "output_root": str(self.out), "experiments": experiments} | keys
+        path = self.folder / "config.json"
+        path.write_text(json.dumps(config))
+        return path
+
+    def start(self, *arguments, **keys) -> subprocess.Popen:
+        command = [str(self.etprof), *map(str, arguments)]
+        return subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **keys
+        )
+
+    def run(self, *arguments, **keys) -> subprocess.CompletedProcess:
+        process = self.start(*arguments, **keys)
+        out, err = process.communicate(timeout=180)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def manifest(self) -> dict:
+        return json.loads((self.out / "manifest.json").read_text())
+
+    def result(self, name: str) -> dict:
+        return next(r for r in self.manifest()["results"] if r["experiment"] == name)
+
+    def last_line(self, result: subprocess.CompletedProcess) -> str:
+        return result.stderr.strip().splitlines()[-1] if result.stderr.strip() else ""

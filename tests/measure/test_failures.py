@@ -1,0 +1,204 @@
+"""What goes wrong gets one clear line and the documented exit code, and keeps what was measured."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from measure_bench import FAKE_RUNNER, MODEL, skip
+
+DONE, USAGE, BAD_INPUT, DEVICE, INTERRUPTED = 0, 2, 3, 4, 130
+
+
+def wait_for(condition, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+
+
+def launches_of(bench, name: str) -> list:
+    return bench.result(name)["launches"]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def workers(bench) -> list:
+    return [int(p.name.partition(".")[2]) for p in bench.folder.glob("state_*/*")]
+
+
+def test_a_worker_that_dies_once_is_tried_again(bench):
+    config = bench.write([bench.experiment("a"), bench.experiment("b", env={"FAKE_FAIL": "die@burst:3"})])
+    result = bench.run("run", config)
+    assert result.returncode == DONE, result.stderr
+    states = [launch["status"] for launch in launches_of(bench, "b")]
+    assert states.count("failed") == 1
+    assert states.count("complete") >= 10
+    assert "killed by signal 9" in next(launch["problem"] for launch in launches_of(bench, "b") if "problem" in launch)
+    assert any("was tried again" in warning for warning in bench.result("b")["warnings"])
+    assert bench.manifest()["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("die@burst", "killed by signal 9"),
+        ("die@load", "killed by signal 9"),
+        ("garbage@burst", "no JSON object"),
+        ("refuse@load", "no such operator: demo::missing"),
+        ("silent@load", "something broke"),
+        ("hang@burst", "did not answer within 1 s"),
+        ("die@etdump", "killed by signal 9"),
+    ],
+)
+def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench, what, said):
+    config = bench.write(
+        [bench.experiment("good"), bench.experiment("bad", env={"FAKE_FAIL": what})], timeout_seconds=1, launches=3
+    )
+    result = bench.run("run", config)
+    assert result.returncode == DEVICE
+    assert said in bench.last_line(result)
+    assert 'experiment "bad" failed' in bench.last_line(result)
+    assert len([launch for launch in launches_of(bench, "good") if launch["status"] == "complete"]) >= 3
+    assert bench.result("good")["median_ms"] == pytest.approx(1.000001)
+    assert said in bench.result("bad")["error"]
+    assert (bench.out / bench.result("good")["etdump"]).stat().st_size > 0
+    assert not any(alive(pid) for pid in workers(bench))
+
+
+def test_all_experiments_fail(bench):
+    config = bench.write([bench.experiment("a", env={"FAKE_FAIL": "refuse@load"})])
+    result = bench.run("run", config)
+    assert result.returncode == DEVICE
+    assert bench.manifest()["status"] == "failed"
+
+
+def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
+    config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.02"}), bench.experiment("b")], launches=6)
+    process = bench.start("run", config)
+    wait_for(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert err.strip().splitlines()[-1].startswith("etprof: interrupted")
+    assert bench.manifest()["status"] == "interrupted"
+    assert not any(alive(pid) for pid in workers(bench))
+    before = launches_of(bench, "a")
+    assert bench.run("analyze", bench.out).returncode == DONE
+
+    assert bench.run("run", config, "--resume").returncode == DONE
+    after = launches_of(bench, "a")
+    assert bench.manifest()["status"] == "complete"
+    assert after[: len(before)] == before
+    assert sum(launch["status"] == "complete" for launch in after) == 6
+    assert len({launch["index"] for launch in after}) == len(after)
+
+
+def test_a_second_ctrl_c_ends_it_at_once(bench):
+    config = bench.write([bench.experiment("a", env={"FAKE_FAIL": "hang@burst"})])
+    process = bench.start("run", config)
+    wait_for(lambda: workers(bench) and len(workers(bench)) >= 2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=2) == INTERRUPTED
+    process.communicate()
+    wait_for(lambda: not any(alive(pid) for pid in workers(bench)), 5)
+
+
+def test_etprof_itself_is_killed(bench):
+    config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.02"})], launches=8)
+    process = bench.start("run", config)
+    wait_for(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(alive(pid) for pid in workers(bench)), 5)
+    assert bench.manifest()["status"] == "running"
+    assert bench.run("run", config, "--resume").returncode == DONE
+    assert bench.result("a")["launches"][-1]["status"] == "complete"
+    assert not list(bench.out.glob("a/launches"))
+
+
+def test_resume_refuses_another_configuration(bench):
+    bench.run("run", bench.write([bench.experiment("a")], launches=2))
+    result = bench.run("run", bench.write([bench.experiment("a", runs=11)], launches=2), "--resume")
+    assert result.returncode == BAD_INPUT
+    assert "cannot be resumed" in bench.last_line(result)
+    assert bench.manifest()["status"] == "complete"
+
+
+def test_a_finished_run_moves_to_previous(bench):
+    config = bench.write([bench.experiment("a")], launches=2)
+    bench.run("run", config)
+    first = bench.manifest()
+    (bench.out / "notes.txt").write_text("mine")
+    assert bench.run("run", config).returncode == DONE
+    moved = list((bench.out / "previous").iterdir())
+    assert len(moved) == 1
+    assert '"config_hash"' in (moved[0] / "manifest.json").read_text()
+    assert (moved[0] / first["results"][0]["etdump"]).exists()
+    assert (bench.out / "notes.txt").exists()
+
+
+def test_a_second_etprof_on_the_same_directory(bench):
+    config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.1"})])
+    process = bench.start("run", config)
+    wait_for(lambda: (bench.out / "manifest.json").exists())
+    result = bench.run("run", config)
+    assert result.returncode == DEVICE
+    assert f"another etprof (process {process.pid})" in bench.last_line(result)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+
+def test_a_full_disk(bench, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = [shutil.which("mount"), "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        skip("mounting a small disk needs root")
+    try:
+        bench.out = disk / "out"
+        config = bench.write([bench.experiment("a"), bench.experiment("b")], launches=60)
+        result = bench.run("run", config)
+        assert result.returncode == DEVICE, result.stderr
+        assert "cannot be written" in bench.last_line(result)
+        assert len(launches_of(bench, "a")) >= 1
+        assert (bench.out / "a").is_dir()
+    finally:
+        subprocess.run([shutil.which("umount"), str(disk)], check=True)
+
+
+def test_bad_files(bench, tmp_path):
+    def one_line(*arguments, code=BAD_INPUT):
+        result = bench.run(*arguments)
+        assert result.returncode == code, result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        return result.stderr
+
+    assert "no such file" in one_line("run", tmp_path / "none.json")
+    (tmp_path / "cut.json").write_text('{"model": "x", ')
+    assert "is not JSON" in one_line("run", tmp_path / "cut.json")
+    config = bench.write([bench.experiment("a", model=str(tmp_path / "none.pte"))])
+    assert "no such file" in one_line("run", config)
+    (tmp_path / "cut.pte").write_bytes(MODEL.read_bytes()[:1000])
+    assert "is cut short" in one_line("run", bench.write([bench.experiment("a", model=str(tmp_path / "cut.pte"))]))
+    (tmp_path / "plain").write_text("text")
+    config = bench.write([bench.experiment("a", runner_path=str(tmp_path / "plain"))])
+    assert "is not executable" in one_line("run", config)
+    (tmp_path / "plain").chmod(0o755)
+    assert "is not a program" in one_line("run", config)
+    assert "did you mean" in one_line("run", bench.write([bench.experiment("a", runz=1)]))
+    assert "isa mask" in one_line(
+        "run", bench.write([bench.experiment("a", runner_path=str(FAKE_RUNNER), isa="-avx2")])
+    )

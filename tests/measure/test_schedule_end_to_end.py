@@ -1,0 +1,142 @@
+"""The whole way: configuration, schedule, workers, run directory."""
+
+import csv
+import pathlib
+
+import pytest
+from measure_bench import FAKE_RUNNER, MODEL
+
+DONE, DEVICE = 0, 4
+
+
+def rows_of(bench, name: str) -> list:
+    with (bench.out / bench.result(name)["latency_csv"]).open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_rounds_have_every_experiment_once_in_changing_order(bench):
+    config = bench.write([bench.experiment("a"), bench.experiment("b", env={"FAKE_LATENCY_NS": "2000000"})])
+    result = bench.run("run", config)
+    assert result.returncode == DONE, result.stderr
+    manifest = bench.manifest()
+    assert manifest["schedule"]["launches"] == 10
+    assert manifest["schedule"]["rounds"] == 7
+    orders = []
+    for a, b in zip(*(bench.result(name)["launches"] for name in "ab"), strict=True):
+        assert [burst["round"] for burst in a["bursts"]] == list(range(7))
+        for one, other in zip(a["bursts"], b["bursts"], strict=True):
+            assert {one["order"], other["order"]} == {0, 1}
+            orders.append(one["order"])
+    assert 20 < sum(orders) < 50
+    for name in "ab":
+        rows = rows_of(bench, name)
+        assert sum(row["phase"] == "traced" for row in rows) == 10
+        assert sum(row["phase"] == "first" for row in rows) == 10
+        assert {row["launch"] for row in rows} == {str(i) for i in range(10)}
+        unrecorded = [row for row in rows if row["launch"] == "0" and row["phase"] in ("first", "warmup")]
+        assert len(unrecorded) >= 10
+    assert manifest["pairs"][0]["outputs"]["equal"] is True
+    assert not list(bench.out.rglob("launches"))
+
+
+def test_one_experiment_alone(bench):
+    result = bench.run("run", bench.write([bench.experiment("a")]))
+    assert result.returncode == DONE, result.stderr
+    assert bench.manifest()["schedule"]["launches"] == 10
+
+
+def test_only_and_dry_run_and_analysis_only(bench):
+    config = bench.write([bench.experiment("a"), bench.experiment("b")], launches=2)
+    dry = bench.run("run", config, "--dry-run")
+    assert dry.returncode == DONE
+    assert not bench.out.exists()
+    assert bench.run("run", config, "--only", "b").returncode == DONE
+    assert [r["experiment"] for r in bench.manifest()["results"]] == ["b"]
+    before = bench.manifest()
+    assert bench.run("run", config, "--analysis-only").returncode == DONE
+    assert bench.manifest() == before
+
+
+def test_a_foreign_runner(bench):
+    config = bench.write([bench.experiment("a", runner_path=str(FAKE_RUNNER), warmup=4)], launches=3)
+    result = bench.run("run", config)
+    assert result.returncode == DONE, result.stderr
+    data = bench.result("a")
+    assert data["foreign"] and data["tracer_always_on"]
+    assert bench.manifest()["schedule"]["rounds"] == 1
+    assert len(data["launches"]) == 3
+    rows = rows_of(bench, "a")
+    assert sum(row["phase"] == "warmup" for row in rows) == 3 * 4
+    assert rows[0]["phase"] == "first" and rows[0]["latency_ns"] == "2000000"
+    assert "Iteration 1 of" in (bench.out / data["log"]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"FAKE_NAN": "1"}, "NaN"),
+        ({"FAKE_ETDUMP": "0"}, "no operators"),
+    ],
+)
+def test_a_foreign_runner_with_oddities(bench, environment, said):
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
+    result = bench.run("run", bench.write([experiment], launches=2))
+    assert result.returncode == DONE, result.stderr
+    assert any(said in warning for warning in bench.result("a")["warnings"])
+
+
+def test_a_foreign_runner_that_crashes_after_its_etdump(bench):
+    # Its ETDump has 20 runs: 1 first, 9 of warm-up, 10 recorded.
+    experiment = bench.experiment(
+        "a", runner_path=str(FAKE_RUNNER), warmup=9, runs=10, env={"FAKE_EXIT": "-11"}, mode="xnntrace"
+    )
+    result = bench.run("run", bench.write([experiment]))
+    assert result.returncode == DONE, result.stderr
+    data = bench.result("a")
+    assert any("complete by then" in warning for warning in data["warnings"])
+    assert data["trace_enabled"] is True
+    assert "Using igemm microkernel" in (bench.out / data["xnntrace_log"]).read_text()
+
+
+def test_a_foreign_runner_that_crashes_before(bench):
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_EXIT": "3", "FAKE_ETDUMP": "0"})
+    result = bench.run("run", bench.write([experiment]))
+    assert result.returncode == DEVICE
+    assert "exited with 3" in bench.last_line(result)
+
+
+def test_the_real_runner(bench, runner):
+    experiments = [
+        {"name": "one", "runner_path": str(runner), "isa": "none"},
+        {"name": "two", "runner_path": str(runner), "threads": [1, 2]},
+    ]
+    result = bench.run("run", bench.write(experiments, launches=3, rounds=2))
+    assert result.returncode == DONE, result.stderr
+    manifest = bench.manifest()
+    assert [(r["experiment"], r["threads"]) for r in manifest["results"]] == [("one", 1), ("two", 1), ("two", 2)]
+    for data in manifest["results"]:
+        assert data["operator_clock"] == "exact"
+        assert data["backends"] == ["XnnpackBackend"]
+        assert data["output_digests"][0]["nan_count"] == 0
+        phases = [(run["launch"], run["phase"]) for run in data["etdump_runs"]]
+        assert phases.count((0, "first")) == 1
+        assert sum(run["runs"] for run in data["etdump_runs"] if run["phase"] == "steady") == 100
+        stem = f"toy_cnn_{data['experiment']}_t{data['threads']}"
+        assert data["etdump"] == f"{data['experiment']}/{stem}.etdump"
+    assert manifest["results"][0]["isa_state"]["masked"]
+    assert manifest["pairs"][0]["outputs"]["comparable"]
+    inspector = pytest.importorskip("executorch.devtools").Inspector
+    etdump = bench.out / manifest["results"][0]["etdump"]
+    blocks = [block for block in inspector(etdump_path=str(etdump)).event_blocks if block.name == "Execute"]
+    assert len(blocks[0].events[0].perf_data.raw) == 3 + 100
+
+
+def test_profile(bench, runner, monkeypatch):
+    monkeypatch.setenv("ETPROF_RUNNER", str(runner))
+    result = bench.run("profile", MODEL, "--vs", "threads=2", "--launches", "2", "--runs", "10")
+    assert result.returncode == DONE, result.stderr
+    found = list(pathlib.Path(bench.folder).glob("out_toy_cnn/runs/*/manifest.json"))
+    assert len(found) == 1
+    bench.out = found[0].parent
+    assert [r["label"] for r in bench.manifest()["results"]] == ["1 thread", "2 threads"]
+    assert (bench.out / "report.md").exists()
