@@ -7,9 +7,18 @@
 namespace etprof {
 
 // The seeds' headline groups, then what is not an operator. In the order of the tables.
-enum class Group { kConvolution, kGemm, kDataMovement, kElementwise, kOther, kFrameworkOverhead, kDelegateOverhead };
-inline constexpr std::array<Group, 7> kAllGroups = {Group::kConvolution, Group::kGemm,  Group::kDataMovement,
-                                                    Group::kElementwise, Group::kOther, Group::kFrameworkOverhead,
+enum class Group {
+  kConvolution,
+  kGemm,
+  kDataMovement,
+  kElementwise,
+  kOther,
+  kFrameworkOverhead,
+  kDelegateOverhead
+};
+inline constexpr std::array<Group, 7> kAllGroups = {Group::kConvolution,     Group::kGemm,
+                                                    Group::kDataMovement,    Group::kElementwise,
+                                                    Group::kOther,           Group::kFrameworkOverhead,
                                                     Group::kDelegateOverhead};
 // "Convolution", "GEMM", "Data Movement", "Elementwise", "Other", "Framework overhead", "Delegate overhead".
 std::string_view GroupName(Group group);
@@ -21,7 +30,8 @@ struct Category {
   bool known = true;  // false: no pattern of the table matched, "OTHER"
 };
 
-// The category of an operator by its name alone: XNNPACK's ("Convolution (NHWC, F32) IGEMM #1") or ExecuTorch's
+// The category of an operator by its name alone: XNNPACK's ("Convolution (NHWC, F32) IGEMM #1") or
+// ExecuTorch's
 // ("native_call_permute_copy.out", "aten::permute_copy.out").
 Category Categorize(std::string_view operator_name);
 

@@ -17,6 +17,9 @@ namespace etprof {
 // Called for each experiment's trace while it is in memory: a trace is large, a profile is not.
 using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, const Profile&)>;
 
+// Reads a run directory, after merging what a killed measurement left unmerged. Throws as LoadRunDirectory.
+RunData OpenRunDirectory(const std::filesystem::path& folder);
+
 // The profiles of the experiments' ETDumps, index by index; absent where there is none. With `tolerant`, a
 // file that cannot be read becomes a warning of its experiment; else its Error goes on.
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {});

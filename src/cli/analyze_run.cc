@@ -74,6 +74,11 @@ void ListArtifacts(Report& report, const std::filesystem::path& folder,
 
 }  // namespace
 
+RunData OpenRunDirectory(const std::filesystem::path& folder) {
+  RecoverRunDirectory(folder);
+  return LoadRunDirectory(folder);
+}
+
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit) {
   std::vector<std::optional<Profile>> profiles;
   for (ExperimentData& data : run.experiments) {
@@ -152,7 +157,7 @@ void ShowReport(const Report& report, bool json, const std::string& more) {
 }
 
 int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions& options) {
-  RunData run = LoadRunDirectory(run_directory);
+  RunData run = OpenRunDirectory(run_directory);
   OutputFolders folders;
   folders.report = run_directory;
   folders.timeline = options.timeline;

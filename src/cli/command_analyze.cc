@@ -51,7 +51,7 @@ int Run(const Arguments& arguments) {
     if (report_file.empty()) {
       AnalyzeAndShow(folders[i], {arguments.json, !arguments.no_timeline, arguments.quiet});
     } else {
-      show(AnalyzeInto(LoadRunDirectory(folders[i]),
+      show(AnalyzeInto(OpenRunDirectory(folders[i]),
                        {arguments.output, arguments.output, !arguments.no_timeline}, true),
            report_file);
     }

@@ -33,7 +33,7 @@ std::filesystem::path Canonical(const std::filesystem::path& path) {
 }
 
 RunData Load(const std::string& path) {
-  return IsFolder(path) ? LoadRunDirectory(path) : RunOfEtdumps({path}, {});
+  return IsFolder(path) ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
 }
 
 // Two experiments of one run, given as their folders or ETDumps, were measured alternately: their run pairs
@@ -48,7 +48,7 @@ std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
   std::error_code ignored;
   if (a == b || a.parent_path() != b.parent_path()) return std::nullopt;
   if (!std::filesystem::exists(a.parent_path() / "manifest.json", ignored)) return std::nullopt;
-  RunData run = LoadRunDirectory(a.parent_path());
+  RunData run = OpenRunDirectory(a.parent_path());
   const auto belongs = [&](const ExperimentData& data, const std::string& given,
                            const std::filesystem::path& folder) {
     if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);

@@ -13,8 +13,8 @@
 namespace etprof {
 namespace {
 
-// torch.export exists in Python only, so this command becomes `python -m etprof.export`, in the checkout's environment or in
-// the one that $VIRTUAL_ENV names.
+// torch.export exists in Python only, so this command becomes `python -m etprof.export`, in the checkout's
+// environment or in the one that $VIRTUAL_ENV names.
 int RunPythonExporter(const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   std::string python = "python3";

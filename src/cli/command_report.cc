@@ -21,7 +21,7 @@ struct Arguments {
 int Run(const Arguments& arguments) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(arguments.run, ignored);
-  RunData run = is_folder ? LoadRunDirectory(arguments.run) : RunOfEtdumps({arguments.run}, {});
+  RunData run = is_folder ? OpenRunDirectory(arguments.run) : RunOfEtdumps({arguments.run}, {});
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, is_folder);
   Report report = Assemble(std::move(run), std::move(profiles));
   report.title = arguments.title;

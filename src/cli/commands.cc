@@ -3,7 +3,8 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(), AnalyzeCommand(), CompareCommand(), ReportCommand(), ExportCommand(), IsaCommand()};
+  return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(),
+          ReportCommand(),  ExportCommand(), IsaCommand()};
 }
 
 }  // namespace etprof

@@ -38,7 +38,8 @@ fs::path DefaultRunner() {
 }
 
 std::optional<fs::path> CheckoutRoot() {
-  for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+  for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
     if (fs::exists(folder / "python" / "etprof" / "export.py")) return folder;
   }
   return std::nullopt;

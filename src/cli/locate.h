@@ -8,10 +8,12 @@ namespace etprof {
 // The running program's own file.
 std::filesystem::path ExecutablePath();
 
-// etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is there.
+// etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is
+// there.
 std::filesystem::path DefaultRunner();
 
-// The checkout that this program was built in (it holds python/etprof); absent when it was installed elsewhere.
+// The checkout that this program was built in (it holds python/etprof); absent when it was installed
+// elsewhere.
 std::optional<std::filesystem::path> CheckoutRoot();
 
 }  // namespace etprof

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     const int code = run_of.at(app.get_subcommands().front())();
-    if (std::fflush(stdout) != 0) throw etprof::Error(etprof::ExitCode::kDeviceFailed, "stdout could not be written");
+    if (std::fflush(stdout) != 0)
+      throw etprof::Error(etprof::ExitCode::kDeviceFailed, "stdout could not be written");
     return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

@@ -29,7 +29,8 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   Series series;
   for (const UntracedBurst& burst : bursts) {
     std::vector<double> latency(burst.latency.begin(), burst.latency.end());
-    if (const auto median = MedianOf(latency); median && burst.round >= 0) series.bursts[{burst.launch, burst.round}] = *median;
+    if (const auto median = MedianOf(latency); median && burst.round >= 0)
+      series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
   }
   return series;
@@ -123,6 +124,10 @@ class Comparer {
     result_.latency.baseline_ns = MedianOf(a.runs);
     result_.latency.candidate_ns = MedianOf(b.runs);
     result_.latency.estimate = Estimate(a, b);
+    if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
+      result_.latency.estimate = stats::WithConfidence(*result_.latency.estimate, options_.look_confidence);
+      result_.latency.estimate->confidence = options_.confidence;  // what it covers, looks and all
+    }
     if (result_.latency.estimate) {
       const stats::RatioEstimate& estimate = *result_.latency.estimate;
       result_.latency.verdict = VerdictOf(stats::Judge(estimate.log_low, estimate.log_high, options_.margin));

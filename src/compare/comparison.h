@@ -29,6 +29,9 @@ struct Side {
 
 struct CompareOptions {
   double confidence = 0.95;
+  // The level the headline's interval is taken at so that it covers `confidence` although a stop rule looked
+  // several times (stats/stop_rule.h); 0: there was no looking, `confidence` itself.
+  double look_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
   std::uint64_t seed = 1;  // of the bootstrap where there are no rounds

@@ -100,7 +100,8 @@ void WriteFileAtomically(const std::filesystem::path& path, const std::function<
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
     if (!stream) throw CannotWrite(path, errno);
     write(stream);
-    errno = 0;
+    // A buffer that could not be flushed sets the stream's state; errno still says why.
+    if (!stream) throw CannotWrite(path, errno != 0 ? errno : EIO);
     stream.close();
     if (!stream) throw CannotWrite(path, errno != 0 ? errno : EIO);
     if (::rename(temporary.c_str(), path.c_str()) != 0) throw CannotWrite(path, errno);

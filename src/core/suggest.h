@@ -1,13 +1,31 @@
 #pragma once
 
-#include <span>
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace etprof {
 
-// The one of `known` that `text` was most likely meant to be: the nearest by Levenshtein distance (1966), at most a third of
-// its letters (and at least one) away. Empty where none is near.
-std::string Closest(std::string_view text, std::span<const std::string> known);
+// Letters to insert, delete, replace or exchange with their neighbour, to make one text of the other (optimal
+// string alignment distance). O(a b) time.
+std::size_t EditDistance(std::string_view a, std::string_view b);
+
+// The one of `known` (a range of strings) that `text` was most likely meant to be: at most two edits away, or
+// a third of its letters. Empty where none is near.
+template <typename Names>
+std::string Closest(std::string_view text, const Names& known) {
+  std::string best;
+  if (text.size() > 100) return best;
+  std::size_t best_distance = std::min(text.size(), std::max<std::size_t>(3, text.size() / 3 + 1));
+  for (const auto& candidate : known) {
+    const std::size_t distance = EditDistance(text, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
 
 }  // namespace etprof

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 namespace etprof {
@@ -13,12 +14,20 @@ TEST(Closest, FindsWhatWasMeant) {
   EXPECT_EQ(Closest("anaylze", kKnown), "analyze");
   EXPECT_EQ(Closest("rum", kKnown), "run");
   EXPECT_EQ(Closest("profil", kKnown), "profile");
+  EXPECT_EQ(Closest("compair", std::set<std::string>{"compare", "run"}), "compare");
 }
 
 TEST(Closest, IsSilentWhereNothingIsNear) {
   EXPECT_EQ(Closest("frobnicate", kKnown), "");
   EXPECT_EQ(Closest("", kKnown), "");
   EXPECT_EQ(Closest("xy", kKnown), "");
+  EXPECT_EQ(Closest(std::string(1000, 'a'), kKnown), "");
+}
+
+TEST(EditDistance, CountsAnExchangeOfNeighboursOnce) {
+  EXPECT_EQ(EditDistance("ab", "ba"), 1U);
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3U);
+  EXPECT_EQ(EditDistance("", "abc"), 3U);
 }
 
 }  // namespace

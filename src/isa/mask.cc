@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "core/error.h"
+#include "core/suggest.h"
 #include "isa/features.h"
 
 namespace etprof::isa {
@@ -14,22 +15,6 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
   return text;
-}
-
-// Levenshtein distance; names are short, so the quadratic table costs nothing.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
 }
 
 const Group* FindGroup(Architecture architecture, std::string_view name) {
@@ -57,20 +42,13 @@ Error Unknown(Architecture architecture, const FeatureSet& detected, const std::
     return Error(ExitCode::kUsage, fmt::format("--isa: '{}' is a feature of {}, and this CPU is {}", name,
                                                Name(other), Name(architecture)));
   }
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
-  const auto consider = [&](std::string_view candidate) {
-    const std::size_t distance = EditDistance(name, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  };
+  std::vector<std::string_view> known;
   for (const Feature& feature : Features(architecture)) {
-    consider(feature.name);
-    for (const std::string_view alias : feature.aliases) consider(alias);
+    known.push_back(feature.name);
+    known.insert(known.end(), feature.aliases.begin(), feature.aliases.end());
   }
-  for (const Group& group : Groups(architecture)) consider(group.name);
+  for (const Group& group : Groups(architecture)) known.push_back(group.name);
+  const std::string best = Closest(name, known);
   error.Remedy(best.empty() ? fmt::format("this CPU has {}", ListOf(detected))
                             : fmt::format("did you mean '{}'?", best));
   return error;

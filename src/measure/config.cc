@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/suggest.h"
 #include "device/cpus.h"
 #include "measure/json_fields.h"
 
@@ -247,8 +248,8 @@ class Reader {
       return side;
     }
     Error error = pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment));
-    if (const auto nearest = NearestName(side.experiment, names))
-      error.Remedy(fmt::format("did you mean \"{}\"?", *nearest));
+    if (const std::string nearest = Closest(side.experiment, names); !nearest.empty())
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
     throw error;
   }
 
@@ -317,8 +318,8 @@ void KeepOnly(Config& config, const std::vector<std::string>& names) {
     if (known.contains(name)) continue;
     Error error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name));
     error.InFile(config.file.string());
-    if (const auto nearest = NearestName(name, known))
-      error.Remedy(fmt::format("did you mean \"{}\"?", *nearest));
+    if (const std::string nearest = Closest(name, known); !nearest.empty())
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
     throw error;
   }
   const std::set<std::string> kept(names.begin(), names.end());

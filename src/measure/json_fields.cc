@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/suggest.h"
+
 namespace etprof {
 namespace {
 
@@ -20,23 +22,6 @@ std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::strin
                    std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   }
   return line;
-}
-
-// Optimal string alignment distance (a swap of neighbours counts 1).
-std::size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t cost = a[i - 1] == b[j - 1] ? 0 : 1;
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
 }
 
 std::string TypeOf(const nlohmann::json& value) {
@@ -146,8 +131,8 @@ void JsonFields::Finish() {
   for (const auto& [key, value] : object_.items()) {
     if (known_.contains(key) || key.starts_with("_") || key == "description" || key == "comment") continue;
     Error error = Wrong(key, "unknown key");
-    if (const auto nearest = NearestName(key, known_)) {
-      error.Remedy(fmt::format("did you mean \"{}\"?", *nearest));
+    if (const std::string nearest = Closest(key, known_); !nearest.empty()) {
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
     } else {
       std::string all;
       for (const std::string& name : known_) all += (all.empty() ? "" : ", ") + name;
@@ -155,20 +140,6 @@ void JsonFields::Finish() {
     }
     throw error;
   }
-}
-
-std::optional<std::string> NearestName(const std::string& name, const std::set<std::string>& known) {
-  std::optional<std::string> nearest;
-  std::size_t smallest = std::max<std::size_t>(2, name.size() / 3) + 1;
-  if (name.size() > 100) return std::nullopt;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = Distance(name, candidate);
-    if (distance < smallest) {
-      smallest = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 std::vector<std::string> SplitCommandLine(const std::string& text) {

@@ -46,9 +46,6 @@ class JsonFields {
   std::set<std::string> known_;
 };
 
-// The nearest of `known` to a misspelt name by edit distance; absent when none is near.
-std::optional<std::string> NearestName(const std::string& name, const std::set<std::string>& known);
-
 // Words of a command line: blanks separate, '...' and "..." keep them together.
 std::vector<std::string> SplitCommandLine(const std::string& text);
 

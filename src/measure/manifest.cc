@@ -235,6 +235,7 @@ ordered_json ManifestJson(const RunData& run) {
   plan["precision"] = schedule.precision;
   plan["margin"] = schedule.margin;
   plan["confidence"] = schedule.confidence;
+  plan["look_confidence"] = schedule.look_confidence;
 
   object["warnings"] = run.warnings;
   object["pairs"] = ordered_json::array();
@@ -477,6 +478,7 @@ void ReadManifest(const json& manifest, RunData& run) {
     object.Get("precision", run.schedule.precision);
     object.Get("margin", run.schedule.margin);
     object.Get("confidence", run.schedule.confidence);
+    object.Get("look_confidence", run.schedule.look_confidence);
   });
   fields.Get("warnings", run.warnings);
   fields.Each("results",

@@ -141,6 +141,9 @@ struct ScheduleData {
   double precision = 0;  // relative half-width asked for
   double margin = 0;     // "same" lies within +-margin
   double confidence = 0.95;
+  // The level each look of the stop rule takes its interval at, so that the one it stops with covers
+  // `confidence` (stats/stop_rule.h). 0: there were no looks, the number of launches was given.
+  double look_confidence = 0;
 };
 
 struct RunData {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/suggest.h"
 #include "device/cpus.h"
 #include "measure/json_fields.h"
 
@@ -81,9 +82,9 @@ Variant ParseVariant(const std::string& spec) {
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
       Error error = Wrong(spec, fmt::format("there is no key \"{}\"", key));
-      const auto nearest = NearestName(key, kKeys);
-      error.Remedy(nearest ? fmt::format("did you mean \"{}\"?", *nearest)
-                           : "the keys are isa, threads, cpus, runner, model, label");
+      const std::string nearest = Closest(key, kKeys);
+      error.Remedy(!nearest.empty() ? fmt::format("did you mean \"{}\"?", nearest)
+                                    : "the keys are isa, threads, cpus, runner, model, label");
       throw error;
     }
     if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));

@@ -1,9 +1,10 @@
 #pragma once
 
-// What etprof and a worker (etprof-runner --worker) say to each other: one JSON object a line, requests on the worker's
-// stdin, replies on its stdout. Every request has "cmd" and gets exactly one reply line, {"reply": <cmd>, ...} or
-// {"error": <message>, "cmd": <cmd>}; after an error the worker goes on. A closed stdin ends it. Anything that the
-// model's code prints goes to stderr, never between the lines.
+// What etprof and a worker (etprof-runner --worker) say to each other: one JSON object a line, requests on
+// the worker's stdin, replies on its stdout. Every request has "cmd" and gets exactly one reply line,
+// {"reply": <cmd>, ...} or
+// {"error": <message>, "cmd": <cmd>}; after an error the worker goes on. A closed stdin ends it. Anything
+// that the model's code prints goes to stderr, never between the lines.
 //
 // At its start a worker says {"reply": "ready", ...} (struct Ready) before it reads anything.
 // All times are integer nanoseconds of the device's CLOCK_MONOTONIC; sizes are bytes.
@@ -18,7 +19,8 @@ namespace etprof::protocol {
 
 inline constexpr int kVersion = 1;
 
-// Which clock gave XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole microseconds.
+// Which clock gave XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole
+// microseconds.
 inline constexpr const char* kExactClock = "exact";
 inline constexpr const char* kXnnpackClock = "xnnpack";
 
@@ -50,7 +52,7 @@ struct Ready {
 
 // Where a method's inputs come from.
 struct InputSpec {
-  std::string kind;                // "saved" (an .inputs file), "files" (raw bytes, one a tensor), "ones", "random"
+  std::string kind;  // "saved" (an .inputs file), "files" (raw bytes, one a tensor), "ones", "random"
   std::vector<std::string> paths;  // of "saved" (one) and "files"
   std::uint64_t seed = 0;          // of "random"
 };
@@ -63,8 +65,8 @@ struct LoadRequest {  // {"cmd": "load"}
 };
 
 struct TensorInfo {
-  std::string dtype;  // as ExecuTorch's ScalarType prints: "Float", "Half", "Long", ...; "int", "double", "bool",
-                      // "string", "none" for what is not a tensor
+  std::string dtype;  // as ExecuTorch's ScalarType prints: "Float", "Half", "Long", ...; "int", "double",
+                      // "bool", "string", "none" for what is not a tensor
   std::vector<std::int64_t> shape;
 };
 
@@ -78,10 +80,10 @@ struct LoadReply {
   std::int64_t rss_bytes = 0;         // after loading
 };
 
-// A burst: opening runs, not recorded as latency, until the latency is level (or `max_opening` is reached); then
-// untraced runs until both `min_runs` and `target_ns` are reached; then `traced_runs` runs with the tracer on, whose
-// blocks are appended to the worker's ETDump. The first burst of a launch opens with the launch's first run, which is
-// traced, and with at least `min_opening` runs.
+// A burst: opening runs, not recorded as latency, until the latency is level (or `max_opening` is reached);
+// then untraced runs until both `min_runs` and `target_ns` are reached; then `traced_runs` runs with the
+// tracer on, whose blocks are appended to the worker's ETDump. The first burst of a launch opens with the
+// launch's first run, which is traced, and with at least `min_opening` runs.
 struct BurstRequest {  // {"cmd": "burst"}
   int min_opening = 1;
   int max_opening = 30;
@@ -93,16 +95,17 @@ struct BurstRequest {  // {"cmd": "burst"}
 };
 
 struct BurstReply {
-  std::vector<std::int64_t> opening_ns;  // every opening run, in order; of a launch's first burst the first is traced
+  std::vector<std::int64_t>
+      opening_ns;  // every opening run, in order; of a launch's first burst the first is traced
   std::vector<std::int64_t> untraced_ns;  // the recorded latencies, in order
   std::vector<std::int64_t> traced_ns;    // wall time of the traced runs as the caller sees them
   bool level = true;                      // false: max_opening was reached first
   bool first_run_traced = false;          // this burst began with the launch's first run
   std::int64_t start_ns = 0;              // of the first opening run
   std::int64_t end_ns = 0;
-  std::int64_t cpu_time_ns = 0;           // of the process, over the burst
-  int cpu_start = -1, cpu_end = -1;       // -1: unknown
-  std::int64_t migrations = -1;           // of the main thread; -1: unknown
+  std::int64_t cpu_time_ns = 0;      // of the process, over the burst
+  int cpu_start = -1, cpu_end = -1;  // -1: unknown
+  std::int64_t migrations = -1;      // of the main thread; -1: unknown
   std::int64_t involuntary_switches = -1;
   std::int64_t frequency_khz = -1, frequency_cap_khz = -1;  // of cpu_end: scaling_cur_freq, scaling_max_freq
   std::int64_t temperature_millidegrees = -1'000'000;       // the hottest thermal zone; -1'000'000: unknown
@@ -112,7 +115,7 @@ struct BurstReply {
 
 struct OutputDigest {
   TensorInfo info;
-  std::string sha256;  // of the raw bytes
+  std::string sha256;                    // of the raw bytes
   std::optional<double> min, max, mean;  // over the finite elements; absent where there is none
   std::int64_t nan_count = 0, inf_count = 0;
 };
@@ -124,7 +127,8 @@ struct OutputsReply {
   std::vector<OutputDigest> outputs;
 };
 
-struct EtdumpRequest {  // {"cmd": "etdump"}: writes what was traced since the last such request, and forgets it
+struct EtdumpRequest {  // {"cmd": "etdump"}: writes what was traced since the last such request, and forgets
+                        // it
   std::string path;
 };
 struct EtdumpReply {
@@ -139,11 +143,13 @@ struct MemoryReply {  // {"cmd": "memory"}
 
 // {"cmd": "quit"} -> {"reply": "quit"}, then the worker exits with 0.
 
-// Conversions (messages.cc). FromJson throws nlohmann::json::exception or std::invalid_argument with what is wrong:
-// unknown keys are ignored (a newer peer), missing keys keep their defaults, wrong types and negative counts are errors.
-#define ETPROF_PROTOCOL_TYPES(X)                                                                                       \
-  X(IsaState) X(Clocks) X(Ready) X(InputSpec) X(LoadRequest) X(TensorInfo) X(LoadReply) X(BurstRequest) X(BurstReply) \
-  X(OutputDigest) X(OutputsRequest) X(OutputsReply) X(EtdumpRequest) X(EtdumpReply) X(MemoryReply)
+// Conversions (messages.cc). FromJson throws nlohmann::json::exception or std::invalid_argument with what is
+// wrong: unknown keys are ignored (a newer peer), missing keys keep their defaults, wrong types and negative
+// counts are errors.
+#define ETPROF_PROTOCOL_TYPES(X)                                                                          \
+  X(IsaState)                                                                                             \
+  X(Clocks) X(Ready) X(InputSpec) X(LoadRequest) X(TensorInfo) X(LoadReply) X(BurstRequest) X(BurstReply) \
+      X(OutputDigest) X(OutputsRequest) X(OutputsReply) X(EtdumpRequest) X(EtdumpReply) X(MemoryReply)
 #define ETPROF_DECLARE_JSON(Type)                 \
   void to_json(nlohmann::json& j, const Type& v); \
   void from_json(const nlohmann::json& j, Type& v);

@@ -216,10 +216,7 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
   Side side;
   side.label = label.empty() ? experiment.label : label;
   side.profile = experiment.profile ? &*experiment.profile : nullptr;
-  // Bursts of different runs share no rounds; those sides are compared by their traces.
-  for (UntracedBurst& burst : data.Bursts()) {
-    if (burst.round >= 0) side.bursts.push_back(std::move(burst));
-  }
+  side.bursts = data.Bursts();
   side.emulated = data.emulated;
   side.trace_enabled = data.trace_enabled;
   return side;
@@ -237,6 +234,7 @@ void AddComparisons(Report& report) {
   CompareOptions options;
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
+  options.look_confidence = run.schedule.look_confidence;
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;

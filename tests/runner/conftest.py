@@ -43,8 +43,13 @@ def toy() -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with every model of models.py."""
     folder = tmp_path_factory.mktemp("models")
-    done = subprocess.run([sys.executable, Path(__file__).with_name("models.py"), folder], capture_output=True,
-                          text=True, check=False, timeout=600)
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("models.py"), folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     if "ModuleNotFoundError" in done.stderr:
         skip("torch or executorch is not installed: no models can be exported")
     assert done.returncode == 0, done.stderr[-3000:]
@@ -55,8 +60,15 @@ class Run:
     """One finished process of the runner."""
 
     def __init__(self, runner: Path, *args: object, env: dict[str, str] | None = None) -> None:
-        done = subprocess.run([runner, *map(str, args)], capture_output=True, text=True, check=False, timeout=TIMEOUT,
-                              errors="replace", env={**os.environ, **(env or {})})
+        done = subprocess.run(
+            [runner, *map(str, args)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT,
+            errors="replace",
+            env={**os.environ, **(env or {})},
+        )
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def complaint(self, code: int) -> str:
@@ -72,8 +84,9 @@ class Worker:
     """A worker and the two ends of its pipes."""
 
     def __init__(self, runner: Path, *args: object) -> None:
-        self.process = subprocess.Popen([runner, "--worker", *map(str, args)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [runner, "--worker", *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         self.ready = self.read()
         assert self.ready["reply"] == "ready"
 
@@ -131,8 +144,9 @@ def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
     header = json.loads(contents[8 : 8 + length])
     header.pop("__metadata__", None)
     data = contents[8 + length :]
-    return {name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])])
-            for name, entry in header.items()}
+    return {
+        name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()
+    }
 
 
 def write_inputs(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], metadata: dict[str, str]) -> Path:

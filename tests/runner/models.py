@@ -27,8 +27,14 @@ class Function(torch.nn.Module):
         return self.function(*args)
 
 
-def lower(module: torch.nn.Module, args: tuple[Any, ...], *, xnnpack: bool = False, planned: bool = True,
-          dynamic_shapes: Any = None) -> bytes:
+def lower(
+    module: torch.nn.Module,
+    args: tuple[Any, ...],
+    *,
+    xnnpack: bool = False,
+    planned: bool = True,
+    dynamic_shapes: Any = None,
+) -> bytes:
     """The bytes of the .pte of `module`."""
     program = export(module.eval(), args, dynamic_shapes=dynamic_shapes, strict=False)
     edge = to_edge_transform_and_lower(
@@ -58,13 +64,24 @@ def missing_operator() -> bytes:
 
 def every_dtype() -> bytes:
     """One input of each type that an exporter can give; each output is its input, copied."""
-    types = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
-             torch.int8, torch.uint8, torch.bool]
+    types = [
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    ]
     return lower(Function(lambda *xs: tuple(x.clone() for x in xs)), tuple(torch.ones(2, 3).to(t) for t in types))
 
 
 def not_tensors() -> bytes:
     """Inputs that are no tensors: an int, a double, a bool, a string, none."""
+
     def function(x: Any, n: int, f: float, b: bool, s: str, none: Any) -> Any:  # noqa: ARG001
         return x * n + f if b else x
 
@@ -73,6 +90,7 @@ def not_tensors() -> bytes:
 
 def writes_its_input(planned: bool) -> bytes:
     """Adds 1 to its input in place and returns the sum: twice the same only if the input is given anew."""
+
     def function(x: Any) -> Any:
         x.add_(1)
         return x.sum()
@@ -82,8 +100,9 @@ def writes_its_input(planned: bool) -> bytes:
 
 def dynamic() -> bytes:
     """A first dimension of 1 to 8, by XNNPACK."""
-    return lower(torch.nn.Linear(4, 2), (torch.ones(8, 4),), xnnpack=True,
-                 dynamic_shapes=({0: Dim("batch", min=1, max=8)},))
+    return lower(
+        torch.nn.Linear(4, 2), (torch.ones(8, 4),), xnnpack=True, dynamic_shapes=({0: Dim("batch", min=1, max=8)},)
+    )
 
 
 def embedding() -> bytes:
@@ -98,6 +117,7 @@ def makes_nan() -> bytes:
 
 def several_delegates() -> bytes:
     """XNNPACK, a portable operator, XNNPACK again."""
+
     class Model(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()

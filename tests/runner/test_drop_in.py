@@ -21,8 +21,15 @@ def report(runner: Path, folder: Path, model: Path, *args: object) -> dict:
 
 @pytest.mark.parametrize("form", ["{}={}", "{} {}"])
 def test_executor_runners_flags_and_lines(runner: Path, toy: Path, tmp_path: Path, form: str) -> None:
-    flags = {"--model_path": toy, "--num_executions": 3, "--cpu_threads": 1, "--method_name": "forward",
-             "--etdump_path": tmp_path / "a.etdump", "--output_file": tmp_path / "out", "--print_output": "all"}
+    flags = {
+        "--model_path": toy,
+        "--num_executions": 3,
+        "--cpu_threads": 1,
+        "--method_name": "forward",
+        "--etdump_path": tmp_path / "a.etdump",
+        "--output_file": tmp_path / "out",
+        "--print_output": "all",
+    }
     run = Run(runner, *" ".join(form.format(k, v) for k, v in flags.items()).split(" "))
     assert run.code == 0, run.err
     assert run.err == ""
@@ -64,8 +71,9 @@ def test_operator_times_are_nanoseconds_that_fit_their_parent(runner: Path, toy:
 
 
 def test_several_delegates_have_operators_of_their_own_place(runner: Path, models: Path, tmp_path: Path) -> None:
-    report(runner, tmp_path, models / "several_delegates.pte", "--num_executions=5", "--etdump_path",
-           tmp_path / "d.etdump")
+    report(
+        runner, tmp_path, models / "several_delegates.pte", "--num_executions=5", "--etdump_path", tmp_path / "d.etdump"
+    )
     for name, spans in events(tmp_path / "d.etdump")[1:]:
         assert name == "Execute"
         inside = []
@@ -108,19 +116,34 @@ def test_mask_is_in_force_and_changes_digits_only(runner: Path, toy: Path, tmp_p
     assert json.loads(Run(runner, "--compare-outputs", outputs[0], outputs[0]).out)["identical"]
 
 
-@pytest.mark.parametrize(("isa", "says"), [
-    ("-avx513", "no CPU feature 'avx513'"), ("avx2", "neither on nor off"), ("-avx2,,", "empty entry"),
-    ("-avx10_2", "this CPU"), ("=sme2p1", "this CPU"), ("-", "must follow"),
-])
+@pytest.mark.parametrize(
+    ("isa", "says"),
+    [
+        ("-avx513", "no CPU feature 'avx513'"),
+        ("avx2", "neither on nor off"),
+        ("-avx2,,", "empty entry"),
+        ("-avx10_2", "this CPU"),
+        ("=sme2p1", "this CPU"),
+        ("-", "must follow"),
+    ],
+)
 def test_bad_masks(runner: Path, isa: str, says: str) -> None:
     assert says in Run(runner, "--isa-info", f"--isa={isa}").complaint(2)
 
 
 def test_bad_command_lines(runner: Path, toy: Path) -> None:
-    for args in (["--nonsense"], ["--model_path"], [], ["--model_path", toy, "--num_executions", "0"],
-                 ["--model_path", toy, "--num_executions=x"], ["--model_path", toy, "--print_output=some"],
-                 ["--worker", "--isa-info"], ["--model_path", toy, "--cpus", "1-0"], ["extra", "--model_path", toy],
-                 ["--model_path", toy, "--cpus", "99999999999999999999"]):
+    for args in (
+        ["--nonsense"],
+        ["--model_path"],
+        [],
+        ["--model_path", toy, "--num_executions", "0"],
+        ["--model_path", toy, "--num_executions=x"],
+        ["--model_path", toy, "--print_output=some"],
+        ["--worker", "--isa-info"],
+        ["--model_path", toy, "--cpus", "1-0"],
+        ["extra", "--model_path", toy],
+        ["--model_path", toy, "--cpus", "99999999999999999999"],
+    ):
         Run(runner, *args).complaint(2)
     assert Run(runner, "--help").code == 0
     assert "ExecuTorch" in Run(runner, "--version").out
@@ -201,13 +224,22 @@ def test_every_kind_of_input(runner: Path, models: Path, tmp_path: Path) -> None
 
 def test_inputs_that_are_no_tensors(runner: Path, models: Path, tmp_path: Path) -> None:
     model = models / "not_tensors.pte"
-    assert [i["dtype"] for i in report(runner, tmp_path, model)["load"]["inputs"]][:4] == ["Float", "int", "double",
-                                                                                          "bool"]
+    assert [i["dtype"] for i in report(runner, tmp_path, model)["load"]["inputs"]][:4] == [
+        "Float",
+        "int",
+        "double",
+        "bool",
+    ]
     x = {"forward/0": ("F32", [2, 2], struct.pack("<4f", 2, 2, 2, 2))}
 
     def scalars(n: int) -> dict[str, str]:
-        values = [{"type": "int", "value": n}, {"type": "double", "value": 0.5}, {"type": "bool", "value": True},
-                  {"type": "string", "value": "text"}, {"type": "none"}]
+        values = [
+            {"type": "int", "value": n},
+            {"type": "double", "value": 0.5},
+            {"type": "bool", "value": True},
+            {"type": "string", "value": "text"},
+            {"type": "none"},
+        ]
         return {f"forward/{i + 1}": json.dumps(v) for i, v in enumerate(values)}
 
     good = write_inputs(tmp_path / "good.inputs", x, scalars(3))
@@ -228,7 +260,11 @@ def test_saved_inputs_beside_the_model_are_found(runner: Path, models: Path, tmp
         said = report(runner, tmp_path, model)
         assert said["load"]["inputs_from"] == f"saved {model}.inputs"
         assert said["outputs"][0]["info"]["shape"] == [rows, 2]
-    for shape, dtype, says in (([9, 4], "F32", "at most [8, 4]"), ([4], "F32", "at most"), ([2, 4], "F64", "dtype F64")):
+    for shape, dtype, says in (
+        ([9, 4], "F32", "at most [8, 4]"),
+        ([4], "F32", "at most"),
+        ([2, 4], "F64", "dtype F64"),
+    ):
         size = 8 if dtype == "F64" else 4
         count = 1
         for extent in shape:
@@ -267,8 +303,16 @@ def test_channels_last_inputs_are_the_same_numbers(runner: Path, models: Path, t
 
 def test_nan_and_inf_are_counted(runner: Path, models: Path, tmp_path: Path) -> None:
     inputs = write_inputs(tmp_path / "n.inputs", {"forward/0": ("F32", [4], struct.pack("<4f", 0, -1, 1, 1))}, {})
-    digest = report(runner, tmp_path, models / "makes_nan.pte", "--input-kind=saved", "--inputs", inputs,
-                    "--save-outputs", tmp_path / "a")["outputs"][0]
+    digest = report(
+        runner,
+        tmp_path,
+        models / "makes_nan.pte",
+        "--input-kind=saved",
+        "--inputs",
+        inputs,
+        "--save-outputs",
+        tmp_path / "a",
+    )["outputs"][0]
     assert (digest["nan_count"], digest["inf_count"], digest["min"], digest["max"]) == (1, 1, 0.0, 0.0)
     report(runner, tmp_path, models / "makes_nan.pte", "--input-kind=ones", "--save-outputs", tmp_path / "b")
     compared = json.loads(Run(runner, "--compare-outputs", tmp_path / "a", tmp_path / "b").out)

@@ -86,12 +86,32 @@ def test_no_reader_ends_it(worker: Any) -> None:
 
 def test_malformed_lines_are_answered(worker: Any, toy: Path) -> None:
     one = worker()
-    hostile = [b"x", b"{", b"[]", b"null", b'"load"', b"{}", b'{"cmd": 3}', b'{"cmd": "fly"}', b"\xff\xfe\x00", b"\x00",
-               b"[" * 100_000, b'{"cmd": "load"}', b'{"cmd": "load", "model": 3}', b'{"cmd": "load", "model": ""}',
-               b'{"cmd": "load", "model": "a\\u0000b"}', b'{"cmd": "burst"}', b'{"cmd": "outputs"}',
-               b'{"cmd": "etdump"}', b'{"cmd": "etdump", "path": "x"}', b'{"cmd": "burst", "min_runs": -1}',
-               b'{"cmd": "burst", "min_runs": 99999999999999999999}', b'{"cmd": "burst", "min_runs": 1e9}',
-               b'{"cmd": "load", "model": "nix", "inputs": []}', b"a" * 3_000_000]
+    hostile = [
+        b"x",
+        b"{",
+        b"[]",
+        b"null",
+        b'"load"',
+        b"{}",
+        b'{"cmd": 3}',
+        b'{"cmd": "fly"}',
+        b"\xff\xfe\x00",
+        b"\x00",
+        b"[" * 100_000,
+        b'{"cmd": "load"}',
+        b'{"cmd": "load", "model": 3}',
+        b'{"cmd": "load", "model": ""}',
+        b'{"cmd": "load", "model": "a\\u0000b"}',
+        b'{"cmd": "burst"}',
+        b'{"cmd": "outputs"}',
+        b'{"cmd": "etdump"}',
+        b'{"cmd": "etdump", "path": "x"}',
+        b'{"cmd": "burst", "min_runs": -1}',
+        b'{"cmd": "burst", "min_runs": 99999999999999999999}',
+        b'{"cmd": "burst", "min_runs": 1e9}',
+        b'{"cmd": "load", "model": "nix", "inputs": []}',
+        b"a" * 3_000_000,
+    ]
     for line in hostile:
         one.send_raw(line + b"\n")
         assert one.read()["error"], line[:60]
