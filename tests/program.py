@@ -14,7 +14,7 @@ def etprof() -> Path:
     """The program under test: $ETPROF, else build/etprof."""
     program = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
     if not program.exists():
-        pytest.skip(f"{program} is not built; script/test builds it")
+        pytest.fail(f"{program} is not built: run script/bootstrap")
     return program.resolve()
 
 

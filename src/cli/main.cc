@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "etprof: {}{}\n", error.what(), etprof::SuggestionFor(app, argc, argv));
+    fmt::print(stderr, "etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));
     return static_cast<int>(etprof::ExitCode::kUsage);
   } catch (const etprof::Error& error) {
     fmt::print(stderr, "etprof: {}\n", error.Message());

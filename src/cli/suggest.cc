@@ -18,7 +18,8 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 
 }  // namespace
 
-std::string SuggestionFor(const CLI::App& app, int argc, const char* const* argv) {
+std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv, const std::string& problem) {
+  std::string message = problem;
   std::vector<std::string> commands;
   const CLI::App* current = nullptr;
   std::string suggestion;
@@ -29,6 +30,7 @@ std::string SuggestionFor(const CLI::App& app, int argc, const char* const* argv
     if (current == nullptr && !word.starts_with("-")) {
       const auto named = std::find(commands.begin(), commands.end(), word);
       if (named == commands.end()) {
+        message = "there is no command " + word;
         suggestion = Closest(word, commands);
         break;
       }
@@ -40,7 +42,8 @@ std::string SuggestionFor(const CLI::App& app, int argc, const char* const* argv
     }
   }
   const std::string help = current == nullptr ? "etprof --help" : "etprof " + current->get_name() + " --help";
-  return suggestion.empty() ? "; see " + help : "; did you mean " + suggestion + "? see " + help;
+  if (!suggestion.empty()) message += "; did you mean " + suggestion + "?";
+  return message + "; see " + help;
 }
 
 }  // namespace etprof

@@ -5,8 +5,8 @@
 
 namespace etprof {
 
-// For a command line that does not parse: "; did you mean --threads? ..." and where to read on, or only the
-// latter.
-std::string SuggestionFor(const CLI::App& app, int argc, const char* const* argv);
+// One line for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
+// what was probably meant, and where to read on.
+std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv, const std::string& problem);
 
 }  // namespace etprof

@@ -98,6 +98,27 @@ class Measurement {
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
+      if (!experiment.isa.empty()) TryMask(experiment);
+    }
+  }
+
+  // A mask that the runner refuses is said before anything is measured, in the runner's own words.
+  void TryMask(const ExperimentConfig& experiment) {
+    Command command;
+    command.arguments = experiment.exec_wrapper;
+    command.arguments.push_back(device_.Put(experiment.runner));
+    command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
+    command.environment.assign(experiment.environment.begin(), experiment.environment.end());
+    try {
+      WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
+    } catch (const WorkerFailure& failure) {
+      if (failure.kind() == WorkerFailure::Kind::kInterrupted)
+        throw Error(ExitCode::kInterrupted, "interrupted");
+      constexpr std::string_view kSpeaker = "etprof-runner: ";
+      std::string_view reason = failure.what();
+      const std::size_t at = reason.find(kSpeaker);
+      if (at != std::string_view::npos) reason.remove_prefix(at + kSpeaker.size());
+      throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, reason));
     }
   }
 

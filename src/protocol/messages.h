@@ -146,14 +146,35 @@ struct MemoryReply {  // {"cmd": "memory"}
 // Conversions (messages.cc). FromJson throws nlohmann::json::exception or std::invalid_argument with what is
 // wrong: unknown keys are ignored (a newer peer), missing keys keep their defaults, wrong types and negative
 // counts are errors.
-#define ETPROF_PROTOCOL_TYPES(X)                                                                          \
-  X(IsaState)                                                                                             \
-  X(Clocks) X(Ready) X(InputSpec) X(LoadRequest) X(TensorInfo) X(LoadReply) X(BurstRequest) X(BurstReply) \
-      X(OutputDigest) X(OutputsRequest) X(OutputsReply) X(EtdumpRequest) X(EtdumpReply) X(MemoryReply)
-#define ETPROF_DECLARE_JSON(Type)                 \
-  void to_json(nlohmann::json& j, const Type& v); \
-  void from_json(const nlohmann::json& j, Type& v);
-ETPROF_PROTOCOL_TYPES(ETPROF_DECLARE_JSON)
-#undef ETPROF_DECLARE_JSON
+void to_json(nlohmann::json& json, const IsaState& value);
+void from_json(const nlohmann::json& json, IsaState& value);
+void to_json(nlohmann::json& json, const Clocks& value);
+void from_json(const nlohmann::json& json, Clocks& value);
+void to_json(nlohmann::json& json, const Ready& value);
+void from_json(const nlohmann::json& json, Ready& value);
+void to_json(nlohmann::json& json, const InputSpec& value);
+void from_json(const nlohmann::json& json, InputSpec& value);
+void to_json(nlohmann::json& json, const LoadRequest& value);
+void from_json(const nlohmann::json& json, LoadRequest& value);
+void to_json(nlohmann::json& json, const TensorInfo& value);
+void from_json(const nlohmann::json& json, TensorInfo& value);
+void to_json(nlohmann::json& json, const LoadReply& value);
+void from_json(const nlohmann::json& json, LoadReply& value);
+void to_json(nlohmann::json& json, const BurstRequest& value);
+void from_json(const nlohmann::json& json, BurstRequest& value);
+void to_json(nlohmann::json& json, const BurstReply& value);
+void from_json(const nlohmann::json& json, BurstReply& value);
+void to_json(nlohmann::json& json, const OutputDigest& value);
+void from_json(const nlohmann::json& json, OutputDigest& value);
+void to_json(nlohmann::json& json, const OutputsRequest& value);
+void from_json(const nlohmann::json& json, OutputsRequest& value);
+void to_json(nlohmann::json& json, const OutputsReply& value);
+void from_json(const nlohmann::json& json, OutputsReply& value);
+void to_json(nlohmann::json& json, const EtdumpRequest& value);
+void from_json(const nlohmann::json& json, EtdumpRequest& value);
+void to_json(nlohmann::json& json, const EtdumpReply& value);
+void from_json(const nlohmann::json& json, EtdumpReply& value);
+void to_json(nlohmann::json& json, const MemoryReply& value);
+void from_json(const nlohmann::json& json, MemoryReply& value);
 
 }  // namespace etprof::protocol

@@ -82,7 +82,7 @@ TEST(Assemble, SaysWhichKernelsArePacked) {
 }
 
 TEST(Assemble, CountsDataMovementByKind) {
-  const DataMovement& movement = example::MakePair().experiments[0].movement;
+  const DataMovement movement = example::MakePair().experiments[0].movement;
   EXPECT_EQ(movement.transposes, 2);
   EXPECT_NEAR(movement.transpose_ns, 400'004, 1);
   EXPECT_EQ(movement.copies + movement.reshapes + movement.conversions + movement.others, 0);

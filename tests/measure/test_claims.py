@@ -1,0 +1,100 @@
+"""What an A/B profile of a real model on this machine must show, with the real runner."""
+
+import json
+import subprocess
+from fractions import Fraction
+
+import pytest
+from measure_bench import MODEL, skip
+
+
+def isa(etprof) -> dict:
+    return json.loads(subprocess.run([etprof, "isa", "--json"], check=True, capture_output=True, text=True).stdout)
+
+
+def profile(etprof, folder, mask: str, seconds: int) -> dict:
+    """analysis_summary.json of toy_cnn with and without what `mask` hides."""
+    subprocess.run(
+        [etprof, "profile", MODEL, "--vs", f"isa={mask}", "--max-seconds", str(seconds), "--output-root", folder],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    return json.loads((folder / "analysis_summary.json").read_text())
+
+
+def expect_exact_sums(summary: dict) -> None:
+    """The rows of every table add up, as integers, to the whole and to its delta."""
+    (comparison,) = summary["comparisons"]
+    whole = comparison["whole"]
+    for table in ("groups", "categories", "operators"):
+        for column in ("baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"):
+            assert sum(row[column] for row in comparison[table]) == whole[column], (table, column)
+    mean = {side: Fraction(whole[f"{side}_total_ns"], comparison[f"{side}_runs"]) for side in ("baseline", "candidate")}
+    delta = Fraction(whole["delta_numerator_ns"], comparison["delta_denominator"])
+    assert delta == mean["candidate"] - mean["baseline"]
+    assert whole["baseline_total_ns"] > 0
+    assert delta != 0
+
+
+def share_of_convolution(summary: dict) -> float:
+    """The part of the time gained that the convolutions gained."""
+    (comparison,) = summary["comparisons"]
+    convolution = next(row for row in comparison["groups"] if row["name"] == "Convolution")
+    return convolution["delta_numerator_ns"] / comparison["whole"]["delta_numerator_ns"]
+
+
+@pytest.fixture(scope="module")
+def widest(etprof, runner, tmp_path_factory) -> dict:
+    """toy_cnn with this machine's widest extension off and on."""
+    found = isa(etprof)["widest"]
+    if found is None:
+        pytest.skip("this CPU has nothing but its architecture's baseline")
+    return profile(etprof, tmp_path_factory.mktemp("widest"), found["off"], 20)
+
+
+def test_the_rows_add_up_to_the_whole_and_to_its_delta(widest):
+    expect_exact_sums(widest)
+
+
+def test_the_convolutions_carry_the_gain(widest):
+    assert share_of_convolution(widest) > 0.5
+
+
+def test_the_baseline_is_the_masked_side(widest):
+    (comparison,) = widest["comparisons"]
+    assert comparison["baseline"].endswith(" off")
+    assert comparison["candidate"].endswith(" on")
+    assert comparison["pairing"] == "launches"
+
+
+def test_nothing_is_clipped_on_our_own_traces(widest):
+    for experiment in widest["experiments"]:
+        assert experiment["runs"]["steady"] > 0
+        clipped = [row["total_ns"] for row in experiment["groups"]["rows"] if row["name"] == "Clipped"]
+        assert clipped == [0]
+
+
+def test_avx512_makes_toy_cnn_faster(etprof, runner, tmp_path):
+    if "avx512f" not in isa(etprof)["features"]:
+        pytest.skip("this CPU has no avx512f")
+    summary = profile(etprof, tmp_path, "-avx512", 30)
+    latency = summary["comparisons"][0]["latency"]
+    assert latency["verdict"] == "faster"
+    assert latency["ratio_low"] > 1.5
+    assert share_of_convolution(summary) > 0.5
+    expect_exact_sums(summary)
+
+
+def test_a_feature_that_this_cpu_lacks_is_one_clear_line(etprof, runner, tmp_path):
+    if "sme2" in isa(etprof)["features"]:
+        skip("this CPU has sme2; another feature would have to be named")
+    result = subprocess.run(
+        [etprof, "profile", MODEL, "--vs", "isa=-sme2", "--output-root", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode in (2, 3)
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "sme2" in result.stderr
