@@ -42,8 +42,7 @@ std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv,
     }
   }
   const std::string help = current == nullptr ? "etprof --help" : "etprof " + current->get_name() + " --help";
-  if (!suggestion.empty()) message += "; did you mean " + suggestion + "?";
-  return message + "; see " + help;
+  return message + (suggestion.empty() ? ";" : "; did you mean " + suggestion + "?") + " see " + help;
 }
 
 }  // namespace etprof
