@@ -291,9 +291,9 @@ class Finder {
     const double overhead = experiment.MeanOfGroup(Group::kDelegateOverhead);
     if (experiment.delegate_calls == 0 || overhead / whole < kWorthSaying) return;
     Add(Insight::Kind::kDelegates, index, overhead,
-        fmt::format("{} cost {} beside their operators, {} of an inference ({} a call).",
-                    Count(experiment.delegate_calls, "delegate call", "delegate calls"), Ms(overhead),
-                    Percent(overhead / whole),
+        fmt::format("{} {} beside the operators inside, {} of an inference ({} a call).",
+                    Count(experiment.delegate_calls, "delegate call takes", "delegate calls take"),
+                    Ms(overhead), Percent(overhead / whole),
                     FormatDuration(overhead / static_cast<double>(experiment.delegate_calls))));
   }
 
