@@ -51,6 +51,8 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
   const std::string place = device.Place(etdump);
   arguments.push_back("--etdump_path=" + place);
+  // Only etprof-runner knows masks; with another runner a mask was refused before anything started.
+  if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
   if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
   if (config.method != "forward") arguments.push_back("--method_name=" + config.method);
   if (config.inputs && config.inputs->kind == "files") {
