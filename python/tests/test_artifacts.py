@@ -1,3 +1,4 @@
+import contextlib
 import json
 import resource
 import signal
@@ -13,15 +14,17 @@ def writer(data: bytes) -> artifacts.Writer:
     return lambda path: path.write_bytes(data) and None
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_files_only() -> Iterator[None]:
-    """A limit of 4 KiB a file: the write fails as it does on a full disk."""
+    """A limit of 4 KiB a file: the write fails as it does on a full disk. It holds for all of this process: keep it short."""
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_files_and_manifest(tmp_path: Path):
@@ -46,10 +49,9 @@ def test_a_failure_leaves_the_older_export_as_it_was(tmp_path: Path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.usefixtures("small_files_only")
 def test_a_disk_that_takes_no_more_is_an_error_and_changes_nothing(tmp_path: Path):
     artifacts.write_artifacts(tmp_path, {"m.pte": writer(b"old")}, "m.json", {})
-    with pytest.raises(OSError, match="too large"):
+    with pytest.raises(OSError, match="too large"), small_files_only():
         artifacts.write_artifacts(tmp_path, {"m.pte": writer(bytes(5000))}, "m.json", {})
     assert (tmp_path / "m.pte").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "m.pte"]

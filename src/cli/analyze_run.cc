@@ -1,11 +1,13 @@
 #include "cli/analyze_run.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <set>
 
 #include "cli/analyze_files.h"
 #include "core/error.h"
@@ -29,9 +31,13 @@ std::string RelativeName(const std::filesystem::path& file, const std::filesyste
 }
 
 void WriteTables(const ExperimentData& data, const Trace& trace, const Profile& profile,
-                 const OutputFolders& folders, std::vector<std::filesystem::path>& written) {
+                 const OutputFolders& folders, std::set<std::string>& stems,
+                 std::vector<std::filesystem::path>& written) {
   const std::filesystem::path folder = folders.tables.empty() ? data.etdump.parent_path() : folders.tables;
-  const std::string stem = StemOf(data.etdump);
+  // Files of one name from different folders come together in one.
+  std::string stem = StemOf(data.etdump);
+  for (int i = 2; !stems.insert((folder / stem).string()).second; ++i)
+    stem = fmt::format("{}_{}", StemOf(data.etdump), i);
   const auto write = [&](const std::string& suffix, const std::function<void(std::ostream&)>& contents) {
     written.push_back(folder / (stem + suffix));
     WriteFileAtomically(written.back(), contents);
@@ -88,7 +94,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
       const Trace trace = ReadEtdumpFile(data.etdump);
       AttributeOptions options;
       options.experiment = data.name;
-      options.model_id = run.model_id;
+      options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
       options.method = run.method;
       options.labels = data.etdump_runs;
       profiles.back() = Attribute(trace, options);
@@ -109,9 +115,10 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
 
 Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant) {
   std::vector<std::filesystem::path> written;
+  std::set<std::string> stems;
   std::vector<std::optional<Profile>> profiles =
       ProfileRun(run, tolerant, [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-        WriteTables(data, trace, profile, folders, written);
+        WriteTables(data, trace, profile, folders, stems, written);
       });
   Report report = Assemble(std::move(run), std::move(profiles));
   ListArtifacts(report, folders.report, written);

@@ -130,8 +130,16 @@ RunData Join(const Arguments& arguments) {
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
   for (const auto& [i, j] : found) {
-    ExperimentData baseline = std::move(a.experiments[i]);
-    ExperimentData candidate = std::move(b.experiments[j]);
+    for (const auto& [k, l] : found) {
+      if ((i == k) == (j == l)) continue;
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("several experiments are called {}", a.experiments[i].name))
+          .Remedy("name the two run directories themselves, not folders above them");
+    }
+  }
+  for (const auto& [i, j] : found) {
+    ExperimentData baseline = a.experiments[i];
+    ExperimentData candidate = b.experiments[j];
     if (found.size() == 1) {
       if (!arguments.name1.empty()) baseline.label = arguments.name1;
       if (!arguments.name2.empty()) candidate.label = arguments.name2;

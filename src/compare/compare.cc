@@ -114,6 +114,7 @@ class Comparer {
 
  private:
   void CompareLatency() {
+    if (refused_) return;
     Series a = SeriesOfLatency(baseline_.bursts);
     Series b = SeriesOfLatency(candidate_.bursts);
     if ((a.runs.empty() || b.runs.empty()) && baseline_.profile != nullptr && candidate_.profile != nullptr) {

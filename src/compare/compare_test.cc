@@ -144,6 +144,9 @@ TEST(Compare, TheTimesOfATraceEnabledRunAreRefused) {
   candidate.trace_enabled = true;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
   EXPECT_FALSE(comparison.latency.estimate.has_value());
+  EXPECT_FALSE(
+      comparison.latency.baseline_ns.has_value());  // nor a quotient that somebody could take for one
+  EXPECT_FALSE(comparison.latency.candidate_ns.has_value());
   EXPECT_THAT(comparison.warnings, Contains(HasSubstr("on is a trace-enabled run")));
 }
 

@@ -473,6 +473,14 @@ nlohmann::ordered_json ToJson(const Config& config) {
   return object;
 }
 
+std::string ExperimentDigest(const ExperimentConfig& experiment) {
+  nlohmann::ordered_json item = ExperimentJson(experiment);
+  item.erase("label");
+  item.erase("name");
+  const std::string text = item.dump();
+  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
 std::string ConfigHash(const Config& config) {
   std::map<std::filesystem::path, std::string> digests;
   const auto digest = [&](const std::filesystem::path& path) {

@@ -105,6 +105,10 @@ void CheckFiles(const Config& config);
 // The configuration with every default filled in, as JSON that ReadConfig reads.
 nlohmann::ordered_json ToJson(const Config& config);
 
+// SHA-256 of all that is configured of an experiment but its name and label: two with the same one are an A/A
+// pair.
+std::string ExperimentDigest(const ExperimentConfig& experiment);
+
 // SHA-256 over what a measurement depends on: the normalized experiments and pairs, and the contents of
 // models, data, inputs and runners. Not over how long to measure or where to write. `--resume` goes on only
 // where it is the same.

@@ -154,7 +154,7 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
 
 }  // namespace
 
-RunData LoadRunDirectory(const std::filesystem::path& folder) {
+RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     throw Error(ExitCode::kBadInput,
@@ -167,7 +167,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder) {
   if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
   const bool manifest = ReadManifestFile(run);
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
-  AddBareFiles(run);
+  if (with_bare_files) AddBareFiles(run);
   const bool nothing =
       std::none_of(run.experiments.begin(), run.experiments.end(),
                    [](const ExperimentData& data) { return !data.etdump.empty() || !data.launches.empty(); });
@@ -194,6 +194,7 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   run.folder = std::filesystem::absolute(folder).lexically_normal();
   if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
   if (!ReadManifestFile(run)) return false;
+  if (run.config_hash.empty()) return false;  // not a manifest of etprof: it is only read
   const bool parts =
       std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
         return std::any_of(data.launches.begin(), data.launches.end(),

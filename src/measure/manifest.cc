@@ -123,6 +123,7 @@ ordered_json ExperimentJson(const ExperimentData& data, const std::filesystem::p
   object["tracer_always_on"] = data.tracer_always_on;
   object["runner_path"] = data.runner.string();
   object["runner_sha256"] = OrNull(data.runner_sha256);
+  object["configuration_sha256"] = OrNull(data.configuration_sha256);
   object["command_line"] = data.command_line;
   object["model"] = data.model.string();
   object["model_sha256"] = OrNull(data.model_sha256);
@@ -335,6 +336,7 @@ ExperimentData ReadExperiment(const Fields& fields, const std::filesystem::path&
   fields.Get("mode", data.mode);
   fields.Get("runner_path", runner);
   fields.Get("runner_sha256", data.runner_sha256);
+  fields.Get("configuration_sha256", data.configuration_sha256);
   fields.Get("foreign", data.foreign);
   fields.Get("emulated", data.emulated);
   fields.Get("trace_enabled", data.trace_enabled);

@@ -45,9 +45,10 @@ class Measurement {
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
-      directory_.MoveOldRunAway(names);
+      directory_.MoveOldRunAway(names, config_.file);
     }
-    WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
+    if (!directory_.Holds(config_.file, "config.json"))
+      WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -168,6 +169,7 @@ class Measurement {
       data.mode = experiment.mode;
       data.runner = experiment.runner;
       data.runner_sha256 = digest(experiment.runner);
+      data.configuration_sha256 = ExperimentDigest(experiment);
       data.model = experiment.model;
       data.model_sha256 = digest(experiment.model);
       data.foreign = foreign_[unit.experiment];
@@ -198,7 +200,7 @@ class Measurement {
   bool TakeOver(const std::string& hash) {
     std::error_code error;
     if (!std::filesystem::exists(directory_.folder() / "manifest.json", error)) return false;
-    RunData old = LoadRunDirectory(directory_.folder());
+    RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
     const auto refuse = [&](const std::string& why) {
       return Error(ExitCode::kBadInput, "cannot be resumed: " + why)
           .InFile(directory_.folder().string())
@@ -211,6 +213,14 @@ class Measurement {
       ExperimentData& to = run_.experiments[i];
       if (from.name != to.name || from.threads != to.threads) throw refuse("it has other experiments");
       to.launches = std::move(from.launches);
+      to.command_line = std::move(from.command_line);
+      to.executorch_version = from.executorch_version;
+      to.operator_clock = from.operator_clock;
+      to.isa_state = std::move(from.isa_state);
+      to.backends = std::move(from.backends);
+      to.inputs = std::move(from.inputs);
+      to.outputs = std::move(from.outputs);
+      to.inputs_from = from.inputs_from;
       to.etdump = from.etdump;
       to.etdump_runs = std::move(from.etdump_runs);
       to.output_digests = std::move(from.output_digests);
@@ -226,8 +236,12 @@ class Measurement {
     run_.schedule = old.schedule;
     run_.schedule.margin = config_.margin;
     run_.generated_at = old.generated_at;
-    for (std::size_t i = 0; i < run_.pairs.size() && i < old.pairs.size(); ++i)
-      run_.pairs[i].outputs = old.pairs[i].outputs;
+    for (ComparePair& pair : run_.pairs) {
+      for (const ComparePair& earlier : old.pairs) {
+        if (pair.baseline == earlier.baseline && pair.candidate == earlier.candidate)
+          pair.outputs = earlier.outputs;
+      }
+    }
     stored_.clear();
     for (const ExperimentData& data : run_.experiments) stored_.push_back(data.launches.size());
     return true;

@@ -100,6 +100,7 @@ void CompareValues(ByteView a_file, ByteView b_file, ComparePair::OutputDifferen
   const auto a = ReadValues(a_file), b = ReadValues(b_file);
   if (a != b) return;
   double absolute = 0, relative = 0;
+  std::int64_t mismatches = 0;
   for (const auto& [name, values] : a) {
     const auto element = Elements().find(values.dtype);
     if (element == Elements().end()) return;
@@ -107,10 +108,18 @@ void CompareValues(ByteView a_file, ByteView b_file, ComparePair::OutputDifferen
     for (std::size_t at = 0; at + element->second.size <= values.bytes.size(); at += element->second.size) {
       const double x = element->second.load(values.bytes.data() + at),
                    y = element->second.load(others.data() + at);
-      if (!std::isfinite(x) || !std::isfinite(y) || x == y) continue;
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      if (!std::isfinite(x) || !std::isfinite(y)) {
+        ++mismatches;
+        continue;
+      }
       absolute = std::max(absolute, std::fabs(x - y));
       relative = std::max(relative, std::fabs(x - y) / std::max(std::fabs(x), std::fabs(y)));
     }
+  }
+  if (mismatches > 0) {
+    difference.note = fmt::format("{} elements are NaN or infinite on one side only", mismatches);
+    return;
   }
   difference.largest_absolute = absolute;
   difference.largest_relative = relative;

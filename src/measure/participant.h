@@ -12,6 +12,7 @@ namespace etprof {
 class WorkerFailure : public std::runtime_error {
  public:
   enum class Kind {
+    kVersion,  // a worker of another protocol version
     kRefused,  // it said what is wrong (no such operator, unknown ISA feature): trying again changes nothing
     kDied,
     kHung,

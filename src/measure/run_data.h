@@ -78,6 +78,8 @@ struct ExperimentData {
   // What ran.
   std::filesystem::path runner;
   std::string runner_sha256;
+  std::string
+      configuration_sha256;    // of all that was configured but the name and the label; empty: not known
   bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
   bool emulated = false;       // exec_wrapper is an emulator: times mean nothing
   bool trace_enabled = false;  // the seeds' second kind of run: evidence of kernels; its times are refused
@@ -179,7 +181,8 @@ const char* StatusName(RunData::Status status);  // "unknown", "running", "compl
 // *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file). What
 // is missing or wrong is in `problems`. Throws Error (kBadInput) only when `folder` is not a folder or holds
 // no ETDump and no manifest.
-RunData LoadRunDirectory(const std::filesystem::path& folder);
+// Without `with_bare_files`, ETDumps that the manifest does not name are left out.
+RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
 
 // Merges the launches' ETDumps that a killed measurement left unmerged. Does nothing when another etprof
 // holds the directory's lock, or when nothing is left. Returns whether it changed anything.

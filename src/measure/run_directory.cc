@@ -80,7 +80,13 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string>& experiments) const {
+bool RunDirectory::Holds(const std::filesystem::path& file, const std::string& name) const {
+  std::error_code error;
+  return !file.empty() && std::filesystem::equivalent(file, folder_ / name, error);
+}
+
+std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string>& experiments,
+                                                   const std::filesystem::path& keep) const {
   std::error_code error;
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
@@ -101,8 +107,9 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
         names.insert(name.string());
     }
   }
-  std::erase_if(names,
-                [&](const std::string& name) { return !std::filesystem::exists(folder_ / name, error); });
+  std::erase_if(names, [&](const std::string& name) {
+    return !std::filesystem::exists(folder_ / name, error) || Holds(keep, name);
+  });
   if (names.empty()) return {};
   std::filesystem::path target = folder_ / "previous" / UtcNowForFileName();
   for (int i = 2; std::filesystem::exists(target, error); ++i) {

@@ -24,8 +24,11 @@ class RunDirectory {
 
   // Moves what an earlier measurement left (its manifest, reports, and the folders of its experiments and of
   // `experiments`) to previous/<UTC time>/. Touches nothing else that may be in the folder. Returns where it
-  // went; empty: there was nothing.
-  std::filesystem::path MoveOldRunAway(const std::vector<std::string>& experiments) const;
+  // went; empty: there was nothing. `keep` (a configuration that the user wrote) stays even if it lies there.
+  std::filesystem::path MoveOldRunAway(const std::vector<std::string>& experiments,
+                                       const std::filesystem::path& keep = {}) const;
+  // Whether `file` is `name` in this directory.
+  bool Holds(const std::filesystem::path& file, const std::string& name) const;
 
   // manifest.json and metrics.json, by write-then-rename.
   void WriteManifest(const RunData& run) const;

@@ -219,8 +219,26 @@ TEST_F(RunDirectoryTest, PartsAreMergedOnceHoweverOftenItIsTried) {
   EXPECT_THAT(MergeParts(folder, "a/toy_a_t1", data), IsEmpty());
 }
 
+TEST_F(RunDirectoryTest, AForeignManifestIsLeftAsItIs) {
+  const std::string text = R"({"name": "my web app", "status": "running"})";
+  WriteFileAtomically(folder / "manifest.json", text);
+  EXPECT_FALSE(RecoverRunDirectory(folder));
+  EXPECT_EQ(ReadTextFile(folder / "manifest.json"), text);
+}
+
+TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {
+  RunData run = ARun(folder);
+  const RunDirectory directory = RunDirectory::Open(folder);
+  directory.WriteManifest(run);
+  WriteFileAtomically(folder / "config.json", std::string("// mine\n{}"));
+  EXPECT_FALSE(directory.MoveOldRunAway({}, folder / "config.json").empty());
+  EXPECT_EQ(ReadTextFile(folder / "config.json"), "// mine\n{}");
+  EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
+}
+
 TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   RunData run = ARun(folder);
+  run.config_hash = "00";
   run.status = RunData::Status::kRunning;
   run.pairs.clear();
   run.experiments.resize(1);

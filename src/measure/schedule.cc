@@ -13,7 +13,8 @@ namespace etprof {
 namespace {
 
 constexpr int kUsualRounds = 7;
-constexpr int kUsualWarmup = 10;  // the seeds' default
+constexpr int kMostRuns = 100'000;  // of a burst
+constexpr int kUsualWarmup = 10;    // the seeds' default
 constexpr Nanoseconds kUsualTarget = 50'000'000;
 constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
 constexpr double kConfidence = 0.95;
@@ -84,6 +85,9 @@ LaunchShape FitLaunch(const ShapeInput& input) {
   }
   while (shape.min_runs > 1 && shape.rounds == 1 && round_seconds(shape.min_runs, 0) > for_bursts)
     shape.min_runs--;
+  const double target = shape.rounds == 1 && shape.min_runs < 3 ? 0 : double(shape.target);
+  for (const double latency : input.latency_ns)
+    shape.runs.push_back(RunsWithin(target / 1e9, latency, shape.min_runs, kMostRuns));
   for (std::size_t i = 0; i < input.latency_ns.size(); ++i) {
     const double share = 0.1 * input.budget_seconds / double(input.latency_ns.size());
     shape.warmup.push_back(input.warmup[i] ? *input.warmup[i]
@@ -390,14 +394,15 @@ class Scheduler {
       protocol::BurstRequest request;
       request.min_opening = 1;
       request.max_opening = RunsWithin(kLongestOpening, s.latency_ns, 3, 30);
-      request.min_runs = shape_.min_runs;
-      request.target_ns = shape_.rounds == 1 && shape_.min_runs < 3 ? 0 : shape_.target;
+      request.min_runs = request.max_runs = shape_.runs[u];
+      request.target_ns = 0;
       request.traced_runs = TracedRunsOfBurst(units_[u].runs, std::max(2, looking_at_first_), shape_.rounds,
                                               s.launch.index, round);
       if (units_[u].participant->WholeProcess()) {
         request.min_opening = shape_.warmup[u];
-        request.max_runs = std::max(request.min_runs,
-                                    RunsWithin(double(shape_.target) / 1e9, s.latency_ns, 1, units_[u].runs));
+        request.min_runs = shape_.min_runs;
+        request.max_runs = std::max(request.min_runs, std::min(shape_.runs[u], units_[u].runs));
+        request.target_ns = shape_.target;
       }
       units_[u].participant->RunBurst(s.launch, round, order, request);
       if (const auto median = s.launch.bursts.back().Median()) s.latency_ns = double(*median);

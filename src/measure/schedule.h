@@ -29,7 +29,11 @@ struct LaunchShape {
   int rounds = 7;
   int min_runs = 3;                 // recorded runs of a burst
   Nanoseconds target = 50'000'000;  // and at least so long
-  std::vector<int> warmup;          // of each unit: least number of unrecorded runs before the first round
+  // Of each unit: recorded runs of every burst, about `target` long. A fixed number, since with a fixed time
+  // a burst in a fast phase of the machine would hold more runs than one in a slow phase, and pooled medians
+  // would favour it.
+  std::vector<int> runs;
+  std::vector<int> warmup;  // of each unit: least number of unrecorded runs before the first round
 };
 struct ShapeInput {
   std::vector<double> latency_ns;          // of each unit: of one run, roughly

@@ -32,7 +32,7 @@ WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink 
   ready_ = Convert<protocol::Ready>(ReadReply("ready", timeout_seconds));
   if (ready_.protocol != protocol::kVersion) {
     throw WorkerFailure(
-        WorkerFailure::Kind::kRefused,
+        WorkerFailure::Kind::kVersion,
         fmt::format("the runner speaks version {} of the worker protocol, this etprof version {}: build both "
                     "from the same checkout",
                     ready_.protocol, protocol::kVersion));
@@ -126,8 +126,16 @@ std::optional<protocol::Ready> ProbeRunner(
     client.Quit();
     return ready;
   } catch (const WorkerFailure& failure) {
-    if (failure.kind() == WorkerFailure::Kind::kInterrupted || failure.kind() == WorkerFailure::Kind::kHung)
-      throw;
+    switch (failure.kind()) {
+      case WorkerFailure::Kind::kInterrupted:
+      case WorkerFailure::Kind::kHung:
+      case WorkerFailure::Kind::kVersion:
+        throw;
+      case WorkerFailure::Kind::kRefused:
+      case WorkerFailure::Kind::kDied:
+      case WorkerFailure::Kind::kGarbage:
+        return std::nullopt;  // it does not know --worker
+    }
     return std::nullopt;
   }
 }

@@ -161,7 +161,8 @@ void AddOperators(ReportExperiment& out) {
   }
 }
 
-void AddProfile(ReportExperiment& out) {
+// The times of a trace-enabled run are no latency.
+void AddProfile(ReportExperiment& out, bool trace_enabled) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
   const std::vector<std::size_t> first = profile.RunsOf(Phase::kFirst);
@@ -177,7 +178,7 @@ void AddProfile(ReportExperiment& out) {
   const std::vector<std::size_t> common = profile.CommonSet();
   out.common_runs = static_cast<std::int64_t>(common.size());
   out.traced = stats::Describe(totals_of(steady.empty() ? common : steady));
-  if (out.latency.n == 0) {
+  if (out.latency.n == 0 && !trace_enabled) {
     out.latency = out.traced;
     out.latency_from_trace = true;
   }
@@ -207,7 +208,7 @@ ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::op
   out.peak_rss = data.PeakRss();
   CountBursts(data, out);
   out.profile = std::move(profile);
-  if (out.profile) AddProfile(out);
+  if (out.profile) AddProfile(out, data.trace_enabled);
   return out;
 }
 
@@ -225,8 +226,9 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
 // The same thing measured twice.
 bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
   return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
-         a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.isa == b.isa && a.cpus == b.cpus &&
-         a.foreign == b.foreign && a.name != b.name && a.inputs_from == b.inputs_from;
+         a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.name != b.name &&
+         a.inputs_from == b.inputs_from && !a.configuration_sha256.empty() &&
+         a.configuration_sha256 == b.configuration_sha256;
 }
 
 void AddComparisons(Report& report) {

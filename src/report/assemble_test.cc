@@ -60,12 +60,25 @@ TEST(Assemble, ComparesByLaunches) {
 TEST(Assemble, AnIdenticalPairGivesTheNoiseFloor) {
   RunData run;
   run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
-  for (ExperimentData& data : run.experiments) data.model_sha256 = data.runner_sha256 = "00";
+  for (ExperimentData& data : run.experiments) {
+    data.model_sha256 = data.runner_sha256 = data.configuration_sha256 = "00";
+  }
   run.pairs.push_back({});
   run.pairs[0].candidate = 1;
   const Report report = Assemble(std::move(run), {});
   ASSERT_TRUE(report.noise_floor);
   EXPECT_LT(*report.noise_floor, 0.01);
+}
+
+TEST(Assemble, ExperimentsConfiguredDifferentlyGiveNoNoiseFloor) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
+  for (ExperimentData& data : run.experiments) data.model_sha256 = data.runner_sha256 = "00";
+  run.experiments[0].configuration_sha256 = "01";
+  run.experiments[1].configuration_sha256 = "02";
+  run.pairs.push_back({});
+  run.pairs[0].candidate = 1;
+  EXPECT_FALSE(Assemble(std::move(run), {}).noise_floor);
 }
 
 TEST(Assemble, ReadsBackendAndDataTypeFromTheModelsName) {

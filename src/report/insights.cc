@@ -118,8 +118,10 @@ class Finder {
     const ReportExperiment& baseline = report_.experiments[pair.baseline];
     const ReportExperiment& candidate = report_.experiments[pair.candidate];
     if (!baseline.profile || !candidate.profile) return;
-    AddShift(pair, baseline, candidate);
-    AddSlower(pair);
+    if (TimesMean(pair.baseline) && TimesMean(pair.candidate)) {
+      AddShift(pair, baseline, candidate);
+      AddSlower(pair);
+    }
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty()) {
       const ReportExperiment& with = baseline.kernel_evidence.empty() ? candidate : baseline;
       const ReportExperiment& without = baseline.kernel_evidence.empty() ? baseline : candidate;
@@ -200,7 +202,15 @@ class Finder {
         std::move(evidence));
   }
 
+  // An emulated CPU's times mean nothing, and those of a trace-enabled run hold the cost of its log: no
+  // advice from them.
+  bool TimesMean(std::size_t index) const {
+    const ExperimentData& data = report_.run.experiments[report_.experiments[index].index];
+    return !data.emulated && !data.trace_enabled;
+  }
+
   void AddExperiment(std::size_t index) {
+    if (!TimesMean(index)) return;
     const ReportExperiment& experiment = report_.experiments[index];
     AddFirstRun(index, experiment);
     const auto whole = experiment.MeanExecute();

@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 from measure_bench import MODEL, skip
 
+pytestmark = pytest.mark.usefixtures("runner")
+
 
 def isa(etprof) -> dict:
     return json.loads(subprocess.run([etprof, "isa", "--json"], check=True, capture_output=True, text=True).stdout)
@@ -45,7 +47,7 @@ def share_of_convolution(summary: dict) -> float:
 
 
 @pytest.fixture(scope="module")
-def widest(etprof, runner, tmp_path_factory) -> dict:
+def widest(etprof, tmp_path_factory) -> dict:
     """toy_cnn with this machine's widest extension off and on."""
     found = isa(etprof)["widest"]
     if found is None:
@@ -75,7 +77,7 @@ def test_nothing_is_clipped_on_our_own_traces(widest):
         assert clipped == [0]
 
 
-def test_avx512_makes_toy_cnn_faster(etprof, runner, tmp_path):
+def test_avx512_makes_toy_cnn_faster(etprof, tmp_path):
     if "avx512f" not in isa(etprof)["features"]:
         pytest.skip("this CPU has no avx512f")
     summary = profile(etprof, tmp_path, "-avx512", 30)
@@ -86,7 +88,7 @@ def test_avx512_makes_toy_cnn_faster(etprof, runner, tmp_path):
     expect_exact_sums(summary)
 
 
-def test_a_feature_that_this_cpu_lacks_is_one_clear_line(etprof, runner, tmp_path):
+def test_a_feature_that_this_cpu_lacks_is_one_clear_line(etprof, tmp_path):
     if "sme2" in isa(etprof)["features"]:
         skip("this CPU has sme2; another feature would have to be named")
     result = subprocess.run(
