@@ -3,7 +3,7 @@
 Measures a model against itself, N times, with the default schedule, and writes down verdicts, half-widths and the ratio's
 spread. A false "faster" or "slower" should be seen at most once in twenty.
 
-    .venv/bin/python bench/aa.py MODEL.pte [--times 40] [--max-seconds 60] [--out FILE.md]
+    .venv/bin/python bench/aa.py MODEL.pte [--times 40] [--max-seconds S] [--precision P] [--cpus MASK] [--out FILE.md]
 """
 
 from __future__ import annotations
@@ -21,14 +21,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def measure_once(model: Path, folder: Path, max_seconds: float) -> dict:
+def measure_once(model: Path, folder: Path, settings: dict) -> dict:
     """One A/A run: verdict, ratio, half-width (relative), launches and seconds."""
     config = {
         "model": str(model),
         "output_root": str(folder / "run"),
-        "max_seconds": max_seconds,
         "experiments": [{"name": "a"}, {"name": "a_again"}],
     }
+    for key in ("max_seconds", "precision"):
+        if settings[key] is not None:
+            config[key] = settings[key]
+    if settings["cpus"] is not None:
+        for experiment in config["experiments"]:
+            experiment["cpu_affinity"] = settings["cpus"]
     path = folder / "aa.json"
     path.write_text(json.dumps(config))
     begin = time.monotonic()
@@ -50,7 +55,7 @@ def measure_once(model: Path, folder: Path, max_seconds: float) -> dict:
     }
 
 
-def report(model: Path, results: list[dict]) -> str:
+def report(model: Path, results: list[dict], settings: dict) -> str:
     """The result as Markdown."""
     verdicts = collections.Counter(result["verdict"] for result in results)
     widths = sorted(result["half_width"] for result in results)
@@ -59,6 +64,9 @@ def report(model: Path, results: list[dict]) -> str:
     with_wrong = sum(result["operators_wrong"] > 0 for result in results)
     lines = [
         f"## {model.stem}, {len(results)} times against itself",
+        "",
+        "settings other than the defaults: "
+        + (", ".join(f"{key} {value}" for key, value in settings.items() if value is not None) or "none"),
         "",
         "verdicts: " + ", ".join(f"{name} {count}" for name, count in verdicts.most_common()),
         "",
@@ -85,21 +93,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--max-seconds", type=float, default=60)
+    parser.add_argument("--max-seconds", type=float, help="default: etprof's own, 60 s")
+    parser.add_argument(
+        "--precision", type=float, help="stop at this relative half-width; default: etprof's own, 0.005"
+    )
+    parser.add_argument("--cpus", help="run on these CPUs only, as a taskset mask")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    settings = {"max_seconds": arguments.max_seconds, "precision": arguments.precision, "cpus": arguments.cpus}
     results = []
     for number in range(arguments.times):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(measure_once(arguments.model.resolve(), Path(folder), arguments.max_seconds))
+            results.append(measure_once(arguments.model.resolve(), Path(folder), settings))
         last = results[-1]
         print(
             f"{number + 1}/{arguments.times} {last['verdict']} {last['ratio']:.4f} ±{100 * last['half_width']:.2f} %",
             flush=True,
         )
         if arguments.out:  # written as it grows, so that an interrupted bench keeps what it has
-            arguments.out.write_text(report(arguments.model, results))
-    print(report(arguments.model, results))
+            arguments.out.write_text(report(arguments.model, results, settings))
+    print(report(arguments.model, results, settings))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ take turns in bursts of 50 ms, as `etprof run` does; between the turns the first
 Compared are the medians of the bursts with that of the long run next to them. Without opening runs, the first runs of each
 burst would be part of it: their cost is shown.
 
-    .venv/bin/python bench/bursts.py MODEL.pte --mask -avx2 [--blocks 10] [--out FILE.md]
+    .venv/bin/python bench/bursts.py MODEL.pte --mask=-avx2 [--blocks 10] [--out FILE.md]
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench,
     assert said in bench.last_line(result)
     assert 'experiment "bad" failed' in bench.last_line(result)
     assert len([launch for launch in launches_of(bench, "good") if launch["status"] == "complete"]) >= 3
-    assert bench.result("good")["median_ms"] == pytest.approx(1.000001)
+    assert bench.result("good")["median_ms"] == pytest.approx(1, rel=1e-4)  # the fake adds a few ns to every run
     assert said in bench.result("bad")["error"]
     assert (bench.out / bench.result("good")["etdump"]).stat().st_size > 0
     assert not any(alive(pid) for pid in workers(bench))
