@@ -15,6 +15,7 @@ import math
 import statistics
 from pathlib import Path
 
+from scipy.stats import t as student_t
 from worker import Worker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +50,7 @@ def report(model: Path, mask: str, rows: list[dict]) -> str:
     """The result as Markdown."""
     ratios = [math.log(row["bursts"] / row["long"]) for row in rows]
     mean = statistics.mean(ratios)
-    error = statistics.stdev(ratios) / math.sqrt(len(ratios)) * 2.26  # Student's t, 9 degrees of freedom, 95 %
+    error = statistics.stdev(ratios) / math.sqrt(len(ratios)) * student_t.ppf(0.975, len(ratios) - 1)
     opening = sorted(count for row in rows for count in row["opening"])
     first = statistics.median(row["first"] / row["long"] for row in rows)
     lines = [

@@ -202,6 +202,29 @@ TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
   EXPECT_EQ(result.stopped, "3 launches were asked for");
 }
 
+// With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favour such
+// phases.
+TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
+  Add("a", 2'000'000).noise = 0.5;
+  Add("b", 1'000'000).noise = 0.5;
+  Pair();
+  options.launches = 3;
+  Run();
+  for (const auto& experiment : data) {
+    std::set<std::size_t> sizes;
+    std::set<Nanoseconds> medians;
+    for (const Launch& launch : experiment->launches) {
+      for (const Burst& burst : launch.bursts) {
+        sizes.insert(burst.recorded.size());
+        medians.insert(*burst.Median());
+      }
+    }
+    EXPECT_EQ(sizes.size(), 1U);
+    EXPECT_GT(*sizes.begin(), 3U);
+    EXPECT_GT(medians.size(), 2U);  // else the machine was not fast and slow by turns
+  }
+}
+
 TEST_F(ScheduleTest, AllWorkersStartBeforeTheFirstRoundAndEndAfterTheLast) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
