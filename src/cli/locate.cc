@@ -28,12 +28,10 @@ fs::path ExecutablePath() {
 
 fs::path DefaultRunner() {
   if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
-  const fs::path folder = ExecutablePath().parent_path();
-  for (const fs::path& candidate : {folder / "etprof-runner", folder / "runner" / "etprof-runner"}) {
-    if (fs::exists(candidate)) return candidate;
-  }
+  const fs::path beside = ExecutablePath().parent_path() / "etprof-runner";
+  if (fs::exists(beside)) return beside;
   throw Error(ExitCode::kBadInput, "etprof-runner is not beside etprof")
-      .InFile((folder / "etprof-runner").string())
+      .InFile(beside.string())
       .Remedy("run script/bootstrap, or name it in ETPROF_RUNNER");
 }
 
