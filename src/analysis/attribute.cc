@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
+#include "analysis/statistics.h"
+#include "core/parallel.h"
 #include "stats/level.h"
 
 namespace etprof {
@@ -45,103 +48,209 @@ Category CategoryOf(SpanKind kind, std::string_view name) {
   return Categorize(name);
 }
 
+void AddHealth(Health& health, std::string name, HealthEntry::Severity severity, std::string explanation,
+               std::int64_t count, std::string place = "") {
+  HealthEntry entry;
+  entry.name = std::move(name);
+  entry.severity = severity;
+  entry.explanation = std::move(explanation);
+  entry.count = count;
+  entry.first_place = std::move(place);
+  health.Add(std::move(entry));
+}
+
+// One run of the trace: where it is.
+struct RunPlace {
+  std::uint32_t block = 0;
+  std::uint32_t kind = 0;  // index into Runs::kinds
+};
+
+// All runs whose events say the same beside their times.
+struct RunKind {
+  std::uint32_t layout = 0;  // of the trace
+  Segment segment;
+};
+
+// The runs of a trace, and what else its blocks hold.
+struct Runs {
+  std::vector<RunKind> kinds;
+  std::vector<RunPlace> places;
+  std::optional<Nanoseconds> load_method;  // of the first block that has it
+  std::int64_t initialised = 0;            // Method::init events: methods, times launches
+  Health health;
+};
+
+// What a layout holds: its runs, each ending with its Method::execute (children come first).
+struct LayoutContents {
+  std::vector<std::uint32_t> kinds;           // of its runs, in order
+  std::int32_t load_program = -1, init = -1;  // events; -1: none
+  std::int64_t initialised = 0;
+  bool incomplete = false;  // events after the last run that are not those of loading
+};
+
+LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<RunKind>& kinds) {
+  LayoutContents contents;
+  const Trace::Layout& layout = trace.layouts[index];
+  const auto count = static_cast<std::uint32_t>(layout.size());
+  std::uint32_t first = 0;
+  for (std::uint32_t event = 0; event < count; ++event) {
+    if (layout.source[event] == Trace::Source::kDelegate) continue;
+    const std::string_view name = trace.NameOf(layout, event);
+    if (name == "Method::execute") {
+      contents.kinds.push_back(static_cast<std::uint32_t>(kinds.size()));
+      kinds.push_back({index, {first, event + 1 - first}});
+      first = event + 1;
+    } else if (name == "Program::load_method") {
+      contents.load_program = static_cast<std::int32_t>(event);
+    } else if (name == "Method::init") {
+      contents.init = static_cast<std::int32_t>(event);
+      ++contents.initialised;
+    }
+  }
+  contents.incomplete = first < count && contents.load_program < 0 && contents.init < 0;
+  return contents;
+}
+
+Runs FindRuns(const Trace& trace) {
+  Runs runs;
+  std::vector<LayoutContents> contents;
+  for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
+    contents.push_back(ContentsOf(trace, layout, runs.kinds));
+  for (std::uint32_t index = 0; index < trace.blocks.size(); ++index) {
+    const Trace::Block& block = trace.blocks[index];
+    const LayoutContents& found = contents[block.layout];
+    for (const std::uint32_t kind : found.kinds) runs.places.push_back({index, kind});
+    runs.initialised += found.initialised;
+    if (found.incomplete) {
+      AddHealth(runs.health, "run_incomplete", HealthEntry::Severity::kDataLoss,
+                "a block without Method::execute: the run was stopped in the middle, it is left out", 1,
+                fmt::format("block {} {}", index, block.name));
+    }
+    const auto duration = [&](std::int32_t event) -> Nanoseconds {
+      if (event < 0) return -1;
+      const std::size_t at = block.first_event + static_cast<std::size_t>(event);
+      return trace.end[at] - trace.start[at];
+    };
+    // The first contains the second.
+    const Nanoseconds load = std::max(duration(found.load_program), duration(found.init));
+    if (load >= 0 && !runs.load_method) runs.load_method = load;
+  }
+  return runs;
+}
+
+// Builds the profile of some of a trace's runs.
 class Attributor {
  public:
-  Attributor(const Trace& trace, const AttributeOptions& options) : trace_(trace), options_(options) {
+  Attributor(const Trace& trace, const Runs& runs, const AttributeOptions& options)
+      : trace_(trace), runs_(runs), options_(options) {
     profile_.experiment = options.experiment;
     profile_.model_id = options.model_id;
+    profile_.load_method = runs.load_method;
     profile_.health.AddAll(trace.health);
+    profile_.health.AddAll(runs.health);
   }
 
-  Profile Run() {
-    for (std::uint32_t block = 0; block < trace_.blocks.size(); ++block) AddBlock(block);
+  Profile Run(const std::vector<RunPlace>& places) {
+    FindDisordered(places);
+    for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
     FillMatrix();
     LabelRuns();
     MarkCommonSet();
+    DescribeProfile(profile_, options_.threads);
     return std::move(profile_);
   }
 
  private:
-  // The columns of a run as far as they decide which operator each of its events is.
-  struct Layout {
-    std::uint32_t first = 0;
+  // What the events of a run are, for one tree that its kind has taken.
+  struct Tree {
     std::vector<std::int32_t> parent;
-    std::vector<std::int32_t> operators;  // index into Profile::operators, by position
+    std::uint32_t layout = 0;  // index into profile_.layouts
   };
 
-  // The runs of a block: each ends with its Method::execute (children come first).
-  void AddBlock(std::uint32_t index) {
-    const Trace::Block& block = trace_.blocks[index];
-    std::uint32_t first = block.first_event;
-    const std::uint32_t end = block.first_event + block.event_count;
-    Nanoseconds load_program = -1;
-    Nanoseconds init = -1;
-    for (std::uint32_t event = first; event < end; ++event) {
-      if (trace_.source[event] == Trace::Source::kDelegate) continue;
-      const std::string_view name = trace_.names.Text(trace_.name[event]);
-      if (name == "Method::execute") {
-        AddRun(index, first, event + 1 - first);
-        first = event + 1;
-      } else if (name == "Program::load_method") {
-        load_program = trace_.end[event] - trace_.start[event];
-      } else if (name == "Method::init") {
-        init = trace_.end[event] - trace_.start[event];
+  const Nanoseconds* StartOf(const RunPlace& place) const {
+    return trace_.start.data() + trace_.blocks[place.block].first_event +
+           runs_.kinds[place.kind].segment.first;
+  }
+  const Nanoseconds* EndOf(const RunPlace& place) const {
+    return trace_.end.data() + trace_.blocks[place.block].first_event + runs_.kinds[place.kind].segment.first;
+  }
+
+  // Calls `work(first, end)` for parts of the runs, on several threads where that is worth it.
+  template <typename Work>
+  void ForParts(std::size_t runs, const Work& work) const {
+    constexpr std::size_t kRunsAPart = 2048;
+    const std::size_t parts = (runs + kRunsAPart - 1) / kRunsAPart;
+    ParallelFor(parts, options_.threads,
+                [&](std::size_t part) { work(part * kRunsAPart, std::min(runs, (part + 1) * kRunsAPart)); });
+  }
+
+  // Tells the runs whose spans keep order from those that need a tree of their own.
+  void FindDisordered(const std::vector<RunPlace>& places) {
+    ordered_trees_.resize(runs_.kinds.size());
+    for (const RunPlace& place : places) {
+      auto& tree = ordered_trees_[place.kind];
+      if (tree) continue;
+      const RunKind& kind = runs_.kinds[place.kind];
+      tree.emplace(trace_, trace_.layouts[kind.layout], kind.segment);
+    }
+    ordered_.resize(places.size());
+    ForParts(places.size(), [&](std::size_t first, std::size_t end) {
+      for (std::size_t run = first; run < end; ++run) {
+        const RunPlace& place = places[run];
+        ordered_[run] = ordered_trees_[place.kind]->Holds(StartOf(place), EndOf(place)) ? 1 : 0;
       }
-    }
-    const Nanoseconds load = std::max(load_program, init);  // the first contains the second
-    if (load >= 0 && !profile_.load_method) profile_.load_method = load;
-    if (first < end && load < 0) {
-      HealthEntry entry;
-      entry.name = "run_incomplete";
-      entry.severity = HealthEntry::Severity::kDataLoss;
-      entry.explanation =
-          "a block without Method::execute: the run was stopped in the middle, it is left out";
-      entry.count = 1;
-      entry.first_place = fmt::format("block {} {}", index, block.name);
-      profile_.health.Add(std::move(entry));
-    }
+    });
+    trees_.resize(runs_.kinds.size());
   }
 
-  void AddRun(std::uint32_t block, std::uint32_t first, std::uint32_t count) {
-    BuildSpanTree(trace_, block, first, count, profile_.health, tree_);
-    if (layouts_.empty() || !SameLayout(layouts_.back())) layouts_.push_back(NewLayout());
+  void AddRun(const RunPlace& place, std::size_t index) {
     ProfiledRun run;
-    run.block = block;
-    run.total = tree_.duration.back();
-    run.clipped = tree_.clipped;
+    run.block = place.block;
+    run.first_event = runs_.kinds[place.kind].segment.first;
+    const OrderedTree& ordered = *ordered_trees_[place.kind];
+    if (ordered_[index] != 0) {
+      run.total = EndOf(place)[ordered.size() - 1] - StartOf(place)[ordered.size() - 1];
+      run.layout = LayoutFor(place.kind, ordered.kind(), ordered.parent());
+    } else {
+      BuildSpanTree(trace_, place.block, runs_.kinds[place.kind].segment, profile_.health, tree_);
+      run.total = tree_.duration.back();
+      run.clipped = tree_.clipped;
+      run.layout = LayoutFor(place.kind, tree_.kind, tree_.parent);
+      disordered_.push_back({index, tree_.duration, tree_.self});
+    }
     profile_.runs.push_back(run);
-    layout_of_run_.push_back(layouts_.size() - 1);
-    run_self_.insert(run_self_.end(), tree_.self.begin(), tree_.self.end());
-    run_duration_.insert(run_duration_.end(), tree_.duration.begin(), tree_.duration.end());
+    places_.push_back(place);
   }
 
-  bool SameLayout(const Layout& known) const {
-    const std::size_t count = tree_.size();
-    if (known.parent.size() != count) return false;
-    const auto same = [&](const auto& column) {
-      return std::equal(column.begin() + tree_.first,
-                        column.begin() + tree_.first + static_cast<std::ptrdiff_t>(count),
-                        column.begin() + known.first);
-    };
-    return same(trace_.name) && same(trace_.instruction) && same(trace_.chain) && same(trace_.source) &&
-           tree_.parent == known.parent;
+  std::uint32_t LayoutFor(std::uint32_t kind, const std::vector<SpanKind>& kinds,
+                          const std::vector<std::int32_t>& parent) {
+    for (const Tree& known : trees_[kind]) {
+      if (known.parent == parent) return known.layout;
+    }
+    const auto layout = static_cast<std::uint32_t>(profile_.layouts.size());
+    profile_.layouts.push_back(NameOperators(runs_.kinds[kind], kinds, parent));
+    trees_[kind].push_back({parent, layout});
+    return layout;
   }
 
-  // Names the operators of the run in tree_ by their identity, and adds those that are new.
-  Layout NewLayout() {
-    Layout layout{tree_.first, tree_.parent, std::vector<std::int32_t>(tree_.size(), -1)};
+  // Names the operators of a run by their identity, and adds those that are new: the operator of each event.
+  std::vector<std::int32_t> NameOperators(const RunKind& run, const std::vector<SpanKind>& kinds,
+                                          const std::vector<std::int32_t>& parents) {
+    const Trace::Layout& columns = trace_.layouts[run.layout];
+    const std::size_t first = run.segment.first;
+    const std::size_t count = kinds.size();
+    std::vector<std::int32_t> operators(count, -1);
     // Parents come after their children, so calls are numbered first.
-    std::vector<std::int32_t> call_of(tree_.size(), -1);
-    std::vector<std::int32_t> call_index(tree_.size(), -1);
+    std::vector<std::int32_t> call_of(count, -1);
+    std::vector<std::int32_t> call_index(count, -1);
     std::int32_t calls = 0;
-    for (std::size_t position = 0; position < tree_.size(); ++position) {
-      if (tree_.kind[position] == SpanKind::kOperatorCall ||
-          tree_.kind[position] == SpanKind::kDelegateCall) {
+    for (std::size_t position = 0; position < count; ++position) {
+      if (kinds[position] == SpanKind::kOperatorCall || kinds[position] == SpanKind::kDelegateCall) {
         call_index[position] = calls++;
       }
     }
-    for (std::size_t i = tree_.size(); i-- > 0;) {
-      const std::int32_t parent = tree_.parent[i];
+    for (std::size_t i = count; i-- > 0;) {
+      const std::int32_t parent = parents[i];
       if (call_index[i] >= 0) {
         call_of[i] = static_cast<std::int32_t>(i);
       } else if (parent >= 0) {
@@ -150,35 +259,37 @@ class Attributor {
     }
     std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t> occurrences;  // of calls
     std::map<std::pair<std::int32_t, SpanKind>, std::int32_t> ordinals;                    // within a call
-    std::vector<std::int32_t> occurrence(tree_.size(), 0);
-    for (std::size_t position = 0; position < tree_.size(); ++position) {
+    std::vector<std::int32_t> occurrence(count, 0);
+    for (std::size_t position = 0; position < count; ++position) {
       if (call_index[position] < 0) continue;
-      const std::size_t event = tree_.first + position;
+      const std::size_t event = first + position;
       occurrence[position] =
-          occurrences[{trace_.chain[event], trace_.instruction[event], tree_.kind[position]}]++;
+          occurrences[{columns.chain[event], columns.instruction[event], kinds[position]}]++;
     }
-    for (std::size_t position = 0; position < tree_.size(); ++position) {
-      const SpanKind kind = tree_.kind[position];
+    for (std::size_t position = 0; position < count; ++position) {
+      const SpanKind kind = kinds[position];
       const std::int32_t call = call_of[position];
-      const std::size_t event = tree_.first + (call >= 0 ? static_cast<std::size_t>(call) : position);
+      const std::size_t event = first + (call >= 0 ? static_cast<std::size_t>(call) : position);
       Operator op;
       op.key.method = options_.method;
       op.key.kind = kind;
-      op.key.chain = kind == SpanKind::kMethod ? 0 : trace_.chain[event];
-      op.key.instruction = kind == SpanKind::kMethod ? -1 : trace_.instruction[event];
+      op.key.chain = kind == SpanKind::kMethod ? 0 : columns.chain[event];
+      op.key.instruction = kind == SpanKind::kMethod ? -1 : columns.instruction[event];
       op.key.occurrence = call >= 0 ? occurrence[static_cast<std::size_t>(call)] : 0;
       if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[{call, kind}]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
-      op.name = trace_.names.Text(trace_.name[tree_.first + position]);
-      layout.operators[position] = FindOrAdd(std::move(op));
+      op.name = trace_.NameOf(columns, first + position);
+      operators[position] = FindOrAdd(std::move(op));
     }
-    for (std::size_t position = 0; position < tree_.size(); ++position) {
-      const std::int32_t parent = tree_.parent[position];
+    for (std::size_t position = 0; position < count; ++position) {
+      const std::int32_t parent = parents[position];
       if (parent < 0) continue;
-      auto& op = profile_.operators[static_cast<std::size_t>(layout.operators[position])];
-      if (op.parent < 0) op.parent = layout.operators[static_cast<std::size_t>(parent)];
+      auto& op = profile_.operators[static_cast<std::size_t>(operators[position])];
+      const std::int32_t parent_op = operators[static_cast<std::size_t>(parent)];
+      if (op.parent < 0) op.parent = parent_op;
+      has_children_[static_cast<std::size_t>(parent_op)] = 1;
     }
-    return layout;
+    return operators;
   }
 
   std::int32_t FindOrAdd(Operator op) {
@@ -187,13 +298,10 @@ class Attributor {
     if (!is_new) {
       const Operator& first = profile_.operators[static_cast<std::size_t>(known->second)];
       if (first.name != op.name) {
-        HealthEntry entry;
-        entry.name = "operator_renamed";
-        entry.explanation =
-            "the same place in the program ran under another name in a later run; the first name is shown";
-        entry.count = 1;
-        entry.first_place = fmt::format("{} as {}", first.name, op.name);
-        profile_.health.Add(std::move(entry));
+        AddHealth(
+            profile_.health, "operator_renamed", HealthEntry::Severity::kInfo,
+            "the same place in the program ran under another name in a later run; the first name is shown", 1,
+            fmt::format("{} as {}", first.name, op.name));
       }
       return known->second;
     }
@@ -202,23 +310,46 @@ class Attributor {
     op.portable = op.key.kind == SpanKind::kKernel;
     if (op.key.kind == SpanKind::kBackend && LooksLikeXnnpack(op.name)) op.backend = "XnnpackBackend";
     profile_.operators.push_back(std::move(op));
+    has_children_.push_back(0);
     return known->second;
   }
 
   void FillMatrix() {
+    const std::size_t operators = profile_.operators.size();
     const std::size_t runs = profile_.runs.size();
-    profile_.self.assign(profile_.operators.size() * runs, Profile::kAbsent);
-    profile_.duration.assign(profile_.operators.size() * runs, Profile::kAbsent);
-    std::size_t from = 0;
-    for (std::size_t run = 0; run < runs; ++run) {
-      const Layout& layout = layouts_[layout_of_run_[run]];
-      for (std::size_t position = 0; position < layout.operators.size(); ++position) {
-        const std::size_t cell = static_cast<std::size_t>(layout.operators[position]) * runs + run;
-        profile_.self[cell] = run_self_[from + position];
-        profile_.duration[cell] = run_duration_[from + position];
-      }
-      from += layout.operators.size();
+    std::uint32_t rows = 0;
+    for (const std::uint8_t has : has_children_)
+      profile_.duration_row.push_back(has != 0 ? rows++ : Profile::kNoRow);
+    profile_.self.resize(operators * runs);
+    profile_.duration.resize(rows * runs);
+    // Where every run has every operator, each cell is written below.
+    for (const std::vector<std::int32_t>& layout : profile_.layouts) {
+      if (layout.size() == operators) continue;
+      std::fill(profile_.self.begin(), profile_.self.end(), Profile::kAbsent);
+      std::fill(profile_.duration.begin(), profile_.duration.end(), Profile::kAbsent);
+      break;
     }
+    const auto store = [&](std::size_t run, const Nanoseconds* duration, const Nanoseconds* self) {
+      const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[run].layout];
+      for (std::size_t position = 0; position < layout.size(); ++position) {
+        const auto op = static_cast<std::size_t>(layout[position]);
+        profile_.self[op * runs + run] = self[position];
+        if (has_children_[op] != 0)
+          profile_.duration[profile_.duration_row[op] * runs + run] = duration[position];
+      }
+    };
+    ForParts(runs, [&](std::size_t first, std::size_t end) {
+      std::vector<Nanoseconds> duration, self;
+      for (std::size_t run = first; run < end; ++run) {
+        if (ordered_[run] == 0) continue;
+        const OrderedTree& tree = *ordered_trees_[places_[run].kind];
+        duration.resize(tree.size());
+        self.resize(tree.size());
+        tree.Times(StartOf(places_[run]), EndOf(places_[run]), duration.data(), self.data());
+        store(run, duration.data(), self.data());
+      }
+    });
+    for (const Disordered& run : disordered_) store(run.index, run.duration.data(), run.self.data());
   }
 
   void LabelRuns() {
@@ -228,14 +359,11 @@ class Attributor {
       return;
     }
     if (!options_.labels.empty()) {
-      HealthEntry entry;
-      entry.name = "labels_do_not_fit";
-      entry.severity = HealthEntry::Severity::kDataLoss;
-      entry.explanation =
+      AddHealth(
+          profile_.health, "labels_do_not_fit", HealthEntry::Severity::kDataLoss,
           fmt::format("the manifest knows {} traced runs, the file has {}; launches are told apart no more",
-                      options_.labels.size(), profile_.runs.size());
-      entry.count = 1;
-      profile_.health.Add(std::move(entry));
+                      options_.labels.size(), profile_.runs.size()),
+          1);
     }
     std::vector<double> totals;
     for (const ProfiledRun& run : profile_.runs) totals.push_back(static_cast<double>(run.total));
@@ -252,11 +380,9 @@ class Attributor {
   void MarkCommonSet() {
     std::vector<std::size_t> steady = profile_.RunsOf(Phase::kSteady);
     if (steady.empty() && !profile_.runs.empty()) {
-      HealthEntry entry;
-      entry.name = "no_steady_run";
-      entry.explanation = "every run is a first or a warm-up run; the tables are made of them";
-      entry.count = static_cast<std::int64_t>(profile_.runs.size());
-      profile_.health.Add(std::move(entry));
+      AddHealth(profile_.health, "no_steady_run", HealthEntry::Severity::kInfo,
+                "every run is a first or a warm-up run; the tables are made of them",
+                static_cast<std::int64_t>(profile_.runs.size()));
       for (std::size_t run = 0; run < profile_.runs.size(); ++run) steady.push_back(run);
     }
     std::vector<double> totals;
@@ -268,14 +394,23 @@ class Attributor {
     }
   }
 
+  struct Disordered {
+    std::size_t index;
+    std::vector<Nanoseconds> duration, self;
+  };
+
   const Trace& trace_;
+  const Runs& runs_;
   const AttributeOptions& options_;
   Profile profile_;
+  std::vector<RunPlace> places_;
+  std::vector<std::optional<OrderedTree>> ordered_trees_;  // by kind of run
+  std::vector<std::uint8_t> ordered_;                      // by run
+  std::vector<std::vector<Tree>> trees_;                   // by kind of run
+  std::vector<Disordered> disordered_;
   SpanTree tree_;
-  std::vector<Layout> layouts_;
-  std::vector<std::size_t> layout_of_run_;
-  std::vector<Nanoseconds> run_self_, run_duration_;  // every run's columns, one after the other
   std::map<OperatorKey, std::int32_t> by_key_;
+  std::vector<std::uint8_t> has_children_;  // by operator
 };
 
 }  // namespace
@@ -334,8 +469,34 @@ std::vector<std::size_t> Profile::CommonSet() const {
   return found;
 }
 
+std::vector<std::size_t> Profile::DescribedRuns() const {
+  std::vector<std::size_t> steady = RunsOf(Phase::kSteady);
+  return steady.empty() ? CommonSet() : steady;
+}
+
 Profile Attribute(const Trace& trace, const AttributeOptions& options) {
-  return Attributor(trace, options).Run();
+  const Runs runs = FindRuns(trace);
+  return Attributor(trace, runs, options).Run(runs.places);
+}
+
+std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
+  const Runs runs = FindRuns(trace);
+  std::map<std::uint32_t, std::size_t> method_of;  // kind of run to method, in the order of their first runs
+  std::vector<std::vector<RunPlace>> methods;
+  const bool one = !options.labels.empty() || runs.initialised < 2;
+  for (const RunPlace& place : runs.places) {
+    const auto [known, is_new] = method_of.try_emplace(one ? 0 : place.kind, methods.size());
+    if (is_new) methods.emplace_back();
+    methods[known->second].push_back(place);
+  }
+  if (methods.empty()) methods.emplace_back();
+  std::vector<Profile> profiles;
+  for (std::size_t method = 0; method < methods.size(); ++method) {
+    AttributeOptions own = options;
+    if (methods.size() > 1) own.method = fmt::format("method {}", method + 1);
+    profiles.push_back(Attributor(trace, runs, own).Run(methods[method]));
+  }
+  return profiles;
 }
 
 }  // namespace etprof

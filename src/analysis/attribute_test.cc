@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-using ::etprof::testing::TraceBuilder;
+using ::etprof::handmade::TraceBuilder;
 const std::string kData = ETPROF_TEST_DATA;
 
 // What must hold for every profile whatsoever: the rows add up, run by run and table by table, and no self

@@ -5,15 +5,6 @@
 namespace etprof {
 namespace {
 
-Nanoseconds SumOverCommonSet(const Profile& profile, const std::vector<std::size_t>& runs, std::size_t op) {
-  const auto self = profile.Self(op);
-  Nanoseconds sum = 0;
-  for (const std::size_t run : runs) {
-    if (self[run] != Profile::kAbsent) sum += self[run];
-  }
-  return sum;
-}
-
 // Adds the rows up by `row_of` (operator -> index into `rows`) and closes with the "Clipped" row.
 template <typename RowOf>
 Breakdown AddUp(const Profile& profile, std::vector<AdditiveRow> rows, const RowOf& row_of) {
@@ -23,7 +14,7 @@ Breakdown AddUp(const Profile& profile, std::vector<AdditiveRow> rows, const Row
   breakdown.rows = std::move(rows);
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     AdditiveRow& row = breakdown.rows[row_of(op)];
-    row.total += SumOverCommonSet(profile, runs, op);
+    row.total += profile.statistics[op].total_self;
     ++row.operators;
   }
   AdditiveRow clipped{"Clipped", 0, 0};

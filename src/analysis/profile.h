@@ -5,9 +5,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/categories.h"
+#include "core/column.h"
 #include "core/units.h"
 #include "etdump/trace.h"
 #include "stats/distribution.h"
@@ -70,10 +72,20 @@ struct RunLabel {
 
 struct ProfiledRun {
   RunLabel label;
-  std::uint32_t block = 0;     // of the trace
-  Nanoseconds total = 0;       // Method::execute
-  Nanoseconds clipped = 0;     // <= 0: what spans claimed outside their parent or twice
-  bool in_common_set = false;  // one of the runs that tables which must add up are made of
+  std::uint32_t block = 0;        // of the trace
+  std::uint32_t first_event = 0;  // of the block, where the run begins
+  std::uint32_t layout = 0;       // index into Profile::layouts, which says what the events are
+  Nanoseconds total = 0;          // Method::execute
+  Nanoseconds clipped = 0;        // <= 0: what spans claimed outside their parent or twice
+  bool in_common_set = false;     // one of the runs that tables which must add up are made of
+};
+
+// How the self time of one operator, or of several together, is spread over the runs.
+struct SpanStatistics {
+  std::int64_t runs = 0;       // of the common set that it ran in
+  Nanoseconds total_self = 0;  // sums over the common set
+  Nanoseconds total_duration = 0;
+  stats::Distribution self;  // over all steady runs that it ran in (of the common set where none is steady)
 };
 
 // Where the time of one experiment goes. Self times of run r: for every operator `Self(op, r)`; their sum
@@ -84,22 +96,35 @@ struct Profile {
   std::vector<Operator>
       operators;  // in the order of their end in the first run they occur in, parents after children
   std::vector<ProfiledRun> runs;  // every complete traced run, in the file's order
+  // What a run's events are: entry i is the operator (index into `operators`) of the run's event i.
+  std::vector<std::vector<std::int32_t>> layouts;
   // operators.size() x runs.size(), row-major by operator; kAbsent where an operator did not run in that run.
   static constexpr Nanoseconds kAbsent = -1;
-  std::vector<Nanoseconds> self;
-  std::vector<Nanoseconds> duration;
+  Column<Nanoseconds> self;
+  // The same of durations, but only of operators that have children in some run: of the others duration and
+  // self time are one. Entry i of `duration_row` is operator i's row; kNoRow where it has none.
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
+  std::vector<std::uint32_t> duration_row;
+  Column<Nanoseconds> duration;
   std::optional<Nanoseconds>
       load_method;  // Method::init + Program::load_method of the first block that has them
+  // Made by Attribute of what is above.
+  std::vector<SpanStatistics> statistics;                               // by operator
+  std::vector<stats::Distribution> groups;                              // self time of a run, by kAllGroups
+  std::vector<std::pair<std::string, stats::Distribution>> categories;  // likewise, by name
+  stats::Distribution whole;                                            // Method::execute of the steady runs
   Health health;
 
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};
   }
   std::span<const Nanoseconds> Duration(std::size_t op) const {
-    return {duration.data() + op * runs.size(), runs.size()};
+    if (duration_row[op] == kNoRow) return Self(op);
+    return {duration.data() + duration_row[op] * runs.size(), runs.size()};
   }
   std::vector<std::size_t> RunsOf(Phase phase) const;
-  std::vector<std::size_t> CommonSet() const;  // indices into runs
+  std::vector<std::size_t> CommonSet() const;      // indices into runs
+  std::vector<std::size_t> DescribedRuns() const;  // the steady ones; the common set where there is none
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
@@ -112,8 +137,15 @@ struct AttributeOptions {
   std::string method = "forward";
   std::vector<RunLabel> labels;
   int minimum_warmup = 0;
+  std::size_t threads = 0;  // at most; 0: as many as the machine has cores. The result is the same.
 };
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
+
+// The same for a trace of which nothing else is known: one Profile for each method, in the order of their
+// first runs. An ETDump does not name methods; where several were initialised (Method::init), runs whose
+// events differ in more than their times are taken for different methods, as ExecuTorch's Inspector does.
+// With one method, or when `options.labels` says what the runs are, it is Attribute's.
+std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
 // A table whose rows add up: integer sums of self time over the common set of runs.
 struct AdditiveRow {

@@ -11,11 +11,18 @@ bool IsCall(SpanKind kind) { return kind == SpanKind::kOperatorCall || kind == S
 
 class Builder {
  public:
-  Builder(const Trace& trace, std::uint32_t block, Health& health, SpanTree& tree)
-      : trace_(trace), block_(block), health_(health), tree_(tree) {}
+  Builder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
+      : trace_(trace),
+        layout_(trace.LayoutOf(trace.blocks[block])),
+        block_(block),
+        run_(run),
+        start_(trace.start.data() + trace.blocks[block].first_event + run.first),
+        end_(trace.end.data() + trace.blocks[block].first_event + run.first),
+        health_(health),
+        tree_(tree) {}
 
-  void Build(std::uint32_t first, std::uint32_t count) {
-    tree_.first = first;
+  void Build() {
+    const std::uint32_t count = run_.count;
     tree_.clipped = 0;
     tree_.kind.resize(count);
     tree_.duration.resize(count);
@@ -28,12 +35,12 @@ class Builder {
   }
 
  private:
-  Nanoseconds Start(std::uint32_t position) const { return trace_.start[tree_.first + position]; }
-  Nanoseconds End(std::uint32_t position) const { return trace_.end[tree_.first + position]; }
+  Nanoseconds Start(std::uint32_t position) const { return start_[position]; }
+  Nanoseconds End(std::uint32_t position) const { return end_[position]; }
 
   // `pending_` holds the spans that have no parent yet, in the file's order.
   void Place(std::uint32_t position) {
-    const SpanKind kind = KindOfEvent(trace_, tree_.first + position);
+    const SpanKind kind = KindOfEvent(trace_, layout_, run_.first + position);
     tree_.kind[position] = kind;
     tree_.duration[position] = std::max<Nanoseconds>(0, End(position) - Start(position));
     const auto adopt_while = [&](const auto& is_child) {
@@ -119,15 +126,18 @@ class Builder {
     entry.count = 1;
     entry.amount = excess;
     if (health_.CountOf(entry.name) == 0) {
-      entry.first_place = fmt::format("block {}, event {} {}", block_,
-                                      tree_.first + position - trace_.blocks[block_].first_event,
-                                      trace_.names.Text(trace_.name[tree_.first + position]));
+      entry.first_place = fmt::format("block {}, event {} {}", block_, run_.first + position,
+                                      trace_.NameOf(layout_, run_.first + position));
     }
     health_.Add(std::move(entry));
   }
 
   const Trace& trace_;
+  const Trace::Layout& layout_;
   std::uint32_t block_;
+  Segment run_;
+  const Nanoseconds* start_;
+  const Nanoseconds* end_;
   Health& health_;
   SpanTree& tree_;
   std::vector<std::uint32_t> pending_;
@@ -137,9 +147,9 @@ class Builder {
 
 }  // namespace
 
-SpanKind KindOfEvent(const Trace& trace, std::size_t event) {
-  if (trace.source[event] == Trace::Source::kDelegate) return SpanKind::kBackend;
-  const std::string_view name = trace.names.Text(trace.name[event]);
+SpanKind KindOfEvent(const Trace& trace, const Trace::Layout& layout, std::size_t event) {
+  if (layout.source[event] == Trace::Source::kDelegate) return SpanKind::kBackend;
+  const std::string_view name = trace.NameOf(layout, event);
   if (name == "OPERATOR_CALL") return SpanKind::kOperatorCall;
   if (name == "DELEGATE_CALL") return SpanKind::kDelegateCall;
   if (name == "Method::execute") return SpanKind::kMethod;
@@ -147,9 +157,54 @@ SpanKind KindOfEvent(const Trace& trace, std::size_t event) {
   return SpanKind::kOther;
 }
 
-void BuildSpanTree(const Trace& trace, std::uint32_t block, std::uint32_t first, std::uint32_t count,
-                   Health& health, SpanTree& tree) {
-  Builder(trace, block, health, tree).Build(first, count);
+void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree) {
+  Builder(trace, block, run, health, tree).Build();
+}
+
+OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segment run)
+    : kind_(run.count), parent_(run.count, -1), elder_(run.count, -1), is_last_(run.count, 0) {
+  std::vector<std::uint32_t> pending;  // without a parent yet, in the file's order
+  for (std::uint32_t position = 0; position < run.count; ++position) {
+    const SpanKind kind = kind_[position] = KindOfEvent(trace, layout, run.first + position);
+    if (kind == SpanKind::kMethod || IsCall(kind)) {
+      std::int32_t younger = -1;
+      while (!pending.empty() && (kind == SpanKind::kMethod || !IsCall(kind_[pending.back()]))) {
+        const std::uint32_t child = pending.back();
+        pending.pop_back();
+        parent_[child] = static_cast<std::int32_t>(position);
+        if (younger < 0) {
+          is_last_[child] = 1;
+        } else {
+          elder_[static_cast<std::size_t>(younger)] = static_cast<std::int32_t>(child);
+        }
+        younger = static_cast<std::int32_t>(child);
+      }
+    }
+    pending.push_back(position);
+  }
+}
+
+bool OrderedTree::Holds(const Nanoseconds* start, const Nanoseconds* end) const {
+  bool ordered = true;
+  for (std::size_t position = 0; position < size(); ++position) {
+    ordered &= start[position] <= end[position];
+    if (parent_[position] < 0) continue;
+    const auto parent = static_cast<std::size_t>(parent_[position]);
+    const std::int32_t elder = elder_[position];
+    ordered &= start[position] >= (elder >= 0 ? end[elder] : start[parent]);
+    if (is_last_[position] != 0) ordered &= end[position] <= end[parent];
+  }
+  return ordered;
+}
+
+void OrderedTree::Times(const Nanoseconds* start, const Nanoseconds* end, Nanoseconds* duration,
+                        Nanoseconds* self) const {
+  for (std::size_t position = 0; position < size(); ++position) {
+    duration[position] = self[position] = end[position] - start[position];
+  }
+  for (std::size_t position = 0; position < size(); ++position) {
+    if (parent_[position] >= 0) self[parent_[position]] -= duration[position];
+  }
 }
 
 }  // namespace etprof

@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-using ::etprof::testing::TraceBuilder;
+using ::etprof::handmade::TraceBuilder;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 const std::string kData = ETPROF_TEST_DATA;

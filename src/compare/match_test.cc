@@ -7,7 +7,7 @@
 namespace etprof {
 namespace {
 
-using ::etprof::testing::TraceBuilder;
+using ::etprof::handmade::TraceBuilder;
 const std::string kData = ETPROF_TEST_DATA;
 
 Profile ProfileOfFile(const std::string& name) { return Attribute(ReadEtdumpFile(kData + "/" + name), {}); }

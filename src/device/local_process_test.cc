@@ -31,7 +31,7 @@ class LocalProcess : public testing::Test {
     return "it started";
   }
   std::string Path(const std::string& name) {
-    return std::string(testing::TempDir()) + "/etprof_process_" + name;
+    return std::string(testing::TempDir()) + "/etprof_process_" + std::to_string(::getpid()) + "_" + name;
   }
 
   std::unique_ptr<Device> device = MakeLocalDevice();

@@ -14,7 +14,8 @@ class LocalProperties : public testing::Test {
     std::filesystem::create_directories(root);
   }
   void Write(const std::string& path, const std::string& text) { WriteFileAtomically(root / path, text); }
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "etprof_properties";
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / ("etprof_properties_" + std::to_string(::getpid()));
 };
 
 #ifdef __linux__

@@ -2,145 +2,108 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
 #include "core/error.h"
+#include "core/parallel.h"
+#include "etdump/block_reader.h"
 #include "etdump/verified.h"
 
 namespace etprof {
 namespace {
 
-class Reader {
- public:
-  Reader(ByteView bytes, const std::string& file_name, const EtdumpOptions& options)
-      : bytes_(bytes), file_name_(file_name), scale_(options.nanoseconds_per_tick) {}
+using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 
-  Trace Read() {
-    const ::etdump::ETDump& dump = VerifiedEtdump(bytes_, file_name_);
-    if (dump.run_data() == nullptr) return std::move(trace_);
-    std::size_t events = 0;
-    for (const auto* run : *dump.run_data()) events += run->events() != nullptr ? run->events()->size() : 0;
-    if (events > std::numeric_limits<std::uint32_t>::max()) {
-      throw Error(ExitCode::kBadInput, fmt::format("holds {} events, more than 2^32", events))
-          .InFile(file_name_);
-    }
-    Reserve(events);
-    for (const auto* run : *dump.run_data()) ReadBlock(*run);
-    return std::move(trace_);
+// Where each block's events would lie if all were profile events; the last entry is their number.
+std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks) {
+  std::vector<std::size_t> places = {0};
+  places.reserve(blocks.size() + 1);
+  for (const auto* run : blocks) {
+    if (!file.VerifyShallow(*run)) throw file.Malformed();
+    places.push_back(places.back() + (run->events() != nullptr ? run->events()->size() : 0));
+    // More events than the file has room for: its blocks share them, and reading would never end.
+    if (places.back() > file.most_tables()) throw file.Malformed();
   }
+  return places;
+}
 
- private:
-  void Reserve(std::size_t events) {
-    trace_.name.reserve(events);
-    trace_.source.reserve(events);
-    trace_.chain.reserve(events);
-    trace_.instruction.reserve(events);
-    trace_.delegate_id.reserve(events);
-    trace_.start.reserve(events);
-    trace_.end.reserve(events);
-  }
-
-  void ReadBlock(const ::etdump::RunData& run) {
-    Trace::Block block;
-    if (run.name() != nullptr) block.name = run.name()->str();
-    block.first_event = static_cast<std::uint32_t>(trace_.event_count());
-    block.bundled_input_index = run.bundled_input_index();
-    if (run.events() != nullptr) {
-      for (const auto* event : *run.events()) ReadEvent(*event, block);
-    }
-    block.event_count = static_cast<std::uint32_t>(trace_.event_count()) - block.first_event;
-    previous_block_start_ = block.first_event;
-    previous_block_count_ = block.event_count;
-    trace_.blocks.push_back(std::move(block));
-  }
-
-  void ReadEvent(const ::etdump::Event& event, const Trace::Block& block) {
-    if (event.profile_event() != nullptr) {
-      ReadProfileEvent(*event.profile_event(), block);
-    } else if (event.allocation_event() != nullptr) {
-      ++trace_.allocation_events;
-    } else if (event.debug_event() != nullptr) {
-      ++trace_.debug_events;
-    } else {
-      Note("event_empty", HealthEntry::Severity::kDataLoss,
-           "an event that is neither profile, allocation nor debug", event, block, "");
-    }
-  }
-
-  void ReadProfileEvent(const ::etdump::ProfileEvent& event, const Trace::Block& block) {
-    const flatbuffers::String* framework_name = event.name();
-    const flatbuffers::String* delegate_name = event.delegate_debug_id_str();
-    const int delegate_id = event.delegate_debug_id_int();
-    const bool delegated = delegate_name != nullptr || delegate_id != -1;
-    trace_.source.push_back(delegated ? Trace::Source::kDelegate : Trace::Source::kFramework);
-    const flatbuffers::String* text = delegate_name != nullptr ? delegate_name : framework_name;
-    if (text != nullptr) {
-      trace_.name.push_back(InternQuickly({text->c_str(), text->size()}, block));
-    } else {
-      trace_.name.push_back(trace_.names.Intern(std::to_string(delegate_id)));
-    }
-    trace_.chain.push_back(event.chain_index());
-    trace_.instruction.push_back(event.instruction_id());
-    trace_.delegate_id.push_back(delegate_id);
-    const Nanoseconds start = Time(event.start_time(), event, block);
-    const Nanoseconds end = Time(event.end_time(), event, block);
-    trace_.start.push_back(start);
-    trace_.end.push_back(end);
-    if (end < start) {
-      Note("event_backwards", HealthEntry::Severity::kError,
-           "an event that ends before it starts counts as 0 ns", event, block,
-           trace_.names.Text(trace_.name.back()), start - end);
-    }
-  }
-
-  // Runs repeat the same events, so the name is most often that of the same place in the block before.
-  NameId InternQuickly(std::string_view text, const Trace::Block& block) {
-    const std::size_t place = trace_.name.size() - block.first_event;
-    if (place < previous_block_count_) {
-      const NameId id = trace_.name[previous_block_start_ + place];
-      if (trace_.names.Text(id) == text) return id;
-    }
-    return trace_.names.Intern(text);
-  }
-
-  Nanoseconds Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event, const Trace::Block& block) {
-    // Half the range, so that differences of two times cannot overflow.
-    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
-    const bool fits =
-        scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
-    if (!fits) {
-      Note("time_out_of_range", HealthEntry::Severity::kError, "a time beyond 146 years counts as 0", event,
-           block, "");
-      return 0;
-    }
-    return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)
-                         : static_cast<Nanoseconds>(std::llround(static_cast<double>(ticks) * scale_));
-  }
-
-  template <typename Table>
-  void Note(const char* name, HealthEntry::Severity severity, const char* explanation, const Table& where,
-            const Trace::Block& block, const std::string& event_name, Nanoseconds amount = 0) {
-    HealthEntry entry;
-    entry.name = name;
-    entry.severity = severity;
-    entry.explanation = explanation;
-    entry.count = 1;
-    entry.amount = amount;
-    entry.first_offset =
-        static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&where) - bytes_.data());
-    entry.first_place = fmt::format("block {} {}, event {} {}", trace_.blocks.size(), block.name,
-                                    trace_.event_count() - block.first_event, event_name);
-    trace_.health.Add(std::move(entry));
-  }
-
-  ByteView bytes_;
-  const std::string& file_name_;
-  double scale_;
-  Trace trace_;
-  std::size_t previous_block_start_ = 0;
-  std::size_t previous_block_count_ = 0;
+// Consecutive blocks that one thread reads.
+struct Part {
+  std::size_t first = 0, end = 0;
 };
+
+// Cuts the blocks into at most `count` parts of about the same number of events.
+std::vector<Part> Cut(const std::vector<std::size_t>& places, std::size_t count) {
+  std::vector<Part> parts;
+  const std::size_t blocks = places.size() - 1;
+  std::size_t first = 0;
+  for (std::size_t part = 1; part <= count && first < blocks; ++part) {
+    std::size_t end = first + 1;
+    while (end < blocks && places[end] < places.back() / count * part) ++end;
+    if (part == count) end = blocks;
+    parts.push_back({first, end});
+    first = end;
+  }
+  return parts;
+}
+
+// Adds what one part found to the whole; its blocks' layouts are renamed to the whole's.
+void Join(Trace& whole, Trace& part, const Part& blocks,
+          std::unordered_multimap<std::size_t, std::uint32_t>& by_hash) {
+  std::vector<NameId> names;
+  for (NameId id = 0; id < part.names.size(); ++id) names.push_back(whole.names.Intern(part.names.Text(id)));
+  std::vector<std::uint32_t> layouts;
+  for (Trace::Layout& layout : part.layouts) {
+    for (NameId& name : layout.name) name = names[name];
+    const std::size_t hash = HashOf(layout);
+    std::uint32_t index = static_cast<std::uint32_t>(whole.layouts.size());
+    const auto [first, last] = by_hash.equal_range(hash);
+    for (auto known = first; known != last; ++known) {
+      if (whole.layouts[known->second] == layout) index = known->second;
+    }
+    if (index == whole.layouts.size()) {
+      whole.layouts.push_back(std::move(layout));
+      by_hash.emplace(hash, index);
+    }
+    layouts.push_back(index);
+  }
+  for (std::size_t block = blocks.first; block < blocks.end; ++block)
+    whole.blocks[block].layout = layouts[whole.blocks[block].layout];
+  for (Trace::Allocations& allocations : part.allocations) {
+    auto known = whole.allocations.begin();
+    while (known != whole.allocations.end() && known->allocator != allocations.allocator) ++known;
+    if (known == whole.allocations.end()) {
+      whole.allocations.push_back(std::move(allocations));
+    } else {
+      known->events += allocations.events;
+      const Bytes most = std::numeric_limits<Bytes>::max();
+      known->bytes = known->bytes > most - allocations.bytes ? most : known->bytes + allocations.bytes;
+    }
+  }
+  whole.debug_events += part.debug_events;
+  whole.metadata_events += part.metadata_events;
+  whole.health.AddAll(part.health);
+}
+
+// Closes the gaps that events without times left in the columns.
+void CloseGaps(Trace& trace, const std::vector<std::size_t>& places) {
+  std::size_t event = 0;
+  for (std::size_t block = 0; block < trace.blocks.size(); ++block) {
+    const auto from = static_cast<std::ptrdiff_t>(places[block]);
+    const auto to = static_cast<std::ptrdiff_t>(event);
+    const auto count = static_cast<std::ptrdiff_t>(trace.blocks[block].event_count);
+    if (from != to) {
+      std::copy(trace.start.begin() + from, trace.start.begin() + from + count, trace.start.begin() + to);
+      std::copy(trace.end.begin() + from, trace.end.begin() + from + count, trace.end.begin() + to);
+    }
+    trace.blocks[block].first_event = event;
+    event += trace.blocks[block].event_count;
+  }
+  trace.start.resize(event);
+  trace.end.resize(event);
+}
 
 }  // namespace
 
@@ -148,7 +111,36 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   if (!(options.nanoseconds_per_tick > 0) || !std::isfinite(options.nanoseconds_per_tick)) {
     throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
   }
-  return Reader(bytes, file_name, options).Read();
+  Trace trace;
+  const EtdumpRoot file(bytes, file_name);
+  if (file.root().run_data() == nullptr) return trace;
+  const Blocks& blocks = *file.root().run_data();
+  const std::vector<std::size_t> places = Places(file, blocks);
+  trace.blocks.resize(blocks.size());
+  trace.start.resize(places.back());
+  trace.end.resize(places.back());
+
+  // A thread costs more to start than a small file to read.
+  constexpr std::size_t kEventsWorthAThread = 50'000;
+  std::size_t threads = options.threads == 0 ? HardwareThreads() : options.threads;
+  threads = std::min(threads, places.back() / kEventsWorthAThread + 1);
+  const std::vector<Part> parts = Cut(places, threads);
+  std::vector<BlockReader> readers;
+  for (std::size_t i = 0; i < parts.size(); ++i) readers.emplace_back(bytes, options.nanoseconds_per_tick);
+  // A block is verified right before it is read, while it is in the cache.
+  ParallelFor(parts.size(), threads, [&](std::size_t part) {
+    for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {
+      const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
+      if (!file.Verify(run)) throw file.Malformed();
+      trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + places[block],
+                                               trace.end.data() + places[block]);
+    }
+  });
+  std::unordered_multimap<std::size_t, std::uint32_t> by_hash;
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    Join(trace, readers[part].found(), parts[part], by_hash);
+  CloseGaps(trace, places);
+  return trace;
 }
 
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options) {

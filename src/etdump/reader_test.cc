@@ -38,9 +38,12 @@ TEST(ReadEtdump, ReadsWhatARealRunnerWrote) {
   ASSERT_EQ(trace.blocks.size(), 21U);
   EXPECT_EQ(trace.blocks[0].name, "Default");
   EXPECT_EQ(trace.blocks[1].name, "Execute");
-  const std::uint32_t last = trace.blocks[1].first_event + trace.blocks[1].event_count - 1;
-  EXPECT_EQ(trace.names.Text(trace.name[last]), "Method::execute");
-  EXPECT_EQ(trace.source[last], Trace::Source::kFramework);
+  const Trace::Layout& layout = trace.LayoutOf(trace.blocks[1]);
+  const std::size_t last = trace.blocks[1].event_count - 1;
+  EXPECT_EQ(layout.size(), trace.blocks[1].event_count);
+  EXPECT_EQ(trace.layouts.size(), 2U);  // loading, and one that all runs share
+  EXPECT_EQ(trace.NameOf(layout, last), "Method::execute");
+  EXPECT_EQ(layout.source[last], Trace::Source::kFramework);
   EXPECT_TRUE(trace.health.entries().empty());
 }
 
@@ -124,10 +127,10 @@ TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
   ::etdump::ProfileEventT by_number;
   by_number.delegate_debug_id_int = 7;
   const Trace trace = ReadEtdump(DumpOf({by_text, by_number}), "x.etdump");
-  EXPECT_EQ(trace.names.Text(trace.name[0]), "Add (ND) #1");
-  EXPECT_EQ(trace.names.Text(trace.name[1]), "7");
-  EXPECT_EQ(trace.source[0], Trace::Source::kDelegate);
-  EXPECT_EQ(trace.source[1], Trace::Source::kDelegate);
+  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0), "Add (ND) #1");
+  EXPECT_EQ(trace.NameOf(trace.layouts[0], 1), "7");
+  EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
+  EXPECT_EQ(trace.layouts[0].source[1], Trace::Source::kDelegate);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "etdump/trace.h"
 
-namespace etprof::testing {
+namespace etprof::handmade {
 
 // TraceBuilder().Block("Execute").Backend(0, "Add (ND) #1", 10, 20).Framework(0, "DELEGATE_CALL", 5, 25) ...
 // Events are given in the file's order, children before their parents; times in ns.
@@ -15,8 +15,11 @@ class TraceBuilder {
   TraceBuilder& Block(const std::string& name) {
     Trace::Block block;
     block.name = name;
-    block.first_event = static_cast<std::uint32_t>(trace_.event_count());
+    block.first_event = trace_.event_count();
+    // Like blocks need not share a layout.
+    block.layout = static_cast<std::uint32_t>(trace_.layouts.size());
     trace_.blocks.push_back(block);
+    trace_.layouts.emplace_back();
     return *this;
   }
   TraceBuilder& Backend(int instruction, const std::string& name, Nanoseconds start, Nanoseconds end) {
@@ -30,11 +33,12 @@ class TraceBuilder {
  private:
   TraceBuilder& Add(Trace::Source source, int instruction, const std::string& name, Nanoseconds start,
                     Nanoseconds end) {
-    trace_.name.push_back(trace_.names.Intern(name));
-    trace_.source.push_back(source);
-    trace_.chain.push_back(0);
-    trace_.instruction.push_back(instruction);
-    trace_.delegate_id.push_back(-1);
+    Trace::Layout& layout = trace_.layouts.back();
+    layout.name.push_back(trace_.names.Intern(name));
+    layout.source.push_back(source);
+    layout.chain.push_back(0);
+    layout.instruction.push_back(instruction);
+    layout.delegate_id.push_back(-1);
     trace_.start.push_back(start);
     trace_.end.push_back(end);
     ++trace_.blocks.back().event_count;
@@ -43,4 +47,4 @@ class TraceBuilder {
   Trace trace_;
 };
 
-}  // namespace etprof::testing
+}  // namespace etprof::handmade

@@ -32,4 +32,17 @@ NameId NameTable::Intern(std::string_view text) {
   return position->second;
 }
 
+std::vector<Nanoseconds> ExecuteTimes(const Trace& trace) {
+  std::vector<Nanoseconds> times;
+  for (const Trace::Block& block : trace.blocks) {
+    const Trace::Layout& layout = trace.LayoutOf(block);
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+      const std::size_t event = block.first_event + i;
+      if (trace.IsFramework(layout, i, "Method::execute"))
+        times.push_back(std::max<Nanoseconds>(0, trace.end[event] - trace.start[event]));
+    }
+  }
+  return times;
+}
+
 }  // namespace etprof

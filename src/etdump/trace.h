@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/column.h"
 #include "core/units.h"
 
 namespace etprof {
@@ -54,38 +55,66 @@ class NameTable {
   std::vector<const std::string*> texts_;
 };
 
-// What an ETDump says, in columns: row i of every column is event i of the file, in the file's order
-// (children come before their parents). Times are nanoseconds of the device's monotonic clock.
+// Wall time of every complete run (Method::execute, one or several in a block), in the file's order.
+struct Trace;
+std::vector<Nanoseconds> ExecuteTimes(const Trace& trace);
+
+// What an ETDump says, in columns. Runs repeat each other in everything but their times, so what the events
+// of a block say beside their times is stored once for all blocks that say the same: their layout. Times are
+// nanoseconds of the device's monotonic clock.
 struct Trace {
   enum class Source : std::uint8_t {
     kFramework,  // `name` set, no delegate id: Method::execute, OPERATOR_CALL, native_call_...
     kDelegate,   // a delegate's own event, named by delegate_debug_id_str (XNNPACK), or by `name`/an integer
                  // id
   };
+  // Row i of every column is event i of a block, in the file's order (children come before their parents).
+  struct Layout {
+    std::vector<NameId> name;  // for an integer delegate id without a name: its decimal text
+    std::vector<Source> source;
+    std::vector<std::int32_t> chain;  // as in the file; -1 outside the instruction stream
+    std::vector<std::int32_t>
+        instruction;  // as in the file; the framework's spans outside the stream have 0 or -1
+    std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1 where there is none
+
+    std::size_t size() const { return name.size(); }
+    bool operator==(const Layout&) const = default;
+  };
   struct Block {
     std::string name;  // "Default", "Execute", ...
-    std::uint32_t first_event = 0;
+    std::size_t first_event = 0;
     std::uint32_t event_count = 0;
+    std::uint32_t layout = 0;  // index into `layouts`, whose size is event_count
     std::int32_t bundled_input_index = -1;
   };
 
   std::vector<Block> blocks;
+  std::vector<Layout> layouts;
   NameTable names;
+  // By event: event i of block b is `blocks[b].first_event + i`.
+  Column<Nanoseconds> start;
+  Column<Nanoseconds> end;
 
-  std::vector<NameId> name;  // for an integer delegate id without a name: its decimal text
-  std::vector<Source> source;
-  std::vector<std::int32_t> chain;  // as in the file; -1 outside the instruction stream
-  std::vector<std::int32_t>
-      instruction;  // as in the file; the framework's spans outside the stream have 0 or -1
-  std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1 where there is none
-  std::vector<Nanoseconds> start;
-  std::vector<Nanoseconds> end;
-
-  std::int64_t allocation_events = 0;
-  std::int64_t debug_events = 0;
+  // What ExecuTorch's memory tracing wrote, by the allocator's name, in the order of the file.
+  struct Allocations {
+    std::string allocator;
+    std::int64_t events = 0;
+    Bytes bytes = 0;
+  };
+  std::vector<Allocations> allocations;
+  std::int64_t debug_events = 0;     // intermediate outputs
+  std::int64_t metadata_events = 0;  // delegate events that carry metadata of their backend
   Health health;
 
-  std::size_t event_count() const { return name.size(); }
+  std::size_t event_count() const { return start.size(); }
+  const Layout& LayoutOf(const Block& block) const { return layouts[block.layout]; }
+  const std::string& NameOf(const Layout& layout, std::size_t event) const {
+    return names.Text(layout.name[event]);
+  }
+  // Event `event` of the layout is the framework's and of this name.
+  bool IsFramework(const Layout& layout, std::size_t event, std::string_view framework_name) const {
+    return layout.source[event] == Source::kFramework && NameOf(layout, event) == framework_name;
+  }
 };
 
 }  // namespace etprof

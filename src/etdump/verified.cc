@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include "core/error.h"
-
 namespace etprof {
 namespace {
 
@@ -25,10 +23,15 @@ bool HasIdentifier(ByteView bytes, std::size_t root) {
          std::memcmp(bytes.data() + root + kIdentifierAt, ::etdump::ETDumpIdentifier(), 4) == 0;
 }
 
+// Generated tables hide that they are one.
+template <typename Generated>
+const flatbuffers::Table& AsTable(const Generated& table) {
+  return reinterpret_cast<const flatbuffers::Table&>(table);
+}
+
 }  // namespace
 
-const ::etdump::ETDump& VerifiedEtdump(ByteView bytes, const std::string& file_name,
-                                       std::size_t* root_offset) {
+EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name_(file_name) {
   if (bytes.empty()) {
     throw Error(ExitCode::kBadInput, "is empty (0 bytes): nothing was traced, or the writer was stopped")
         .InFile(file_name)
@@ -46,29 +49,63 @@ const ::etdump::ETDump& VerifiedEtdump(ByteView bytes, const std::string& file_n
           .AtOffset(bytes.size())
           .Remedy("copy it again, or measure again");
     }
-  } else if (HasIdentifier(bytes, 0)) {
-    root = 0;
-  } else {
+  } else if (!HasIdentifier(bytes, 0)) {
     throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
         .InFile(file_name)
         .AtOffset(kIdentifierAt)
         .Remedy(kRemedy);
   }
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  // A table takes at least 4 bytes, so a valid file cannot have more of them than this.
-  const auto most_tables = static_cast<flatbuffers::uoffset_t>(length / 4 + 1);
-  flatbuffers::Verifier verifier(data, root + length, /*max_depth=*/64, most_tables);
-  // Fields are aligned from the start of the prefix where there is one, so the verifier must begin there too.
-  const bool valid = root == kPrefix
-                         ? verifier.VerifySizePrefixedBuffer<::etdump::ETDump>(::etdump::ETDumpIdentifier())
-                         : verifier.VerifyBuffer<::etdump::ETDump>(::etdump::ETDumpIdentifier());
-  if (!valid) {
-    throw Error(ExitCode::kBadInput, "is malformed: an offset or a count in it points outside the file")
+  // Fields are aligned from the start of the prefix where there is one, so the verifier begins there too.
+  data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  length_ = root + length;
+  if (length_ >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    throw Error(ExitCode::kBadInput, "is larger than 2 GiB, the most that an ETDump (a FlatBuffer) may be")
         .InFile(file_name)
-        .Remedy("copy it again, or measure again");
+        .Remedy("trace fewer runs at once");
   }
-  if (root_offset != nullptr) *root_offset = root;
-  return *flatbuffers::GetRoot<::etdump::ETDump>(data + root);
+  flatbuffers::Verifier verifier = MakeVerifier();
+  const auto offset = verifier.VerifyOffset(root);
+  if (offset == 0) throw Malformed();
+  root_ = reinterpret_cast<const ::etdump::ETDump*>(data_ + root + offset);
+  using Dump = ::etdump::ETDump;
+  const flatbuffers::Table& table = AsTable(*root_);
+  const bool valid = table.VerifyTableStart(verifier) &&
+                     table.VerifyField<std::uint32_t>(verifier, Dump::VT_VERSION, sizeof(std::uint32_t)) &&
+                     table.VerifyOffset(verifier, Dump::VT_RUN_DATA) &&
+                     verifier.VerifyVector(root_->run_data());
+  if (!valid) throw Malformed();
+}
+
+flatbuffers::Verifier EtdumpRoot::MakeVerifier() const {
+  return {data_, length_, /*max_depth=*/64, static_cast<flatbuffers::uoffset_t>(most_tables())};
+}
+
+bool EtdumpRoot::Verify(const ::etdump::RunData& block) const {
+  flatbuffers::Verifier verifier = MakeVerifier();
+  return verifier.VerifyTable(&block);
+}
+
+bool EtdumpRoot::VerifyShallow(const ::etdump::RunData& block) const {
+  flatbuffers::Verifier verifier = MakeVerifier();
+  const flatbuffers::Table& table = AsTable(block);
+  return table.VerifyTableStart(verifier) && table.VerifyOffset(verifier, ::etdump::RunData::VT_EVENTS) &&
+         verifier.VerifyVector(block.events());
+}
+
+Error EtdumpRoot::Malformed() const {
+  return Error(ExitCode::kBadInput, "is malformed: an offset or a count in it points outside the file")
+      .InFile(file_name_)
+      .Remedy("copy it again, or measure again");
+}
+
+const ::etdump::ETDump& VerifiedEtdump(ByteView bytes, const std::string& file_name) {
+  const EtdumpRoot file(bytes, file_name);
+  if (file.root().run_data() != nullptr) {
+    for (const auto* block : *file.root().run_data()) {
+      if (!file.Verify(*block)) throw file.Malformed();
+    }
+  }
+  return file.root();
 }
 
 }  // namespace etprof

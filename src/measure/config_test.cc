@@ -144,7 +144,8 @@ TEST(Config, TheNormalizedFormReadsBackTheSame) {
 }
 
 TEST(Config, AModelThatIsNoneIsNamed) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "etprof_config_model.pte";
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+                                     ("etprof_config_model_" + std::to_string(::getpid()) + ".pte");
   const auto error_of = [&](const std::string& contents) -> std::string {
     WriteFileAtomically(path, contents);
     Config config = Parse(R"({"model": "/x", "runner_path": "/bin/sh", "experiments": [{"name": "a"}]})");

@@ -12,22 +12,6 @@
 namespace etprof {
 namespace {
 
-// Wall time of every run (block with a Method::execute) of an ETDump, in order. Throws Error.
-std::vector<Nanoseconds> ExecuteTimes(const std::filesystem::path& path) {
-  const Trace trace = ReadEtdumpFile(path);
-  std::vector<Nanoseconds> times;
-  for (const Trace::Block& block : trace.blocks) {
-    for (std::uint32_t event = block.first_event; event < block.first_event + block.event_count; ++event) {
-      if (trace.source[event] != Trace::Source::kFramework ||
-          trace.names.Text(trace.name[event]) != "Method::execute")
-        continue;
-      times.push_back(trace.end[event] - trace.start[event]);
-      break;
-    }
-  }
-  return times;
-}
-
 void AddWarning(ExperimentData& data, const std::string& text) {
   if (std::find(data.warnings.begin(), data.warnings.end(), text) == data.warnings.end())
     data.warnings.push_back(text);
@@ -99,7 +83,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
   if (device.Get(place, etdump)) {
     try {
-      run.traced = ExecuteTimes(etdump);
+      run.traced = ExecuteTimes(ReadEtdumpFile(etdump));
       etdump_problem = run.traced.empty() ? "its ETDump has no run" : "";
     } catch (const Error& error) {
       etdump_problem = error.Message();

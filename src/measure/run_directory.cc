@@ -135,20 +135,7 @@ void RunDirectory::WriteManifest(const RunData& run) const {
   WriteFileAtomically(folder_ / "metrics.json", text(MetricsJson(run)));
 }
 
-std::size_t CountRuns(const std::filesystem::path& path) {
-  const Trace trace = ReadEtdumpFile(path);
-  std::size_t runs = 0;
-  for (const Trace::Block& block : trace.blocks) {
-    for (std::uint32_t event = block.first_event; event < block.first_event + block.event_count; ++event) {
-      if (trace.source[event] != Trace::Source::kFramework ||
-          trace.names.Text(trace.name[event]) != "Method::execute")
-        continue;
-      ++runs;
-      break;
-    }
-  }
-  return runs;
-}
+std::size_t CountRuns(const std::filesystem::path& path) { return ExecuteTimes(ReadEtdumpFile(path)).size(); }
 
 std::vector<std::filesystem::path> MergeParts(const std::filesystem::path& folder, const std::string& stem,
                                               ExperimentData& data) {

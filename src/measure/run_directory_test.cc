@@ -26,12 +26,14 @@ class RunDirectoryTest : public testing::Test {
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
   }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   void Write(const std::string& path, const std::string& text) { WriteFileAtomically(folder / path, text); }
   void CopyEtdump(const std::string& path) {
     std::filesystem::create_directories((folder / path).parent_path());
     std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
   }
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "etprof_run_directory";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("etprof_run_directory_" + std::to_string(::getpid()));
 };
 
 Launch ALaunch(int index) {

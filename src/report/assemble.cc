@@ -120,8 +120,6 @@ bool HasWholeMicroseconds(const Profile& profile) {
 void AddOperators(ReportExperiment& out) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> common = profile.CommonSet();
-  std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
-  if (steady.empty()) steady = common;
   std::set<std::string> unknown;
   std::map<std::string, std::int64_t> packed;
   const auto runs = static_cast<double>(common.size());
@@ -131,19 +129,11 @@ void AddOperators(ReportExperiment& out) {
     if (!IsOperator(op)) continue;
     OperatorRow row;
     row.op = i;
-    const auto self = profile.Self(i);
-    const auto duration = profile.Duration(i);
-    for (const std::size_t run : common) {
-      if (self[run] == Profile::kAbsent) continue;
-      ++row.runs;
-      row.total_self += self[run];
-      row.total_duration += duration[run];
-    }
-    std::vector<double> values;
-    for (const std::size_t run : steady) {
-      if (self[run] != Profile::kAbsent) values.push_back(static_cast<double>(self[run]));
-    }
-    row.self = stats::Describe(values);
+    const SpanStatistics& statistics = profile.statistics[i];
+    row.runs = statistics.runs;
+    row.total_self = statistics.total_self;
+    row.total_duration = statistics.total_duration;
+    row.self = statistics.self;
     if (!common.empty()) row.mean_self = static_cast<double>(row.total_self) / runs;
     if (out.groups.total > 0)
       row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
@@ -177,7 +167,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   };
   const std::vector<std::size_t> common = profile.CommonSet();
   out.common_runs = static_cast<std::int64_t>(common.size());
-  out.traced = stats::Describe(totals_of(steady.empty() ? common : steady));
+  out.traced = profile.whole;
   if (out.latency.n == 0 && !trace_enabled) {
     out.latency = out.traced;
     out.latency_from_trace = true;

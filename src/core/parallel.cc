@@ -1,0 +1,36 @@
+#include "core/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace etprof {
+
+std::size_t HardwareThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+void ParallelFor(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
+  threads = std::min(threads == 0 ? HardwareThreads() : threads, count);
+  std::vector<std::exception_ptr> thrown(count);
+  std::atomic<std::size_t> next = 0;
+  const auto run = [&] {
+    for (std::size_t index = next++; index < count; index = next++) {
+      try {
+        work(index);
+      } catch (...) {
+        thrown[index] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(run);
+    run();
+  }
+  for (const std::exception_ptr& exception : thrown) {
+    if (exception) std::rethrow_exception(exception);
+  }
+}
+
+}  // namespace etprof

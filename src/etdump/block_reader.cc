@@ -1,0 +1,203 @@
+#include "etdump/block_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace etprof {
+namespace {
+
+// No runner writes names that long; a file whose events all share a huge one would take forever to compare.
+constexpr std::size_t kLongestName = 4096;
+
+template <typename T>
+void Combine(std::size_t& hash, const std::vector<T>& column) {
+  for (const T value : column) {
+    hash = (hash ^ static_cast<std::size_t>(static_cast<std::uint32_t>(value))) * 0x100000001b3U;  // FNV-1a
+  }
+}
+
+}  // namespace
+
+std::size_t HashOf(const Trace::Layout& layout) {
+  std::size_t hash = layout.size();
+  Combine(hash, layout.name);
+  Combine(hash, layout.source);
+  Combine(hash, layout.chain);
+  Combine(hash, layout.instruction);
+  Combine(hash, layout.delegate_id);
+  return hash;
+}
+
+Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start,
+                               Nanoseconds* end) {
+  block_name_ = run.name() != nullptr ? std::string_view(run.name()->c_str(), run.name()->size()) : "";
+  block_name_ = block_name_.substr(0, kLongestName);
+  block_index_ = index;
+  count_ = 0;
+  start_ = start;
+  end_ = end;
+  as_expected_ = !found_.layouts.empty();
+  expected_ = as_expected_ ? successor_[last_layout_] : 0;
+  scratch_ = {};
+  if (run.events() != nullptr) {
+    for (const auto* event : *run.events()) {
+      if (event->profile_event() != nullptr) {
+        ReadProfileEvent(*event->profile_event());
+      } else if (event->allocation_event() != nullptr) {
+        CountAllocation(run, *event->allocation_event());
+      } else if (event->debug_event() != nullptr) {
+        ++found_.debug_events;
+      } else {
+        Note("event_empty", HealthEntry::Severity::kDataLoss,
+             "an event that is neither profile, allocation nor debug", event, "");
+      }
+    }
+  }
+  Trace::Block block;
+  block.name = std::string(block_name_);
+  block.event_count = count_;
+  block.layout = FinishLayout();
+  block.bundled_input_index = run.bundled_input_index();
+  return block;
+}
+
+void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
+  const flatbuffers::String* framework_name = event.name();
+  const flatbuffers::String* delegate_name = event.delegate_debug_id_str();
+  const std::int32_t delegate_id = event.delegate_debug_id_int();
+  const bool delegated = delegate_name != nullptr || delegate_id != -1;
+  const auto source = delegated ? Trace::Source::kDelegate : Trace::Source::kFramework;
+  const flatbuffers::String* text = delegate_name != nullptr ? delegate_name : framework_name;
+  std::string integer_name;
+  std::string_view name;
+  if (text != nullptr) {
+    name = {text->c_str(), std::min<std::size_t>(text->size(), kLongestName)};
+    if (text->size() > kLongestName) {
+      Note("name_cut", HealthEntry::Severity::kError, "a name of more than 4096 bytes is cut", &event,
+           name.substr(0, 40));
+    }
+  } else {
+    integer_name = std::to_string(delegate_id);
+    name = integer_name;
+  }
+  AppendRow(name, source, event.chain_index(), event.instruction_id(), delegate_id);
+  if (event.delegate_debug_metadata() != nullptr) ++found_.metadata_events;
+
+  const Nanoseconds start = Time(event.start_time(), event);
+  const Nanoseconds end = Time(event.end_time(), event);
+  start_[count_] = start;
+  end_[count_] = end;
+  if (end < start) {
+    Note("event_backwards", HealthEntry::Severity::kError,
+         "an event that ends before it starts counts as 0 ns", &event, name, start - end);
+  }
+  ++count_;
+}
+
+void BlockReader::AppendRow(std::string_view name, Trace::Source source, std::int32_t chain,
+                            std::int32_t instruction, std::int32_t delegate_id) {
+  if (as_expected_) {
+    const Trace::Layout& expected = found_.layouts[expected_];
+    if (count_ < expected.size() && expected.instruction[count_] == instruction &&
+        expected.chain[count_] == chain && expected.source[count_] == source &&
+        expected.delegate_id[count_] == delegate_id && found_.NameOf(expected, count_) == name) {
+      return;
+    }
+    LeaveExpected();
+  }
+  scratch_.name.push_back(found_.names.Intern(name));
+  scratch_.source.push_back(source);
+  scratch_.chain.push_back(chain);
+  scratch_.instruction.push_back(instruction);
+  scratch_.delegate_id.push_back(delegate_id);
+}
+
+// Up to here the block was as expected, and from here on it is not.
+void BlockReader::LeaveExpected() {
+  as_expected_ = false;
+  const Trace::Layout& expected = found_.layouts[expected_];
+  const auto keep = [&](auto& column, const auto& from) { column.assign(from.begin(), from.begin() + count_); };
+  keep(scratch_.name, expected.name);
+  keep(scratch_.source, expected.source);
+  keep(scratch_.chain, expected.chain);
+  keep(scratch_.instruction, expected.instruction);
+  keep(scratch_.delegate_id, expected.delegate_id);
+}
+
+std::uint32_t BlockReader::FinishLayout() {
+  if (as_expected_ && count_ < found_.layouts[expected_].size()) LeaveExpected();
+  std::uint32_t layout = expected_;
+  if (!as_expected_) {
+    const std::size_t hash = HashOf(scratch_);
+    const auto [first, last] = layouts_by_hash_.equal_range(hash);
+    const auto known =
+        std::find_if(first, last, [&](const auto& entry) { return found_.layouts[entry.second] == scratch_; });
+    if (known != last) {
+      layout = known->second;
+    } else {
+      layout = static_cast<std::uint32_t>(found_.layouts.size());
+      found_.layouts.push_back(std::move(scratch_));
+      layouts_by_hash_.emplace(hash, layout);
+      successor_.push_back(layout);
+    }
+  }
+  if (!successor_.empty()) successor_[last_layout_] = layout;
+  last_layout_ = layout;
+  return layout;
+}
+
+void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event) {
+  // Allocators are numbered from 1 in the block's list (EventTracer::track_allocator).
+  std::string_view name;
+  const auto* allocators = run.allocators();
+  const auto id = static_cast<std::int64_t>(event.allocator_id());
+  if (allocators != nullptr && id >= 1 && id <= static_cast<std::int64_t>(allocators->size())) {
+    const auto* allocator = allocators->Get(static_cast<flatbuffers::uoffset_t>(id - 1));
+    if (allocator->name() != nullptr) name = {allocator->name()->c_str(), allocator->name()->size()};
+  }
+  name = name.substr(0, kLongestName);
+  auto& all = found_.allocations;
+  auto known = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == name; });
+  if (known == all.end()) known = all.insert(all.end(), {std::string(name), 0, 0});
+  ++known->events;
+  // Sizes from a foreign file: a sum that does not fit stays at the most there is.
+  const Bytes most = std::numeric_limits<Bytes>::max();
+  const Bytes size = event.allocation_size() > static_cast<std::uint64_t>(most)
+                         ? most
+                         : static_cast<Bytes>(event.allocation_size());
+  known->bytes = known->bytes > most - size ? most : known->bytes + size;
+}
+
+Nanoseconds BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
+  // Half the range, so that differences of two times cannot overflow.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
+  const bool fits =
+      scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
+  if (!fits) {
+    Note("time_out_of_range", HealthEntry::Severity::kError, "a time beyond 146 years counts as 0", &event, "");
+    return 0;
+  }
+  return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)
+                       : static_cast<Nanoseconds>(std::llround(static_cast<double>(ticks) * scale_));
+}
+
+void BlockReader::Note(const char* name, HealthEntry::Severity severity, const char* explanation,
+                       const void* where, std::string_view event_name, Nanoseconds amount) {
+  HealthEntry entry;
+  entry.name = name;
+  entry.severity = severity;
+  entry.explanation = explanation;
+  entry.count = 1;
+  entry.amount = amount;
+  if (found_.health.CountOf(name) == 0) {
+    entry.first_offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(where) - bytes_.data());
+    entry.first_place =
+        fmt::format("block {} {}, event {} {}", block_index_, block_name_, count_, event_name);
+  }
+  found_.health.Add(std::move(entry));
+}
+
+}  // namespace etprof

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/file.h"
+#include "etdump/trace.h"
+#include "etdump_schema_flatcc_generated.h"
+
+namespace etprof {
+
+// Reads verified blocks, one after the other, into the columns of a trace. What it learns of layouts, names
+// and oddities is its own, so that several may read parts of one file at once.
+class BlockReader {
+ public:
+  // `bytes` is the whole file, for the offsets in messages.
+  BlockReader(ByteView bytes, double nanoseconds_per_tick) : bytes_(bytes), scale_(nanoseconds_per_tick) {}
+
+  // Reads the block with index `index`: gives its name, layout and event count. Writes the times of its
+  // profile events to `start` and `end`, which have room for all of the block's events.
+  Trace::Block Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start, Nanoseconds* end);
+
+  // What has been found so far; of `Trace` only layouts, names, allocations, counts and health are filled.
+  Trace& found() { return found_; }
+
+ private:
+  void ReadProfileEvent(const ::etdump::ProfileEvent& event);
+  void CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event);
+  Nanoseconds Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event);
+  void AppendRow(std::string_view name, Trace::Source source, std::int32_t chain, std::int32_t instruction,
+                 std::int32_t delegate_id);
+  void LeaveExpected();
+  std::uint32_t FinishLayout();
+  void Note(const char* name, HealthEntry::Severity severity, const char* explanation, const void* where,
+            std::string_view event_name, Nanoseconds amount = 0);
+
+  ByteView bytes_;
+  double scale_;
+  Trace found_;
+
+  // The block being read.
+  std::string_view block_name_;
+  std::size_t block_index_ = 0;
+  std::uint32_t count_ = 0;  // profile events so far
+  Nanoseconds* start_ = nullptr;
+  Nanoseconds* end_ = nullptr;
+  // The layout that the block is expected to have: as long as its events agree, nothing is stored.
+  bool as_expected_ = false;
+  std::uint32_t expected_ = 0;
+  Trace::Layout scratch_;
+
+  // Which layout came after which the last time: two methods that take turns are both expected.
+  std::vector<std::uint32_t> successor_;
+  std::uint32_t last_layout_ = 0;
+  std::unordered_multimap<std::size_t, std::uint32_t> layouts_by_hash_;
+};
+
+// A hash of a layout's columns.
+std::size_t HashOf(const Trace::Layout& layout);
+
+}  // namespace etprof

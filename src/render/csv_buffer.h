@@ -1,0 +1,123 @@
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <ostream>
+#include <string_view>
+
+#include "core/units.h"
+
+namespace etprof {
+
+// Rows of CSV on their way to a stream, in a large buffer of plain characters: an iostream insertion per cell
+// would cost more than the analysis. Numbers are formatted as ExactMicroseconds and its like do it.
+class CsvBuffer {
+ public:
+  explicit CsvBuffer(std::ostream& out) : out_(out), text_(new char[kSize]) {}
+  ~CsvBuffer() { Flush(); }
+  CsvBuffer(const CsvBuffer&) = delete;
+  CsvBuffer& operator=(const CsvBuffer&) = delete;
+
+  CsvBuffer& operator<<(std::string_view text) {
+    if (text.size() > kSize - used_) Flush();
+    if (text.size() > kSize) {
+      out_.write(text.data(), static_cast<std::streamsize>(text.size()));
+      return *this;
+    }
+    std::memcpy(text_.get() + used_, text.data(), text.size());
+    used_ += text.size();
+    return *this;
+  }
+  CsvBuffer& operator<<(char c) {
+    MakeRoom();
+    text_[used_++] = c;
+    return *this;
+  }
+  void Integer(std::int64_t value) {
+    MakeRoom();
+    used_ = static_cast<std::size_t>(
+        std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr - text_.get());
+  }
+  // value / 10^kDecimals, exactly and without trailing zeros.
+  template <int kDecimals>
+  void Decimal(Nanoseconds value) {
+    MakeRoom();
+    char* at = text_.get() + used_;
+    if (value < 0) *at++ = '-';
+    const std::uint64_t magnitude =
+        value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    const std::uint64_t whole = magnitude / Power(kDecimals);
+    auto fraction = static_cast<std::uint32_t>(magnitude % Power(kDecimals));
+    if (whole < 10) {
+      *at++ = static_cast<char>('0' + whole);
+    } else {
+      at = std::to_chars(at, text_.get() + kSize, whole).ptr;
+    }
+    if (fraction != 0) {
+      int decimals = kDecimals;
+      while (fraction % 10 == 0) {
+        fraction /= 10;
+        --decimals;
+      }
+      *at = '.';
+      for (int i = decimals; i > 0; --i) {
+        at[i] = static_cast<char>('0' + fraction % 10);
+        fraction /= 10;
+      }
+      at += decimals + 1;
+    }
+    used_ = static_cast<std::size_t>(at - text_.get());
+  }
+  // 100 part / whole with four decimals, rounded to nearest; nothing for a whole of 0.
+  void Percent(Nanoseconds part, Nanoseconds whole) {
+    if (whole <= 0) return;
+    const double scaled = 1e6 * static_cast<double>(part) / static_cast<double>(whole);
+    if (!(scaled > -1e15 && scaled < 1e15)) {
+      MakeRoom();
+      used_ = static_cast<std::size_t>(std::to_chars(text_.get() + used_, text_.get() + kSize, scaled / 1e4,
+                                                     std::chars_format::fixed, 4)
+                                           .ptr -
+                                       text_.get());
+      return;
+    }
+    const auto rounded = static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    MakeRoom();
+    char* at = text_.get() + used_;
+    if (rounded < 0) *at++ = '-';
+    const auto magnitude = static_cast<std::uint64_t>(rounded < 0 ? -rounded : rounded);
+    at = std::to_chars(at, text_.get() + kSize, magnitude / 10000).ptr;
+    auto fraction = static_cast<std::uint32_t>(magnitude % 10000);
+    *at = '.';
+    for (int i = 4; i > 0; --i) {
+      at[i] = static_cast<char>('0' + fraction % 10);
+      fraction /= 10;
+    }
+    used_ = static_cast<std::size_t>(at + 5 - text_.get());
+  }
+  void EndRow() { *this << '\n'; }
+
+ private:
+  static constexpr std::size_t kSize = std::size_t{1} << 18;
+  static constexpr std::size_t kLongestNumber = 512;  // a double in fixed notation, the longest of them
+
+  static constexpr std::uint64_t Power(int exponent) {
+    std::uint64_t power = 1;
+    for (int i = 0; i < exponent; ++i) power *= 10;
+    return power;
+  }
+  void MakeRoom() {
+    if (kSize - used_ < kLongestNumber) Flush();
+  }
+  void Flush() {
+    out_.write(text_.get(), static_cast<std::streamsize>(used_));
+    used_ = 0;
+  }
+
+  std::ostream& out_;
+  std::unique_ptr<char[]> text_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace etprof
