@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
@@ -62,10 +63,11 @@ void AddHealth(Health& health, std::string name, HealthEntry::Severity severity,
 // One run of the trace: where it is.
 struct RunPlace {
   std::uint32_t block = 0;
-  std::uint32_t kind = 0;  // index into Runs::kinds
+  std::uint32_t first = 0;  // event of the block where it begins
+  std::uint32_t kind = 0;   // index into Runs::kinds
 };
 
-// All runs whose events say the same beside their times.
+// All runs whose events say the same beside their times; the first of them.
 struct RunKind {
   std::uint32_t layout = 0;  // of the trace
   Segment segment;
@@ -83,12 +85,31 @@ struct Runs {
 // What a layout holds: its runs, each ending with its Method::execute (children come first).
 struct LayoutContents {
   std::vector<std::uint32_t> kinds;           // of its runs, in order
+  std::vector<std::uint32_t> first;           // event where each begins
   std::int32_t load_program = -1, init = -1;  // events; -1: none
   std::int64_t initialised = 0;
   bool incomplete = false;  // events after the last run that are not those of loading
 };
 
-LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<RunKind>& kinds) {
+// What the events of a segment say, as a key to look it up by.
+std::string KeyOf(const Trace::Layout& layout, Segment segment) {
+  std::string key;
+  const auto append = [&](const auto& column) {
+    const auto* first = reinterpret_cast<const char*>(column.data() + segment.first);
+    key.append(first, first + segment.count * sizeof(column[0]));
+  };
+  append(layout.name);
+  append(layout.source);
+  append(layout.chain);
+  append(layout.instruction);
+  append(layout.delegate_id);
+  return key;
+}
+
+using KindsByKey = std::unordered_map<std::string, std::uint32_t>;
+
+LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<RunKind>& kinds,
+                          KindsByKey& known_kinds) {
   LayoutContents contents;
   const Trace::Layout& layout = trace.layouts[index];
   const auto count = static_cast<std::uint32_t>(layout.size());
@@ -97,8 +118,12 @@ LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<R
     if (layout.source[event] == Trace::Source::kDelegate) continue;
     const std::string_view name = trace.NameOf(layout, event);
     if (name == "Method::execute") {
-      contents.kinds.push_back(static_cast<std::uint32_t>(kinds.size()));
-      kinds.push_back({index, {first, event + 1 - first}});
+      const RunKind kind{index, {first, event + 1 - first}};
+      const auto [known, is_new] =
+          known_kinds.try_emplace(KeyOf(layout, kind.segment), static_cast<std::uint32_t>(kinds.size()));
+      if (is_new) kinds.push_back(kind);
+      contents.kinds.push_back(known->second);
+      contents.first.push_back(first);
       first = event + 1;
     } else if (name == "Program::load_method") {
       contents.load_program = static_cast<std::int32_t>(event);
@@ -113,13 +138,15 @@ LayoutContents ContentsOf(const Trace& trace, std::uint32_t index, std::vector<R
 
 Runs FindRuns(const Trace& trace) {
   Runs runs;
+  KindsByKey known_kinds;
   std::vector<LayoutContents> contents;
   for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
-    contents.push_back(ContentsOf(trace, layout, runs.kinds));
+    contents.push_back(ContentsOf(trace, layout, runs.kinds, known_kinds));
   for (std::uint32_t index = 0; index < trace.blocks.size(); ++index) {
     const Trace::Block& block = trace.blocks[index];
     const LayoutContents& found = contents[block.layout];
-    for (const std::uint32_t kind : found.kinds) runs.places.push_back({index, kind});
+    for (std::size_t i = 0; i < found.kinds.size(); ++i)
+      runs.places.push_back({index, found.first[i], found.kinds[i]});
     runs.initialised += found.initialised;
     if (found.incomplete) {
       AddHealth(runs.health, "run_incomplete", HealthEntry::Severity::kDataLoss,
@@ -168,11 +195,10 @@ class Attributor {
   };
 
   const Nanoseconds* StartOf(const RunPlace& place) const {
-    return trace_.start.data() + trace_.blocks[place.block].first_event +
-           runs_.kinds[place.kind].segment.first;
+    return trace_.start.data() + trace_.blocks[place.block].first_event + place.first;
   }
   const Nanoseconds* EndOf(const RunPlace& place) const {
-    return trace_.end.data() + trace_.blocks[place.block].first_event + runs_.kinds[place.kind].segment.first;
+    return trace_.end.data() + trace_.blocks[place.block].first_event + place.first;
   }
 
   // Calls `work(first, end)` for parts of the runs, on several threads where that is worth it.
@@ -206,13 +232,14 @@ class Attributor {
   void AddRun(const RunPlace& place, std::size_t index) {
     ProfiledRun run;
     run.block = place.block;
-    run.first_event = runs_.kinds[place.kind].segment.first;
+    run.first_event = place.first;
     const OrderedTree& ordered = *ordered_trees_[place.kind];
     if (ordered_[index] != 0) {
       run.total = EndOf(place)[ordered.size() - 1] - StartOf(place)[ordered.size() - 1];
       run.layout = LayoutFor(place.kind, ordered.kind(), ordered.parent());
     } else {
-      BuildSpanTree(trace_, place.block, runs_.kinds[place.kind].segment, profile_.health, tree_);
+      const Segment segment{place.first, runs_.kinds[place.kind].segment.count};
+      BuildSpanTree(trace_, place.block, segment, profile_.health, tree_);
       run.total = tree_.duration.back();
       run.clipped = tree_.clipped;
       run.layout = LayoutFor(place.kind, tree_.kind, tree_.parent);

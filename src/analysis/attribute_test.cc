@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
 #include "analysis/profile.h"
+#include "analysis/span_tree.h"
 #include "etdump/reader.h"
 #include "etdump/testing.h"
 
@@ -231,6 +233,115 @@ TEST(Attribute, AnEmptyTraceIsAnEmptyProfile) {
   const Profile profile = Attribute(Trace{}, {});
   EXPECT_TRUE(profile.runs.empty());
   EXPECT_EQ(ByGroup(profile).total, 0);
+}
+
+// The shortcut for ordered runs must never give what the tree does not.
+void ExpectShortcutAgrees(const Trace& trace, int& held) {
+  for (std::uint32_t block = 0; block < trace.blocks.size(); ++block) {
+    const Trace::Layout& layout = trace.LayoutOf(trace.blocks[block]);
+    if (layout.size() == 0 || !trace.IsFramework(layout, layout.size() - 1, "Method::execute")) continue;
+    const Segment run{0, static_cast<std::uint32_t>(layout.size())};
+    const Nanoseconds* start = trace.start.data() + trace.blocks[block].first_event;
+    const Nanoseconds* end = trace.end.data() + trace.blocks[block].first_event;
+    const OrderedTree ordered(trace, layout, run);
+    Health health;
+    SpanTree tree;
+    BuildSpanTree(trace, block, run, health, tree);
+    if (!ordered.Holds(start, end)) continue;
+    ++held;
+    EXPECT_EQ(ordered.parent(), tree.parent);
+    EXPECT_EQ(ordered.kind(), tree.kind);
+    EXPECT_EQ(tree.clipped, 0);
+    EXPECT_TRUE(health.entries().empty());
+    std::vector<Nanoseconds> duration(layout.size()), self(layout.size());
+    ordered.Times(start, end, duration.data(), self.data());
+    EXPECT_EQ(duration, tree.duration);
+    EXPECT_EQ(self, tree.self);
+  }
+}
+
+TEST(OrderedTree, AgreesWithTheTreeOfEveryRunThatItHoldsFor) {
+  std::mt19937 random(3);
+  int held = 0;
+  constexpr int kRuns = 20'000;
+  for (int i = 0; i < kRuns; ++i) {
+    TraceBuilder builder;
+    builder.Block("Execute");
+    // Small times, so that spans touch, overlap, nest, stick out or are empty about as often as not.
+    const auto time = [&](int most) {
+      return static_cast<Nanoseconds>(random() % static_cast<unsigned>(most));
+    };
+    Nanoseconds now = 10;
+    for (int call = 0; call < 2; ++call) {
+      const Nanoseconds begin = now;
+      now += time(3);
+      for (int child = 0; child < 3; ++child) {
+        const Nanoseconds child_begin = now + time(3) - (random() % 8 == 0 ? 2 : 0);
+        now = child_begin + time(4);
+        builder.Backend(call, "Add (ND) #1", child_begin, now + (random() % 8 == 0 ? 2 : 0));
+      }
+      now += time(3);
+      builder.Framework(call, "DELEGATE_CALL", begin, now);
+    }
+    builder.Framework(-1, "Method::execute", 10 + time(2), now + time(2));
+    ExpectShortcutAgrees(builder.Take(), held);
+  }
+  EXPECT_GT(held, kRuns / 20);       // the shortcut is taken ...
+  EXPECT_LT(held, kRuns * 19 / 20);  // ... and not always
+}
+
+TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialised) {
+  const auto trace_with = [](int methods) {
+    TraceBuilder builder;
+    builder.Block("Default");
+    for (int i = 0; i < methods; ++i) builder.Framework(-1, "Method::init", 1 + i, 2 + i);
+    for (int round = 0; round < 6; ++round) {
+      AddRun(builder, 1000 + round * 1000);
+      builder.Block("Execute")
+          .Backend(0, "Fully Connected (NC, F32) GEMM #1", 1510 + round * 1000, 1540 + round * 1000)
+          .Framework(0, "DELEGATE_CALL", 1505 + round * 1000, 1560 + round * 1000)
+          .Framework(-1, "Method::execute", 1500 + round * 1000, 1580 + round * 1000);
+    }
+    return builder.Take();
+  };
+  const Trace two_methods = trace_with(2);
+  const std::vector<Profile> profiles = AttributeMethods(two_methods, {});
+  ASSERT_EQ(profiles.size(), 2U);
+  for (const Profile& profile : profiles) {
+    EXPECT_EQ(profile.runs.size(), 6U);
+    ExpectAddsUp(profile);
+  }
+  EXPECT_EQ(profiles[0].operators.size(), 6U);
+  EXPECT_EQ(profiles[1].operators.size(), 3U);
+  EXPECT_EQ(profiles[1].operators[0].key.method, "method 2");
+  // One method that took two ways is one method.
+  EXPECT_EQ(AttributeMethods(trace_with(1), {}).size(), 1U);
+  // So it is where the runs are known.
+  AttributeOptions options;
+  options.labels.resize(12);
+  EXPECT_EQ(AttributeMethods(two_methods, options).size(), 1U);
+}
+
+TEST(Attribute, DescribesOperatorsGroupsAndTheWhole) {
+  TraceBuilder builder;
+  for (int run = 0; run < 30; ++run) AddRun(builder, 1000 + run * 1000);
+  const Profile profile = Attribute(builder.Take(), {});
+  ASSERT_EQ(profile.statistics.size(), profile.operators.size());
+  Nanoseconds sum = 0;
+  for (const SpanStatistics& statistics : profile.statistics) sum += statistics.total_self;
+  EXPECT_EQ(sum, ByOperator(profile).total);
+  EXPECT_EQ(profile.whole.n, 29);  // without the first run
+  EXPECT_EQ(profile.whole.p50, 80);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kConvolution)].p50, 30);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kFrameworkOverhead)].p50, 80 - 55 - 8);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kGemm)].n, 0);
+  bool found = false;
+  for (const auto& [name, distribution] : profile.categories) {
+    if (name != "CONV_STANDARD") continue;
+    found = true;
+    EXPECT_EQ(distribution.p50, 30);
+  }
+  EXPECT_TRUE(found);
 }
 
 class RealTraces : public ::testing::TestWithParam<const char*> {};

@@ -8,7 +8,8 @@
 namespace etprof {
 namespace {
 
-SpanStatistics DescribeOperator(const Profile& profile, std::size_t op, const std::vector<std::size_t>& common,
+SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
+                                const std::vector<std::size_t>& common,
                                 const std::vector<std::size_t>& described) {
   SpanStatistics result;
   const auto self = profile.Self(op);
@@ -63,8 +64,7 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
 
   std::vector<std::function<void()>> work;
   for (std::size_t op = 0; op < operators; ++op) {
-    work.emplace_back(
-        [&, op] { profile.statistics[op] = DescribeOperator(profile, op, common, described); });
+    work.emplace_back([&, op] { profile.statistics[op] = DescribeOperator(profile, op, common, described); });
   }
   for (std::size_t group = 0; group < by_group.size(); ++group) {
     work.emplace_back(

@@ -6,8 +6,8 @@
 
 namespace etprof {
 
-// std::allocator, but elements made without a value are left unset: a large column that is about to be filled,
-// by several threads perhaps, is not filled with zeros first by one.
+// std::allocator, but elements made without a value are left unset: a large column that is about to be
+// filled, by several threads perhaps, is not filled with zeros first by one.
 template <typename T>
 struct UnsetAllocator : std::allocator<T> {
   template <typename U>

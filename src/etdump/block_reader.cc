@@ -119,7 +119,9 @@ void BlockReader::AppendRow(std::string_view name, Trace::Source source, std::in
 void BlockReader::LeaveExpected() {
   as_expected_ = false;
   const Trace::Layout& expected = found_.layouts[expected_];
-  const auto keep = [&](auto& column, const auto& from) { column.assign(from.begin(), from.begin() + count_); };
+  const auto keep = [&](auto& column, const auto& from) {
+    column.assign(from.begin(), from.begin() + count_);
+  };
   keep(scratch_.name, expected.name);
   keep(scratch_.source, expected.source);
   keep(scratch_.chain, expected.chain);
@@ -133,8 +135,8 @@ std::uint32_t BlockReader::FinishLayout() {
   if (!as_expected_) {
     const std::size_t hash = HashOf(scratch_);
     const auto [first, last] = layouts_by_hash_.equal_range(hash);
-    const auto known =
-        std::find_if(first, last, [&](const auto& entry) { return found_.layouts[entry.second] == scratch_; });
+    const auto known = std::find_if(
+        first, last, [&](const auto& entry) { return found_.layouts[entry.second] == scratch_; });
     if (known != last) {
       layout = known->second;
     } else {
@@ -160,7 +162,8 @@ void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::
   }
   name = name.substr(0, kLongestName);
   auto& all = found_.allocations;
-  auto known = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == name; });
+  auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == name; });
   if (known == all.end()) known = all.insert(all.end(), {std::string(name), 0, 0});
   ++known->events;
   // Sizes from a foreign file: a sum that does not fit stays at the most there is.
@@ -177,7 +180,8 @@ Nanoseconds BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent&
   const bool fits =
       scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
   if (!fits) {
-    Note("time_out_of_range", HealthEntry::Severity::kError, "a time beyond 146 years counts as 0", &event, "");
+    Note("time_out_of_range", HealthEntry::Severity::kError, "a time beyond 146 years counts as 0", &event,
+         "");
     return 0;
   }
   return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)

@@ -122,8 +122,9 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
 
   // A thread costs more to start than a small file to read.
   constexpr std::size_t kEventsWorthAThread = 50'000;
-  std::size_t threads = options.threads == 0 ? HardwareThreads() : options.threads;
-  threads = std::min(threads, places.back() / kEventsWorthAThread + 1);
+  const std::size_t threads = options.threads != 0
+                                  ? options.threads
+                                  : std::min(HardwareThreads(), places.back() / kEventsWorthAThread + 1);
   const std::vector<Part> parts = Cut(places, threads);
   std::vector<BlockReader> readers;
   for (std::size_t i = 0; i < parts.size(); ++i) readers.emplace_back(bytes, options.nanoseconds_per_tick);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,111 @@ std::vector<std::byte> DumpOf(const std::vector<::etdump::ProfileEventT>& events
   std::vector<std::byte> bytes(builder.GetSize());
   std::memcpy(bytes.data(), builder.GetBufferPointer(), bytes.size());
   return bytes;
+}
+
+// Blocks of a few sorts in random order, with what carries no time between the events, and every fifth block
+// one of its own.
+std::vector<std::byte> MixedDump(int blocks) {
+  std::mt19937 random(7);
+  ::etdump::ETDumpT dump;
+  for (int block = 0; block < blocks; ++block) {
+    auto run = std::make_unique<::etdump::RunDataT>();
+    run->name = "Execute";
+    run->allocators.push_back(std::make_unique<::etdump::AllocatorT>());
+    run->allocators.back()->name = "planned";
+    const int sort = static_cast<int>(random() % 3);
+    const int events = 3 + sort + (block % 5 == 0 ? block : 0);
+    for (int i = 0; i < events; ++i) {
+      auto event = std::make_unique<::etdump::EventT>();
+      if ((block + i) % 7 == 0) {
+        event->allocation_event = std::make_unique<::etdump::AllocationEventT>();
+        event->allocation_event->allocator_id = 1;
+        event->allocation_event->allocation_size = 10;
+        run->events.push_back(std::move(event));
+        event = std::make_unique<::etdump::EventT>();
+      }
+      event->profile_event = std::make_unique<::etdump::ProfileEventT>();
+      event->profile_event->name = "op" + std::to_string(sort == 2 ? 2 * i : i);
+      event->profile_event->instruction_id = i;
+      event->profile_event->start_time = random() % 1000;
+      event->profile_event->end_time = event->profile_event->start_time + random() % 1000;
+      run->events.push_back(std::move(event));
+    }
+    dump.run_data.push_back(std::move(run));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
+  std::vector<std::byte> bytes(builder.GetSize());
+  std::memcpy(bytes.data(), builder.GetBufferPointer(), bytes.size());
+  return bytes;
+}
+
+TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
+  const std::vector<std::byte> bytes = MixedDump(40);
+  const Trace one = ReadEtdump(bytes, "x.etdump", {.threads = 1});
+  const auto* dump = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data());
+  std::size_t event = 0;
+  std::int64_t allocations = 0;
+  for (std::size_t block = 0; block < one.blocks.size(); ++block) {
+    EXPECT_EQ(one.blocks[block].first_event, event);
+    const Trace::Layout& layout = one.LayoutOf(one.blocks[block]);
+    ASSERT_EQ(layout.size(), one.blocks[block].event_count);
+    std::size_t i = 0;
+    for (const auto* wanted : *dump->run_data()->Get(static_cast<unsigned>(block))->events()) {
+      allocations += wanted->allocation_event() != nullptr ? 1 : 0;
+      if (wanted->profile_event() == nullptr) continue;
+      EXPECT_EQ(one.NameOf(layout, i), wanted->profile_event()->name()->str());
+      EXPECT_EQ(layout.instruction[i], wanted->profile_event()->instruction_id());
+      EXPECT_EQ(one.start[event], static_cast<Nanoseconds>(wanted->profile_event()->start_time()));
+      EXPECT_EQ(one.end[event], static_cast<Nanoseconds>(wanted->profile_event()->end_time()));
+      ++i;
+      ++event;
+    }
+    EXPECT_EQ(i, layout.size());
+  }
+  EXPECT_EQ(one.event_count(), event);
+  EXPECT_LT(one.layouts.size(), one.blocks.size());
+  ASSERT_EQ(one.allocations.size(), 1U);
+  EXPECT_EQ(one.allocations[0].allocator, "planned");
+  EXPECT_EQ(one.allocations[0].events, allocations);
+  EXPECT_EQ(one.allocations[0].bytes, 10 * allocations);
+
+  for (const std::size_t threads : {2, 3, 7, 100}) {
+    const Trace many = ReadEtdump(bytes, "x.etdump", {.threads = threads});
+    EXPECT_EQ(many.start, one.start);
+    EXPECT_EQ(many.end, one.end);
+    EXPECT_EQ(many.layouts, one.layouts);
+    ASSERT_EQ(many.names.size(), one.names.size());
+    for (NameId id = 0; id < one.names.size(); ++id) EXPECT_EQ(many.names.Text(id), one.names.Text(id));
+    ASSERT_EQ(many.blocks.size(), one.blocks.size());
+    for (std::size_t block = 0; block < one.blocks.size(); ++block) {
+      EXPECT_EQ(many.blocks[block].layout, one.blocks[block].layout);
+      EXPECT_EQ(many.blocks[block].first_event, one.blocks[block].first_event);
+    }
+    EXPECT_EQ(many.allocations[0].bytes, one.allocations[0].bytes);
+  }
+}
+
+TEST(ReadEtdump, DoesNotReadBlocksThatShareTheirEventsForEver) {
+  // A thousand blocks that are all the same table of a thousand events: a small file, a million events.
+  flatbuffers::FlatBufferBuilder builder;
+  const auto text = builder.CreateString("op");
+  std::vector<flatbuffers::Offset<::etdump::Event>> events(1000);
+  for (auto& event : events)
+    event = ::etdump::CreateEvent(builder, ::etdump::CreateProfileEvent(builder, text));
+  const auto run = ::etdump::CreateRunData(builder, text, -1, 0, builder.CreateVector(events));
+  const std::vector<flatbuffers::Offset<::etdump::RunData>> runs(1000, run);
+  ::etdump::FinishETDumpBuffer(builder, ::etdump::CreateETDump(builder, 0, builder.CreateVector(runs)));
+  EXPECT_THAT(MessageOf(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()))),
+              HasSubstr("malformed"));
+}
+
+TEST(ReadEtdump, CutsNamesThatNoRunnerWrites) {
+  ::etdump::ProfileEventT event;
+  event.name = std::string(10'000, 'x');
+  const Trace trace = ReadEtdump(DumpOf({event}), "x.etdump");
+  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0).size(), 4096U);
+  EXPECT_EQ(trace.health.CountOf("name_cut"), 1);
 }
 
 TEST(ReadEtdump, NotesEventsThatRunBackwardsAndTimesOutOfRange) {

@@ -37,8 +37,8 @@ class CsvBuffer {
   }
   void Integer(std::int64_t value) {
     MakeRoom();
-    used_ = static_cast<std::size_t>(
-        std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr - text_.get());
+    used_ = static_cast<std::size_t>(std::to_chars(text_.get() + used_, text_.get() + kSize, value).ptr -
+                                     text_.get());
   }
   // value / 10^kDecimals, exactly and without trailing zeros.
   template <int kDecimals>
@@ -76,10 +76,10 @@ class CsvBuffer {
     const double scaled = 1e6 * static_cast<double>(part) / static_cast<double>(whole);
     if (!(scaled > -1e15 && scaled < 1e15)) {
       MakeRoom();
-      used_ = static_cast<std::size_t>(std::to_chars(text_.get() + used_, text_.get() + kSize, scaled / 1e4,
-                                                     std::chars_format::fixed, 4)
-                                           .ptr -
-                                       text_.get());
+      used_ = static_cast<std::size_t>(
+          std::to_chars(text_.get() + used_, text_.get() + kSize, scaled / 1e4, std::chars_format::fixed, 4)
+              .ptr -
+          text_.get());
       return;
     }
     const auto rounded = static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
