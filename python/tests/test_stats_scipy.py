@@ -116,3 +116,13 @@ def test_false_discovery_control():
 def test_the_oracle_refuses_what_it_does_not_know():
     with pytest.raises(AssertionError, match="unknown question"):
         ask([{"what": "horoscope", "values": []}])
+
+
+def test_trends():
+    cases = [x[:200] for x in samples() if len(x) > 2 and len(set(x[:200])) > 1]
+    slopes = ask([{"what": "theil_slope", "values": list(x)} for x in cases])
+    p_values = ask([{"what": "kendall_p", "values": list(x)} for x in cases])
+    for x, slope, p in zip(cases, slopes, p_values, strict=True):
+        scale = float(numpy.max(numpy.abs(x)))
+        assert close(slope, stats.theilslopes(x).slope, scale * 1e-6)
+        assert close(p, stats.kendalltau(numpy.arange(len(x)), x, method="asymptotic").pvalue, 1e-3)

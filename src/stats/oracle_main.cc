@@ -12,6 +12,7 @@
 #include "stats/distribution.h"
 #include "stats/launches.h"
 #include "stats/multiple.h"
+#include "stats/stability.h"
 
 namespace {
 
@@ -54,6 +55,8 @@ json Answer(const json& question) {
   if (what == "describe") return Describe(values);
   if (what == "estimate_ratio") return EstimateRatio(values, question.at("confidence").get<double>());
   if (what == "benjamini_hochberg") return stats::BenjaminiHochberg(values);
+  if (what == "theil_slope") return stats::TheilSlope(values);
+  if (what == "kendall_p") return stats::KendallP(values);
   throw std::invalid_argument("unknown question: " + what);
 }
 

@@ -1,0 +1,121 @@
+#include "stats/stability.h"
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "stats/distribution.h"
+
+namespace etprof::stats {
+namespace {
+
+constexpr std::size_t kStretches = 20;
+constexpr std::size_t kFewestForTrend = 8;
+constexpr std::size_t kFewestForLevels = 20;
+constexpr double kSeparation = 5;
+constexpr double kSmallestShare = 0.1;
+constexpr double kSmallestGap = 0.03;
+
+// Medians of `kStretches` stretches of about the same length.
+std::vector<double> Stretches(std::span<const double> series) {
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < kStretches; ++i) {
+    const std::size_t first = i * series.size() / kStretches;
+    const std::size_t end = (i + 1) * series.size() / kStretches;
+    medians.push_back(*Median(series.subspan(first, end - first)));
+  }
+  return medians;
+}
+
+struct Part {
+  double mean = 0, variance = 0;
+};
+Part PartOf(std::span<const double> values) {
+  Part part;
+  for (const double value : values) part.mean += value / static_cast<double>(values.size());
+  for (const double value : values)
+    part.variance += (value - part.mean) * (value - part.mean) / static_cast<double>(values.size());
+  return part;
+}
+
+}  // namespace
+
+double TheilSlope(std::span<const double> series) {
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    for (std::size_t j = i + 1; j < series.size(); ++j)
+      slopes.push_back((series[j] - series[i]) / static_cast<double>(j - i));
+  }
+  return Median(slopes).value_or(0);
+}
+
+double KendallP(std::span<const double> series) {
+  double concordant = 0;  // less discordant
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    for (std::size_t j = i + 1; j < series.size(); ++j)
+      concordant += series[j] > series[i] ? 1 : series[j] < series[i] ? -1 : 0;
+  }
+  // Kendall, "Rank Correlation Methods", 1970: the variance of the sum above with ties in one of the two.
+  const auto n = static_cast<double>(series.size());
+  double variance = n * (n - 1) * (2 * n + 5);
+  std::map<double, double> ties;
+  for (const double value : series) ++ties[value];
+  for (const auto& [value, t] : ties) variance -= t * (t - 1) * (2 * t + 5);
+  variance /= 18;
+  if (variance <= 0) return 1;
+  return boost::math::erfc(std::fabs(concordant) / std::sqrt(2 * variance));
+}
+
+std::optional<Trend> FindTrend(std::span<const double> series) {
+  if (series.size() < kFewestForTrend) return std::nullopt;
+  const std::vector<double> stretches =
+      series.size() > 2 * kStretches ? Stretches(series) : std::vector<double>(series.begin(), series.end());
+  const double median = *Median(stretches);
+  const auto [least, most] = std::minmax_element(stretches.begin(), stretches.end());
+  if (median <= 0 || *least == *most) return std::nullopt;
+  return Trend{TheilSlope(stretches) * static_cast<double>(stretches.size() - 1) / median, KendallP(stretches)};
+}
+
+std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
+  if (values.size() < kFewestForLevels) return std::nullopt;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  // The split with the most variance between the parts, by sums from the first value.
+  const auto n = static_cast<double>(sorted.size());
+  double total = 0;
+  for (const double value : sorted) total += value - sorted.front();
+  double below = 0, best = -1;
+  std::size_t split = 0;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    below += sorted[i - 1] - sorted.front();
+    const auto count = static_cast<double>(i);
+    const double difference = (total - below) / (n - count) - below / count;
+    const double between = count * (n - count) * difference * difference;
+    if (between > best) {
+      best = between;
+      split = i;
+    }
+  }
+  const std::span<const double> low(sorted.data(), split);
+  const std::span<const double> high(sorted.data() + split, sorted.size() - split);
+  const Part below_split = PartOf(low), above_split = PartOf(high);
+  TwoLevels levels;
+  levels.low = *Median(low);
+  levels.high = *Median(high);
+  levels.share_high = static_cast<double>(high.size()) / n;
+  const double within = std::sqrt(below_split.variance + above_split.variance);
+  // Levels without any spread are as far apart as can be.
+  levels.separation = within > 0 ? std::sqrt(2.0) * (above_split.mean - below_split.mean) / within
+                                 : std::numeric_limits<double>::infinity();
+  const bool two = levels.separation >= kSeparation && levels.share_high >= kSmallestShare &&
+                   levels.share_high <= 1 - kSmallestShare && levels.low > 0 &&
+                   levels.high >= (1 + kSmallestGap) * levels.low;
+  if (!two) return std::nullopt;
+  return levels;
+}
+
+}  // namespace etprof::stats
