@@ -36,7 +36,7 @@ def categories(names: set[str]) -> dict[str, tuple[str, str, bool]]:
         [program()], input="\n".join(sorted(names)) + "\n", capture_output=True, text=True, check=True
     )
     rows = (line.split("\t") for line in done.stdout.splitlines())
-    return {name: (category, group, known == "known") for name, category, group, known in rows}
+    return {name: (category, group, known == "known") for name, category, group, known, *_ in rows}
 
 
 def xnnpack_operators() -> set[str]:

@@ -265,6 +265,8 @@ const char* KindName(Insight::Kind kind) {
       return "unknown_operators";
     case Insight::Kind::kEvidence:
       return "kernel_evidence";
+    case Insight::Kind::kNoise:
+      return "noise";
   }
   return "other";
 }
@@ -320,7 +322,8 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
          {"text", insight.text},
          {"at_stake_ms", Number(insight.at_stake / 1e6)},
          {"experiment", report.run.experiments[report.experiments[insight.experiment].index].name},
-         {"evidence", insight.evidence}});
+         {"evidence", insight.evidence},
+         {"formula", insight.formula}});
   }
   json["warnings"] = report.warnings;
   Write(json, out);

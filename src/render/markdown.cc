@@ -246,6 +246,7 @@ class Markdown {
     for (const Insight& insight : report_.insights) {
       out_ << number++ << ". " << E(insight.text) << '\n';
       for (const std::string& line : insight.evidence) out_ << "   - " << E(line) << '\n';
+      if (!insight.formula.empty()) out_ << "   - How: " << E(insight.formula) << '\n';
     }
     out_ << '\n';
   }

@@ -398,6 +398,7 @@ class Screen {
     std::size_t said = 0;
     for (const Insight& insight : report_.insights) {
       if (said == kInsights) break;
+      if (insight.kind == Insight::Kind::kAmdahl) continue;  // each line says its own bound
       Labelled(said == 0 ? "next" : "", insight.text);
       ++said;
     }

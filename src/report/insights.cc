@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "analysis/delegable.h"
 #include "report/report.h"
+#include "stats/stability.h"
 
 namespace etprof {
 namespace {
@@ -60,6 +64,10 @@ std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
   return lines;
 }
 
+bool IsOperator(const Operator& op) {
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
+}
+
 // The largest group that is an operator's.
 Group LargestGroup(const ReportExperiment& experiment) {
   Group largest = Group::kConvolution;
@@ -105,9 +113,9 @@ class Finder {
 
  private:
   void Add(Insight::Kind kind, std::size_t experiment, double at_stake, std::string text,
-           std::vector<std::string> evidence = {}) {
+           std::vector<std::string> evidence, std::string formula) {
     if (subject_count() > 1) text = report_.experiments[experiment].label + ": " + text;
-    found_.push_back({kind, std::move(text), std::move(evidence), at_stake, experiment});
+    found_.push_back({kind, std::move(text), std::move(evidence), std::move(formula), at_stake, experiment});
   }
 
   std::size_t subject_count() const {
@@ -129,7 +137,8 @@ class Finder {
           fmt::format("Packed (KleidiAI SME) operators ran in {} and none in {}: {}.", with.label,
                       without.label,
                       Count(static_cast<std::int64_t>(with.kernel_evidence.size()), "type", "types")),
-          with.kernel_evidence);
+          with.kernel_evidence,
+          "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel");
     }
   }
 
@@ -165,7 +174,8 @@ class Finder {
                                      Ms(candidate.MeanOfGroup(group)), Percent(ShareOf(candidate, group))));
     }
     Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
-        std::move(evidence));
+        std::move(evidence),
+        "share = mean self time of the group / mean Method::execute; at stake: its time now");
   }
 
   // Operators that are slower, by a verdict and not by a point estimate.
@@ -199,7 +209,8 @@ class Finder {
                     losses.size() == 1 ? std::string("1 operator is")
                                        : fmt::format("{} operators are", losses.size()),
                     comparison.candidate_label, Ms(lost)),
-        std::move(evidence));
+        std::move(evidence),
+        "sum of (candidate - baseline) mean self time over operators with the verdict slower");
   }
 
   // An emulated CPU's times mean nothing, and those of a trace-enabled run hold the cost of its log: no
@@ -213,6 +224,7 @@ class Finder {
     if (!TimesMean(index)) return;
     const ReportExperiment& experiment = report_.experiments[index];
     AddFirstRun(index, experiment);
+    AddNoise(index, experiment);
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
     AddBottleneck(index, experiment, *whole);
@@ -229,8 +241,9 @@ class Finder {
                           ? "1 operator type is"
                           : fmt::format("{} operator types are", experiment.unknown_operators.size()),
                       Ms(time)),
-          Lines(unknown));
+          Lines(unknown), "sum of the mean self times of these operators");
     }
+    AddAmdahl(index, experiment, *whole);
   }
 
   void AddBottleneck(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -252,7 +265,33 @@ class Finder {
       text += fmt::format(" The costliest is {}: {}.", experiment.profile->operators[costliest->op].name,
                           Ms(costliest->mean_self));
     }
-    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums));
+    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums),
+        "mean self time of the group / mean Method::execute");
+  }
+
+  // What each category would give at most, in one place.
+  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double whole) {
+    const auto runs = static_cast<double>(experiment.categories.runs);
+    if (runs <= 0) return;
+    std::vector<std::pair<double, std::string>> rows;
+    for (const AdditiveRow& row : experiment.categories.rows) {
+      const double time = static_cast<double>(row.total) / runs;
+      if (row.name != "framework" && time / whole >= kWorthSaying && time < whole)
+        rows.emplace_back(time, row.name);
+    }
+    if (rows.size() < 2) return;
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> evidence;
+    std::string text = "Were one category free, an inference would be faster at most by:";
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto& [time, name] = rows[i];
+      const double bound = whole / (whole - time);
+      if (i < 3) text += fmt::format("{} {} {:.2f}x", i > 0 ? "," : "", name, bound);
+      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / whole), bound));
+    }
+    Add(Insight::Kind::kAmdahl, index, rows.front().first, text + ".", std::move(evidence),
+        "Amdahl 1967: whole / (whole - part), both mean self times");
   }
 
   void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -272,10 +311,60 @@ class Finder {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string list;
     for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
-    Add(Insight::Kind::kLayout, index, time,
-        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, whole)),
+    std::string text =
+        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, whole));
+    const Edges edges = MovementAtEdges(experiment);
+    if (edges.operators > 0) {
+      text += fmt::format(" {} of it ({}) at the edges of delegates.", Ms(edges.time),
+                          Count(edges.operators, "operator", "operators"));
+    }
+    Add(Insight::Kind::kLayout, index, time, std::move(text),
         Lines(SumByType(experiment,
-                        [](const Operator& op) { return op.category.group == Group::kDataMovement; })));
+                        [](const Operator& op) { return op.category.group == Group::kDataMovement; })),
+        "sum of the mean self times of transposes, reshapes, copies and conversions; at the edges: those "
+        "that a "
+        "delegate call begins or ends with, and those that run portable between two delegate calls");
+  }
+
+  // Layout conversions that the boundary between backends costs.
+  struct Edges {
+    std::int64_t operators = 0;
+    double time = 0;  // ns an inference
+  };
+  static Edges MovementAtEdges(const ReportExperiment& experiment) {
+    const Profile& profile = *experiment.profile;
+    const auto runs = static_cast<double>(experiment.groups.runs);
+    // Operators in the order they ran, call by call.
+    std::map<std::int32_t, std::vector<std::size_t>> calls;
+    std::set<std::int32_t> delegates;
+    for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+      const Operator& op = profile.operators[i];
+      if (op.call_index < 0) continue;
+      if (op.key.kind == SpanKind::kDelegateCall) delegates.insert(op.call_index);
+      if (IsOperator(op)) calls[op.call_index].push_back(i);
+    }
+    Edges edges;
+    const auto moves = [&](std::size_t i) {
+      return profile.operators[i].category.group == Group::kDataMovement;
+    };
+    const auto take = [&](std::size_t i) {
+      ++edges.operators;
+      edges.time += static_cast<double>(profile.statistics[i].total_self) / runs;
+    };
+    for (const auto& [call, operators] : calls) {
+      if (!delegates.contains(call)) {
+        const bool between = !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
+        for (const std::size_t i : operators) {
+          if (between && moves(i)) take(i);
+        }
+        continue;
+      }
+      std::size_t first = 0;
+      while (first < operators.size() && moves(operators[first])) take(operators[first++]);
+      std::size_t end = operators.size();
+      while (end > first && moves(operators[end - 1])) take(operators[--end]);
+    }
+    return edges;
   }
 
   void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -287,14 +376,34 @@ class Finder {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, sums.size()); ++i)
       names += (i > 0 ? ", " : "") + sums[i].type;
     if (sums.size() > 3) names += ", ...";
+    const auto takeable =
+        SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
+    std::int64_t could = 0;
+    double could_time = 0;
+    for (const TypeSum& sum : takeable) {
+      could += sum.operators;
+      could_time += sum.mean;
+    }
+    std::string hint;
+    if (could > 0) {
+      hint = fmt::format(
+          " XNNPACK can take {} of them ({}, {}) in some form: data type, shape or the partitioner kept {} "
+          "out.",
+          could == experiment.portable_kernels ? "all" : std::to_string(could),
+          takeable.front().type + (takeable.size() > 1 ? ", ..." : ""), Ms(could_time),
+          could == 1 ? "it" : "them");
+    }
     Add(Insight::Kind::kPortable, index, time,
         fmt::format("{} outside any delegate ({}): {}, {} of an inference.{}",
                     experiment.portable_kernels == 1
                         ? "1 operator runs"
                         : fmt::format("{} operators run", experiment.portable_kernels),
                     names, Ms(time), Percent(time / whole),
-                    time / whole >= kWorthSaying ? " " + IfFree(time, whole) : ""),
-        Lines(sums));
+                    time / whole >= kWorthSaying ? " " + IfFree(time, whole) : "") +
+            hint,
+        Lines(sums),
+        "sum of the mean self times of native_call_ kernels; what XNNPACK can take is its partitioner's "
+        "list");
   }
 
   void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -304,7 +413,8 @@ class Finder {
         fmt::format("{} {} beside the operators inside, {} of an inference ({} a call).",
                     Count(experiment.delegate_calls, "delegate call takes", "delegate calls take"),
                     Ms(overhead), Percent(overhead / whole),
-                    FormatDuration(overhead / static_cast<double>(experiment.delegate_calls))));
+                    FormatDuration(overhead / static_cast<double>(experiment.delegate_calls))),
+        {}, "self time of DELEGATE_CALL spans / their number");
   }
 
   void AddFirstRun(std::size_t index, const ReportExperiment& experiment) {
@@ -316,7 +426,100 @@ class Finder {
         fmt::format("The first run of a process takes {}, {:.1f} times a steady one",
                     Ms(*experiment.first_run), *experiment.first_run / *experiment.latency.p50);
     if (experiment.load) text += fmt::format(", after {} of loading", Ms(*experiment.load));
-    Add(Insight::Kind::kFirstRun, index, 0, text + ".");
+    Add(Insight::Kind::kFirstRun, index, 0, text + ".", {},
+        "median over launches of the first run / median of the steady runs");
+  }
+
+  // Burst medians in the order of time; of a bare trace its steady runs. With the conditions that stand
+  // beside them.
+  struct Series {
+    std::vector<double> ns;
+    std::vector<const Burst*> bursts;  // index by index of `ns`; empty of a bare trace
+  };
+  Series SeriesOf(const ReportExperiment& experiment) const {
+    Series series;
+    const ExperimentData& data = report_.run.experiments[experiment.index];
+    for (const Launch& launch : data.launches) {
+      if (launch.status == Launch::Status::kFailed) continue;
+      for (const Burst& burst : launch.bursts) {
+        if (burst.Median()) series.bursts.push_back(&burst);
+      }
+    }
+    std::stable_sort(series.bursts.begin(), series.bursts.end(),
+                     [](const Burst* a, const Burst* b) { return a->start < b->start; });
+    for (const Burst* burst : series.bursts) series.ns.push_back(static_cast<double>(*burst->Median()));
+    if (series.ns.empty() && experiment.profile) {
+      for (const std::size_t run : experiment.profile->RunsOf(Phase::kSteady))
+        series.ns.push_back(static_cast<double>(experiment.profile->runs[run].total));
+    }
+    return series;
+  }
+
+  // "CPU clock 2.40 against 1.80 GHz": the means of a condition over two sets of bursts, where they differ.
+  template <typename ValueOf>
+  static void CompareCondition(const Series& series, const std::vector<bool>& second, const char* name,
+                               const char* unit, double scale, const ValueOf& value_of,
+                               std::vector<std::string>& evidence) {
+    double sum[2] = {0, 0};
+    double n[2] = {0, 0};
+    for (std::size_t i = 0; i < series.bursts.size(); ++i) {
+      const auto value = value_of(*series.bursts[i]);
+      if (!value) continue;
+      sum[second[i] ? 1 : 0] += static_cast<double>(*value) * scale;
+      n[second[i] ? 1 : 0] += 1;
+    }
+    if (n[0] == 0 || n[1] == 0) return;
+    const double a = sum[0] / n[0];
+    const double b = sum[1] / n[1];
+    if (std::fabs(a - b) > 0.01 * std::max(std::fabs(a), std::fabs(b)))
+      evidence.push_back(fmt::format("{}: {:.2f} {} against {:.2f} {}", name, a, unit, b, unit));
+  }
+  static std::vector<std::string> Conditions(const Series& series, const std::vector<bool>& second) {
+    std::vector<std::string> evidence;
+    CompareCondition(
+        series, second, "CPU clock", "GHz", 1e-6, [](const Burst& b) { return b.frequency_khz; }, evidence);
+    CompareCondition(
+        series, second, "clock's cap", "GHz", 1e-6, [](const Burst& b) { return b.frequency_cap_khz; },
+        evidence);
+    CompareCondition(
+        series, second, "temperature", "degrees C", 1, [](const Burst& b) { return b.temperature_celsius; },
+        evidence);
+    CompareCondition(
+        series, second, "load", "(1 minute)", 1, [](const Burst& b) { return b.load_average; }, evidence);
+    return evidence;
+  }
+
+  void AddNoise(std::size_t index, const ReportExperiment& experiment) {
+    constexpr double kTrendLevel = 0.01;
+    constexpr double kTrendWorthSaying = 0.03;
+    const Series series = SeriesOf(experiment);
+    const char* unit = series.bursts.empty() ? "runs" : "bursts";
+    if (const auto trend = stats::FindTrend(series.ns);
+        trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {
+      const double median = *stats::Median(series.ns);
+      std::vector<bool> late(series.ns.size());
+      for (std::size_t i = 0; i < late.size(); ++i) late[i] = 2 * i >= late.size();
+      const bool slower = trend->relative_change > 0;
+      Add(Insight::Kind::kNoise, index, std::fabs(trend->relative_change) * median,
+          fmt::format("Latency {} by {} while it was measured ({} {}): {}.", slower ? "rose" : "fell",
+                      Percent(std::fabs(trend->relative_change)), series.ns.size(), unit,
+                      slower ? "the processor may be throttling, or something else began to run"
+                             : "the processor was not at its clock yet, or something else ended"),
+          Conditions(series, late),
+          "Theil's slope over 20 stretches in the order of time, said where Kendall's p < 0.01 and the "
+          "change is 3 % or more");
+    }
+    if (const auto levels = stats::FindTwoLevels(series.ns)) {
+      std::vector<bool> slow(series.ns.size());
+      for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = series.ns[i] > (levels->low + levels->high) / 2;
+      Add(Insight::Kind::kNoise, index, (levels->high - levels->low) * levels->share_high,
+          fmt::format("Latency has two levels: {} in {} of the {}, {} in the others, as of a processor with "
+                      "two clocks or "
+                      "one shared with others.",
+                      Ms(levels->low), Percent(1 - levels->share_high), unit, Ms(levels->high)),
+          Conditions(series, slow),
+          "Otsu's split, said where Ashman's D is 5 or more; at stake: (high - low) x share of high");
+    }
   }
 
   const Report& report_;

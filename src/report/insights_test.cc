@@ -42,6 +42,84 @@ TEST(Insights, NamePortableOperatorsWithTheirTime) {
   EXPECT_THAT(portable->text, HasSubstr("1 operator runs outside any delegate (mean.out): 0.20 ms"));
 }
 
+TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
+  const Report report = example::MakePair();
+  EXPECT_THAT(Find(report, Insight::Kind::kPortable)->text,
+              HasSubstr("XNNPACK can take all of them (mean.out, 0.20 ms)"));
+  // argmax is not in the partitioner's list.
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  const Report other = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_THAT(Find(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
+}
+
+TEST(Insights, CountTheLayoutChangesAtTheEdgesOfDelegates) {
+  const Report report = example::MakePair();
+  // The delegate begins with one transpose and ends with the other.
+  EXPECT_THAT(Find(report, Insight::Kind::kLayout)->text,
+              HasSubstr("0.40 ms of it (2 operators) at the edges of delegates."));
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  const Report inner = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_THAT(Find(inner, Insight::Kind::kLayout)->text,
+              HasSubstr("0.30 ms of it (1 operator) at the edges"));
+}
+
+TEST(Insights, BoundWhatEachCategoryCouldGive) {
+  const Report report = example::MakePair();
+  const Insight* amdahl = Find(report, Insight::Kind::kAmdahl);
+  ASSERT_NE(amdahl, nullptr);
+  // 1 002 001 of 2 147 014 ns: 1 / (1 - 0.4667) = 1.875; 500 007: 1.304; 400 004: 1.229.
+  EXPECT_THAT(amdahl->text, HasSubstr("CONV_STANDARD 1.88x, GEMM 1.30x, DATA_MOVEMENT 1.23x"));
+  EXPECT_THAT(amdahl->evidence, testing::Contains(HasSubstr("REDUCTION: 0.20 ms, 9 %: 1.10x")));
+}
+
+// The pair's report with the candidate's bursts changed: entry i of `factors` scales burst i in time.
+Report WithBursts(const std::vector<double>& factors) {
+  RunData run;
+  run.model_id = "net";
+  run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  std::size_t i = 0;
+  for (Launch& launch : run.experiments[0].launches) {
+    for (Burst& burst : launch.bursts) {
+      const double factor = factors[i % factors.size()];
+      burst.start = 1'000'000 * static_cast<Nanoseconds>(i++);
+      burst.frequency_khz = static_cast<std::int64_t>(3e6 / factor);
+      for (Nanoseconds& latency : burst.recorded) latency = static_cast<Nanoseconds>(2e6 * factor);
+    }
+  }
+  std::vector<std::optional<Profile>> profiles(1);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+TEST(Insights, SayWhenLatencyRoseAndWhatTheClockDid) {
+  std::vector<double> rising;
+  for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
+  const Report report = WithBursts(rising);
+  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  ASSERT_NE(noise, nullptr);
+  EXPECT_THAT(noise->text, HasSubstr("Latency rose by 18 % while it was measured (40 bursts)"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz against 2.61 GHz")));
+}
+
+TEST(Insights, SayWhenLatencyHasTwoLevels) {
+  const Report report = WithBursts({1, 1, 1.4});
+  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  ASSERT_NE(noise, nullptr);
+  EXPECT_THAT(noise->text,
+              HasSubstr("Latency has two levels: 2.00 ms in 68 % of the bursts, 2.80 ms in the others"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz against 2.14 GHz")));
+}
+
+TEST(Insights, SayNothingOfNoiseWhereThereIsLittle) {
+  EXPECT_EQ(Find(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise), nullptr);
+  EXPECT_EQ(Find(example::MakePair(), Insight::Kind::kNoise), nullptr);
+}
+
 TEST(Insights, AreRankedByTheTimeAtStake) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     ASSERT_FALSE(report.insights.empty());
@@ -55,6 +133,7 @@ TEST(Insights, EveryOneHasANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     for (const Insight& insight : report.insights) {
       EXPECT_NE(insight.text.find_first_of("0123456789"), std::string::npos) << insight.text;
+      EXPECT_FALSE(insight.formula.empty()) << insight.text;
     }
   }
 }

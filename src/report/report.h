@@ -103,10 +103,12 @@ struct Insight {
     kFirstRun,
     kUnknown,
     kEvidence,
+    kNoise,
   };
   Kind kind = Kind::kBottleneck;
   std::string text;                   // one or two sentences, plain text, with its numbers and their units
   std::vector<std::string> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms", plain text
+  std::string formula;                // how its numbers come about, plain text
   double at_stake = 0;                // ns of one inference
   std::size_t experiment = 0;         // index into Report::experiments
 };

@@ -77,7 +77,8 @@ std::optional<Trend> FindTrend(std::span<const double> series) {
   const double median = *Median(stretches);
   const auto [least, most] = std::minmax_element(stretches.begin(), stretches.end());
   if (median <= 0 || *least == *most) return std::nullopt;
-  return Trend{TheilSlope(stretches) * static_cast<double>(stretches.size() - 1) / median, KendallP(stretches)};
+  return Trend{TheilSlope(stretches) * static_cast<double>(stretches.size() - 1) / median,
+               KendallP(stretches)};
 }
 
 std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {

@@ -1,17 +1,19 @@
-// Reads operator names, one a line, and writes name, fine category, headline group and whether the category
-// table knows it, separated by tabs. python/tests/test_categories.py holds the table against the names in
-// ExecuTorch's libraries.
+// Reads operator names, one a line, and writes name, fine category, headline group, whether the category
+// table knows it and whether XNNPACK can take it, separated by tabs. python/tests/test_categories.py and
+// test_delegable.py hold the tables against ExecuTorch's own.
 #include <iostream>
 #include <string>
 
 #include "analysis/categories.h"
+#include "analysis/delegable.h"
 
 int main() {
   std::string name;
   while (std::getline(std::cin, name)) {
     const etprof::Category category = etprof::Categorize(name);
     std::cout << name << '\t' << category.name << '\t' << etprof::GroupName(category.group) << '\t'
-              << (category.known ? "known" : "unknown") << '\n';
+              << (category.known ? "known" : "unknown") << '\t'
+              << (etprof::XnnpackCanTake(name) ? "delegable" : "-") << '\n';
   }
   std::cout.flush();
   return std::cout ? 0 : 1;
