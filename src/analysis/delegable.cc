@@ -59,7 +59,8 @@ constexpr std::array<std::string_view, 49> kXnnpackTakes = {"_clone_dim_order",
 }  // namespace
 
 bool XnnpackCanTake(std::string_view name) {
-  if (const std::size_t space = name.rfind("::"); space != std::string_view::npos) name.remove_prefix(space + 2);
+  if (const std::size_t space = name.rfind("::"); space != std::string_view::npos)
+    name.remove_prefix(space + 2);
   name = name.substr(0, name.find('.'));
   return std::find(kXnnpackTakes.begin(), kXnnpackTakes.end(), name) != kXnnpackTakes.end();
 }

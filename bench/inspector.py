@@ -1,0 +1,95 @@
+"""etprof against what its users have today, on one large ETDump: whole process against whole process, the file in the page cache.
+
+    .venv/bin/python bench/inspector.py BIG.etdump [--out FILE.md] [--times 5]
+
+BIG.etdump: 1.5 million events or more, e.g. of
+    build/etprof-runner --model_path MODEL.pte --num_executions 40000 --cpu_threads 1 --etdump_path BIG.etdump
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INSPECT = """
+import sys
+from executorch.devtools import Inspector
+frame = Inspector(etdump_path=sys.argv[1]).to_dataframe()
+print(len(frame))
+"""
+
+
+def timed(command: list[str | Path]) -> tuple[float, float]:
+    """Wall seconds and peak memory in MiB of one process."""
+    before = time.monotonic()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - before
+    if status != 0:
+        sys.exit(f"failed: {command}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def count_events(etdump: Path, folder: Path) -> int:
+    """Rows of the timeline: the events of the Execute blocks."""
+    subprocess.run([ROOT / "build/etprof", "analyze", etdump, "-o", folder, "-q"], check=True)
+    with next(folder.glob("*_exec_all_runs_timeline.csv")).open("rb") as file:
+        return sum(1 for _ in file) - 1
+
+
+def main() -> None:
+    """Measure both and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("etdump", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args()
+    size = options.etdump.stat().st_size
+    options.etdump.read_bytes()  # into the page cache
+    memory = Path("/dev/shm")  # noqa: S108  a memory file system is what is meant
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        folder = Path(name)
+        events = count_events(options.etdump, folder)
+        analyze = [ROOT / "build/etprof", "analyze", options.etdump, "-o", folder, "-q"]
+        ours = [timed([*analyze, "--no-timeline"]) for _ in range(options.times)]
+        with_rows = [timed(analyze) for _ in range(options.times)]
+        passes = subprocess.run(
+            [ROOT / "build/release/bench/passes/etprof_bench_passes", options.etdump],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        theirs = timed([sys.executable, "-c", INSPECT, options.etdump])
+        more = [timed([*analyze, "--no-timeline"]) for _ in range(options.times)]  # after it too: the machine drifts
+    seconds = statistics.median(wall for wall, _ in ours + more)
+    rows = statistics.median(wall for wall, _ in with_rows)
+    lines = [
+        f"## {events / 1e6:.2f} million events, {size / 2**20:.0f} MiB, one run of the bench",
+        "",
+        "| what | wall time | peak memory | |",
+        "| --- | ---: | ---: | --- |",
+        f"| Inspector(...).to_dataframe(), a process | {theirs[0]:.1f} s | {theirs[1]:.0f} MiB | |",
+        f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in ours):.0f} MiB "
+        f"({max(m for _, m in ours) * 2**20 / size:.2f} times the file) | {theirs[0] / seconds:.0f} times less |",
+        f"| etprof analyze -o DIR, with two rows of CSV an event, to a memory file system | {1000 * rows:.0f} ms | "
+        f"{max(m for _, m in with_rows):.0f} MiB | |",
+        "",
+        passes,
+    ]
+    text = "\n".join(lines)
+    print(text)
+    if options.out:
+        options.out.write_text(text)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()
