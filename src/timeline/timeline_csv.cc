@@ -1,0 +1,313 @@
+#include "timeline/timeline_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/csv_reader.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "timeline/timeline_events.h"
+
+namespace etprof {
+namespace {
+
+constexpr Nanoseconds kMostTime = std::numeric_limits<Nanoseconds>::max() / 2;
+
+// ExecuTorch's own spans; what is not one of them and has no node_id of etprof is a delegate's operator.
+bool IsFrameworkName(std::string_view name) {
+  return name == "Method::execute" || name == "OPERATOR_CALL" || name == "DELEGATE_CALL" ||
+         name == "Method::init" || name == "Program::load_method" || name.starts_with("native_call_");
+}
+
+bool AllDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// `text` times 10^decimals, rounded to the nearest integer; absent for what is no number of that size. Plain
+// decimals are exact however many digits they have; what has an exponent goes through a double.
+std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::string_view whole = digits.substr(0, point);
+  const std::string_view fraction = digits.substr(std::min(point + 1, digits.size()));
+  if (!AllDigits(whole) || (!fraction.empty() && !AllDigits(fraction))) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    value *= std::pow(10, decimals);
+    if (!(std::fabs(value) < static_cast<double>(kMostTime))) return std::nullopt;
+    return std::llround(value);
+  }
+  Nanoseconds value = 0;
+  const auto push = [&](char digit) {
+    if (value > kMostTime / 10) return false;
+    value = 10 * value + (digit - '0');
+    return true;
+  };
+  for (const char digit : whole) {
+    if (!push(digit)) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(decimals); ++i) {
+    if (!push(i < fraction.size() ? fraction[i] : '0')) return std::nullopt;
+  }
+  if (fraction.size() > static_cast<std::size_t>(decimals) &&
+      fraction[static_cast<std::size_t>(decimals)] >= '5')
+    ++value;
+  if (value > kMostTime) return std::nullopt;
+  return negative ? -value : value;
+}
+
+struct Columns {
+  std::optional<std::size_t> model_id, name, delegate_backend, start, end, duration, node_id, run_index,
+      block, instruction, chain, phase;
+};
+
+// "forward/3/backend/2" and what may follow: method and kind of span.
+struct NodeId {
+  std::string_view method;
+  std::string_view kind;
+};
+std::optional<NodeId> ParseNodeId(std::string_view text) {
+  for (const std::string_view kind :
+       {"method", "operator_call", "delegate_call", "kernel", "backend", "other"}) {
+    const std::size_t at = text.find(fmt::format("/{}/", kind));
+    if (at == std::string_view::npos || at == 0) continue;
+    const std::size_t before = text.rfind('/', at - 1);
+    if (before == std::string_view::npos) continue;
+    std::string_view instruction = text.substr(before + 1, at - before - 1);
+    if (instruction.starts_with('-')) instruction.remove_prefix(1);
+    if (AllDigits(instruction)) return NodeId{text.substr(0, before), kind};
+  }
+  return std::nullopt;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file_name)
+      : csv_(text, file_name), file_name_(file_name) {}
+
+  Timeline Read() {
+    ReadHeader();
+    while (csv_.Next(fields_)) ReadRow();
+    if (methods_ == 0) {
+      throw Error(ExitCode::kBadInput, rows_ == 0 ? "holds no event" : "holds no Method::execute: no run")
+          .InFile(file_name_)
+          .Remedy("give a timeline with the framework's spans, as etprof writes it");
+    }
+    if (!columns_.run_index && methods_ > 1) {
+      throw Error(ExitCode::kBadInput, "several Method::execute and no run_index column: whose are the rows?")
+          .InFile(file_name_)
+          .Remedy("give a timeline with run_index");
+    }
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  Error Problem(const std::string& what,
+                const char* remedy = "give a timeline CSV as etprof writes it") const {
+    return Error(ExitCode::kBadInput, what).InFile(file_name_).AtLine(csv_.line()).Remedy(remedy);
+  }
+
+  void ReadHeader() {
+    if (!csv_.Next(fields_)) throw Error(ExitCode::kBadInput, "is empty").InFile(file_name_);
+    const std::map<std::string_view, std::optional<std::size_t>*> known = {
+        {"model_id", &columns_.model_id},
+        {"name", &columns_.name},
+        {"delegate_backend", &columns_.delegate_backend},
+        {"start_us", &columns_.start},
+        {"end_us", &columns_.end},
+        {"duration_ms", &columns_.duration},
+        {"node_id", &columns_.node_id},
+        {"run_index", &columns_.run_index},
+        {"block", &columns_.block},
+        {"instruction", &columns_.instruction},
+        {"chain", &columns_.chain},
+        {"phase", &columns_.phase}};
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const auto found = known.find(fields_[i]);
+      if (found == known.end()) continue;
+      if (*found->second) throw Problem(fmt::format("the column {} is there twice", fields_[i]));
+      *found->second = i;
+    }
+    const bool times = columns_.start && columns_.end;
+    if (!columns_.name || !(times || columns_.duration)) {
+      throw Problem("is not a timeline: it has no columns name, start_us and end_us",
+                    "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
+    }
+  }
+
+  std::string_view Field(const std::optional<std::size_t>& column) const {
+    return column ? fields_[*column] : std::string_view();
+  }
+
+  Nanoseconds Time(const std::optional<std::size_t>& column, const char* name, int decimals) const {
+    const std::string_view text = Field(column);
+    const auto value = ScaledDecimal(text, decimals);
+    if (!value) throw Problem(fmt::format("{} is \"{}\", which is no time", name, text));
+    return *value;
+  }
+
+  std::optional<std::int32_t> Integer(const std::optional<std::size_t>& column, const char* name) const {
+    std::string_view text = Field(column);
+    if (text.empty()) return std::nullopt;
+    if (text.ends_with(".0")) text.remove_suffix(2);  // pandas, where a column has gaps
+    std::int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      throw Problem(fmt::format("{} is \"{}\", which is no integer", name, Field(column)));
+    return value;
+  }
+
+  void ReadRow() {
+    ++rows_;
+    TimelineEvent event;
+    const std::string_view name = Field(columns_.name);
+    if (name.empty()) throw Problem("name is empty");
+    event.name = result_.trace.names.Intern(name);
+    const std::optional<NodeId> node = ParseNodeId(Field(columns_.node_id));
+    if (node ? node->kind == "backend" : !IsFrameworkName(name)) event.source = Trace::Source::kDelegate;
+    if (node) result_.method = node->method;
+    const bool is_method = event.source == Trace::Source::kFramework && name == "Method::execute";
+    ReadTimes(is_method, event);
+    event.chain = Integer(columns_.chain, "chain").value_or(columns_.chain ? -1 : 0);
+    event.instruction = Integer(columns_.instruction, "instruction").value_or(-1);
+    ReadPhase(event);
+    NoteModel(Field(columns_.model_id));
+    if (const std::string_view backend = Field(columns_.delegate_backend); !backend.empty())
+      backends_.emplace(backend);
+    if (is_method) ++methods_;
+    RunOfRow().events.push_back(event);
+  }
+
+  void ReadTimes(bool is_method, TimelineEvent& event) {
+    if (!columns_.start || !columns_.end) {
+      if (!is_method) {
+        throw Problem("without start_us and end_us the nesting of the spans is not known",
+                      "give a timeline with these columns, or one of Method::execute alone");
+      }
+      event.start = clock_;
+      event.end = clock_ += std::max<Nanoseconds>(0, Time(columns_.duration, "duration_ms", 6));
+      return;
+    }
+    event.start = Time(columns_.start, "start_us", 3);
+    event.end = Time(columns_.end, "end_us", 3);
+    if (event.end < event.start) {
+      HealthEntry entry;
+      entry.name = "event_backwards";
+      entry.severity = HealthEntry::Severity::kError;
+      entry.explanation = "an event that ends before it starts counts as 0 ns";
+      entry.count = 1;
+      entry.amount = event.start - event.end;
+      entry.first_place = fmt::format("line {} {}", csv_.line(), Field(columns_.name));
+      result_.trace.health.Add(std::move(entry));
+      return;
+    }
+    if (Field(columns_.duration).empty()) return;
+    // Times in another unit than the header says would make every number wrong.
+    const auto told = static_cast<double>(Time(columns_.duration, "duration_ms", 6));
+    const auto taken = static_cast<double>(event.end - event.start);
+    constexpr double kRounding = 2000;  // ns: what two rounded times may be off by
+    if (std::fabs(told - taken) > kRounding + 0.001 * std::max(told, taken)) {
+      throw Problem(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(columns_.duration),
+                                ExactMilliseconds(event.end - event.start)),
+                    "check the units of the columns");
+    }
+  }
+
+  void ReadPhase(TimelineEvent& event) const {
+    const std::string_view text = Field(columns_.phase);
+    if (text.empty()) return;
+    for (const Phase phase : {Phase::kFirst, Phase::kWarmup, Phase::kSteady}) {
+      if (text == PhaseName(phase)) event.phase = phase;
+    }
+    if (!event.phase) throw Problem(fmt::format("phase is \"{}\", not first, warmup or steady", text));
+  }
+
+  void NoteModel(std::string_view model) {
+    if (rows_ == 1) result_.model_id = model;
+    if (result_.model_id != model) result_.model_id.clear();
+  }
+
+  // The rows of one run_index and block belong together; those of no run, as long as they stand together.
+  TimelineRun& RunOfRow() {
+    const std::optional<std::int32_t> index =
+        columns_.run_index ? Integer(columns_.run_index, "run_index") : std::optional<std::int32_t>(0);
+    const std::string_view block = columns_.block ? Field(columns_.block) : std::string_view("Execute");
+    if (!runs_.empty() && index == last_index_ && runs_[last_run_].block == block) return runs_[last_run_];
+    last_index_ = index;
+    if (index) {
+      const auto [known, is_new] = by_index_.try_emplace({std::string(block), *index}, runs_.size());
+      last_run_ = known->second;
+      if (!is_new) return runs_[last_run_];
+    } else {
+      last_run_ = runs_.size();
+    }
+    runs_.push_back({std::string(block), {}});
+    return runs_.back();
+  }
+
+  void Finish() {
+    std::vector<RunLabel> labels;
+    bool all_phases = true;
+    const NameId method = result_.trace.names.Intern("Method::execute");
+    for (TimelineRun& run : runs_) {
+      OrderEvents(result_.trace.names, columns_.instruction.has_value(), run);
+      for (const TimelineEvent& event : run.events) {
+        if (event.name != method || event.source != Trace::Source::kFramework) continue;
+        all_phases = all_phases && event.phase;
+        labels.push_back({0, -1, event.phase.value_or(Phase::kSteady)});
+      }
+      AppendRun(run, result_.trace);
+      run.events = {};
+    }
+    if (all_phases) result_.labels = std::move(labels);
+    result_.backends.assign(backends_.begin(), backends_.end());
+  }
+
+  CsvReader csv_;
+  const std::string& file_name_;
+  std::vector<std::string_view> fields_;
+  Columns columns_;
+  Timeline result_;
+  std::vector<TimelineRun> runs_;
+  std::map<std::pair<std::string, std::int32_t>, std::size_t> by_index_;
+  std::optional<std::int32_t> last_index_;
+  std::size_t last_run_ = 0;
+  std::set<std::string> backends_;
+  std::int64_t rows_ = 0, methods_ = 0;
+  Nanoseconds clock_ = 0;  // of runs whose times are not told
+};
+
+}  // namespace
+
+Timeline ReadTimelineCsv(std::string_view text, const std::string& file_name) {
+  return Reader(text, file_name).Read();
+}
+
+Timeline ReadTimelineCsvFile(const std::filesystem::path& path) {
+  const MappedFile file = MappedFile::Open(path);
+  const ByteView bytes = file.bytes();
+  return ReadTimelineCsv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+}
+
+bool IsTimelineCsv(const std::filesystem::path& path) { return path.extension() == ".csv"; }
+
+std::string StemOfTimeline(const std::filesystem::path& path) {
+  const std::string stem = path.stem().string();
+  for (const std::string_view end : {"_exec_all_runs_timeline", "_exec_run0_timeline", "_all_runs_timeline",
+                                     "_run0_timeline", "_timeline"}) {
+    if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
+  }
+  return stem;
+}
+
+}  // namespace etprof
