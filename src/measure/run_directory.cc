@@ -101,6 +101,14 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
     RunData old;
     old.folder = folder_;
     if (manifest.is_object()) ReadManifest(manifest, old);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+      const std::string name = entry.path().filename().string();
+      if (old.model_id.empty() || !name.starts_with(old.model_id + "_")) continue;
+      for (const char* end :
+           {"_pipeline_summary.json", "_pipeline_summary.md", "_comparison.csv", "_robust_comparison.json"}) {
+        if (name.ends_with(end)) names.insert(name);
+      }
+    }
     for (const ExperimentData& experiment : old.experiments) {
       const std::filesystem::path name = experiment.name;
       if (!name.empty() && !name.has_parent_path() && name != "." && name != "..")

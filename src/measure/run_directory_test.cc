@@ -189,10 +189,15 @@ TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
   Write("b/x.etdump", "x");
   Write("mine/notes.txt", "x");
   Write("report.md", "x");
+  const std::string model = ARun(folder).model_id;
+  Write(model + "_comparison.csv", "x");
+  Write("mine_comparison.csv", "x");
   const std::filesystem::path moved = directory.MoveOldRunAway({});
   EXPECT_TRUE(std::filesystem::exists(moved / "a/x.etdump"));
   EXPECT_TRUE(std::filesystem::exists(moved / "b/x.etdump"));
   EXPECT_TRUE(std::filesystem::exists(moved / "report.md"));
+  EXPECT_TRUE(std::filesystem::exists(moved / (model + "_comparison.csv")));
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine_comparison.csv"));
   EXPECT_TRUE(std::filesystem::exists(folder / "mine/notes.txt"));
   EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
 }
