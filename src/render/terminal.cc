@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/table.h"
+#include "render/terminal_text.h"
 #include "render/wording.h"
 
 namespace etprof {
@@ -22,37 +23,6 @@ struct Cell {
   std::string text;
   Color color = Color::kNone;
 };
-
-// Control characters of a hostile name must not reach the terminal.
-std::string Printable(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-// Cut to a number of columns, at a code point.
-std::string Fitted(const std::string& text, int columns) {
-  if (DisplayWidth(text) <= columns) return text;
-  std::string cut;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t next = i + 1;
-    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0) == 0x80) ++next;
-    const std::string longer = cut + text.substr(i, next - i);
-    if (DisplayWidth(longer) > columns - 1) break;
-    cut = longer;
-    i = next;
-  }
-  return cut + "…";
-}
-
-std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
 
 // "███▏": `share` of `columns` in eighths of a column.
 std::string Bar(double share, int columns) {

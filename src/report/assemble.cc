@@ -5,6 +5,7 @@
 
 #include "report/report.h"
 #include "stats/launches.h"
+#include "timeline/timeline_csv.h"
 
 namespace etprof {
 namespace {
@@ -366,7 +367,7 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
   RunData run;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ExperimentData data;
-    data.name = files[i].stem().string();
+    data.name = IsTimelineCsv(files[i]) ? StemOfTimeline(files[i]) : files[i].stem().string();
     data.label = i < labels.size() && !labels[i].empty() ? labels[i] : data.name;
     data.etdump = files[i];
     run.experiments.push_back(std::move(data));

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "render/csv.h"
+
+// A table of a few rows as RFC 4180. (The tables with a row an event have a faster way of their own, csv.cc.)
+namespace etprof {
+
+class CsvTable {
+ public:
+  CsvTable(std::ostream& out, const std::vector<std::string>& columns) : out_(out), columns_(columns.size()) {
+    Row(columns);
+  }
+  // As many cells as columns; quoted here where they need it.
+  void Row(const std::vector<std::string>& cells) {
+    if (cells.size() != columns_)
+      throw std::logic_error("a CSV row has another number of cells than columns");
+    for (std::size_t i = 0; i < cells.size(); ++i) out_ << (i > 0 ? "," : "") << CsvField(cells[i]);
+    out_ << '\n';
+  }
+
+ private:
+  std::ostream& out_;
+  std::size_t columns_;
+};
+
+// Numbers as cells: the shortest text that reads back as the same double; empty for what is not defined.
+std::string NumberCell(double value);
+std::string NumberCell(const std::optional<double>& value);
+// ns as milliseconds.
+std::string MsCell(const std::optional<double>& ns);
+// total / count as milliseconds; empty for a count of 0.
+std::string MeanMsCell(Nanoseconds total, std::int64_t count);
+// 100 part / whole; empty for a whole of 0.
+std::string PercentCell(Nanoseconds part, Nanoseconds whole);
+
+}  // namespace etprof

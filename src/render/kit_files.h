@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ostream>
+
+#include "report/report.h"
+
+// The summary files of the SME2 profiling kit, with its columns and keys first and in its order
+// (docs/files.md). The values are not the kit's where it counted nested spans twice or took operators of one
+// name for one: times are self time over the common set of runs, so they add up to Method::execute.
+namespace etprof {
+
+// `experiment` has a profile for all of these.
+// One row a fine category, by falling time; the spans of the framework are the category `framework`, and what
+// was clipped is a last row, so that the shares add up to 100.
+void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out);
+// One row an operator (by identity), by falling time, with the framework's spans and what was clipped.
+void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out);
+// The rows of category OTHER of the file above: what the table of categories has no better place for.
+void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out);
+// One row: Method::execute over the common set, then the headline latency.
+void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experiment, std::ostream& out);
+// Any experiment with a latency.
+void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out);
+
+// Of a pair: one row a fine category, adding up to each side's Method::execute; columns are named by the two
+// sides' labels, as the kit does.
+void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out);
+void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+// One table of a report as RFC 4180, for `--csv` on the terminal: the rows of all experiments (or pairs) one
+// after the other, each with the experiment it is of.
+namespace etprof {
+
+enum class ReportTable { kOperators, kGroups, kCategories, kLatency, kComparison };
+
+// "operators", "groups", "categories", "latency", "comparison".
+const std::vector<std::string>& ReportTableNames();
+std::optional<ReportTable> ReportTableNamed(const std::string& name);
+
+// A report without comparisons has a kComparison table of its header alone.
+void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,91 @@
+#include "render/terminal_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/table.h"
+#include "render/terminal_text.h"
+#include "render/wording.h"
+
+namespace etprof {
+namespace {
+
+// The group that takes most of the time: "Convolution 56 %".
+std::string LargestGroup(const ReportExperiment& experiment) {
+  const AdditiveRow* largest = nullptr;
+  for (const AdditiveRow& row : experiment.groups.rows) {
+    if (largest == nullptr || row.total > largest->total) largest = &row;
+  }
+  if (largest == nullptr || experiment.groups.total <= 0) return kUndefined;
+  return largest->name + ' ' +
+         PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
+}
+
+}  // namespace
+
+void ExperimentList::Add(const Report& report, const std::string& from) {
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[i];
+    const stats::Distribution& latency = experiment.latency;
+    Line line;
+    line.label = Printable(from.empty() ? experiment.label : from + ": " + experiment.label);
+    line.median = latency.p50 ? FormatMilliseconds(*latency.p50) : kUndefined;
+    const Tail tail = TailOf(latency);
+    line.tail = tail.value ? fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)) : "";
+    line.cv = latency.cv ? PercentText(*latency.cv) : kUndefined;
+    line.runs = std::to_string(latency.n);
+    line.group = LargestGroup(experiment);
+    for (const ReportComparison& pair : report.comparisons) {
+      if (pair.candidate != i) continue;
+      line.verdict =
+          Printable(WordsOf(pair.comparison.latency).verdict + " than " + pair.comparison.baseline_label);
+      break;
+    }
+    lines_.push_back(std::move(line));
+  }
+  for (const std::string& warning : report.warnings) {
+    if (std::find(notes_.begin(), notes_.end(), warning) == notes_.end()) notes_.push_back(warning);
+  }
+}
+
+void ExperimentList::Draw(const TerminalOptions& options, std::ostream& out) const {
+  const Line title{"experiment", "median", "tail", "CV", "runs", "most time in", ""};
+  std::array<int, 6> width{};
+  const auto cells = [](const Line& line) {
+    return std::array<const std::string*, 6>{&line.label, &line.median, &line.tail,
+                                             &line.cv,    &line.runs,   &line.group};
+  };
+  const auto measure = [&](const Line& line) {
+    const auto all = cells(line);
+    for (std::size_t i = 0; i < all.size(); ++i) width[i] = std::max(width[i], DisplayWidth(*all[i]));
+  };
+  measure(title);
+  for (const Line& line : lines_) measure(line);
+  // The label gives way where the line is too long; 16 columns are always left for it.
+  int others = 2;
+  for (std::size_t i = 1; i < width.size(); ++i) others += 2 + width[i];
+  width[0] = std::min(width[0], std::max(16, options.width - others));
+  const auto print = [&](const Line& line) {
+    const auto all = cells(line);
+    std::string text = "  ";
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string cell = FittedTail(*all[i], width[i]);
+      const std::string blanks = Blanks(width[i] - DisplayWidth(cell));
+      const bool left = i == 0 || i == 5;
+      text += (i > 0 ? "  " : "") + (left ? cell + blanks : blanks + cell);
+    }
+    if (!line.verdict.empty()) text += "  " + line.verdict;
+    text.erase(text.find_last_not_of(' ') + 1);
+    out << text << '\n';
+  };
+  print(title);
+  for (const Line& line : lines_) print(line);
+  if (!notes_.empty()) {
+    out << "\n  " << notes_.size() << (notes_.size() == 1 ? " note" : " notes")
+        << ", the first: " << Printable(notes_.front()) << '\n';
+  }
+}
+
+}  // namespace etprof
