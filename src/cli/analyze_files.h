@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "etdump/reader.h"
 #include "etdump/trace.h"
 #include "measure/run_data.h"
 #include "render/terminal.h"
@@ -20,9 +21,11 @@ using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, con
 // Reads a run directory, after merging what a killed measurement left unmerged. Throws as LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
 
-// The profiles of the experiments' ETDumps, index by index; absent where there is none. With `tolerant`, a
-// file that cannot be read becomes a warning of its experiment; else its Error goes on.
-std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {});
+// The profiles of the experiments' traces (ETDumps, or timeline CSVs), index by index; absent where there is
+// none. With `tolerant`, a file that cannot be read becomes a warning of its experiment; else its Error goes
+// on.
+std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {},
+                                               const EtdumpOptions& etdump = {});
 
 // Which of an analysis's files to write, and where.
 struct OutputFolders {
@@ -32,7 +35,8 @@ struct OutputFolders {
 };
 
 // Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.
-Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant);
+Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant,
+                   const EtdumpOptions& etdump = {});
 
 // Shows a report on stdout: the screen for a person, or analysis_summary.json's text.
 void ShowReport(const Report& report, bool json, const std::string& more);

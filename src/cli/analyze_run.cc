@@ -10,17 +10,22 @@
 #include <set>
 
 #include "cli/analyze_files.h"
+#include "cli/csv_option.h"
+#include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "etdump/reader.h"
 #include "render/csv.h"
 #include "render/json.h"
 #include "render/markdown.h"
+#include "timeline/timeline_csv.h"
 
 namespace etprof {
 namespace {
 
-std::string StemOf(const std::filesystem::path& etdump) { return etdump.stem().string(); }
+std::string StemOf(const std::filesystem::path& trace) {
+  return IsTimelineCsv(trace) ? StemOfTimeline(trace) : trace.stem().string();
+}
 
 std::string RelativeName(const std::filesystem::path& file, const std::filesystem::path& folder) {
   std::error_code ignored;
@@ -30,17 +35,21 @@ std::string RelativeName(const std::filesystem::path& file, const std::filesyste
   return relative.generic_string();
 }
 
-void WriteTables(const ExperimentData& data, const Trace& trace, const Profile& profile,
-                 const OutputFolders& folders, std::set<std::string>& stems,
-                 std::vector<std::filesystem::path>& written) {
+// Returns the stem that all tables of this ETDump share, with its folder.
+std::filesystem::path WriteTables(const ExperimentData& data, const Trace& trace, const Profile& profile,
+                                  const OutputFolders& folders, std::set<std::string>& stems,
+                                  std::vector<std::filesystem::path>& written) {
   const std::filesystem::path folder = folders.tables.empty() ? data.etdump.parent_path() : folders.tables;
   // Files of one name from different folders come together in one.
   std::string stem = StemOf(data.etdump);
   for (int i = 2; !stems.insert((folder / stem).string()).second; ++i)
     stem = fmt::format("{}_{}", StemOf(data.etdump), i);
   const auto write = [&](const std::string& suffix, const std::function<void(std::ostream&)>& contents) {
-    written.push_back(folder / (stem + suffix));
-    WriteFileAtomically(written.back(), contents);
+    const std::filesystem::path file = folder / (stem + suffix);
+    std::error_code ignored;
+    // A timeline that was read is not written over.
+    if (!std::filesystem::equivalent(file, data.etdump, ignored)) WriteFileAtomically(file, contents);
+    written.push_back(file);
   };
   if (folders.timeline) {
     write("_exec_all_runs_timeline.csv",
@@ -49,6 +58,7 @@ void WriteTables(const ExperimentData& data, const Trace& trace, const Profile& 
           [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
   }
   write("_exec_ops_stats.csv", [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
+  return folder / stem;
 }
 
 // What lies beside the report, for its list of files: what is there, and what is about to be written.
@@ -60,8 +70,10 @@ void ListArtifacts(Report& report, const std::filesystem::path& folder,
     if (!file.empty() && std::filesystem::is_regular_file(file, ignored)) files.push_back(file);
   };
   for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
-  for (const char* name :
-       {"analysis_summary.json", "pipeline_summary.json", "pipeline_summary.md", "report.md"}) {
+  const std::string model = ModelFileName(report) + "_";
+  for (const std::string& name : {std::string("analysis_summary.json"), std::string("pipeline_summary.json"),
+                                  std::string("pipeline_summary.md"), model + "pipeline_summary.json",
+                                  model + "pipeline_summary.md", std::string("report.md")}) {
     files.push_back(folder / name);
   }
   for (const char* name : {"report.html", "kernel_view.md"}) add_existing(folder / name);
@@ -85,18 +97,39 @@ RunData OpenRunDirectory(const std::filesystem::path& folder) {
   return LoadRunDirectory(folder);
 }
 
-std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit) {
+namespace {
+
+// The trace of an experiment, and what `options` can learn of it.
+Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOptions& options) {
+  if (!IsTimelineCsv(data.etdump)) return ReadEtdumpFile(data.etdump, etdump);
+  if (etdump.nanoseconds_per_tick != 1.0) {
+    throw Error(ExitCode::kUsage,
+                "the columns of a timeline CSV are microseconds: --time-scale is for ETDumps")
+        .InFile(data.etdump.string());
+  }
+  Timeline timeline = ReadTimelineCsvFile(data.etdump);
+  if (!timeline.model_id.empty() && data.model.empty()) options.model_id = timeline.model_id;
+  if (options.labels.empty()) options.labels = std::move(timeline.labels);
+  if (data.backends.empty()) data.backends = std::move(timeline.backends);
+  options.method = timeline.method;
+  return std::move(timeline.trace);
+}
+
+}  // namespace
+
+std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
+                                               const EtdumpOptions& etdump) {
   std::vector<std::optional<Profile>> profiles;
   for (ExperimentData& data : run.experiments) {
     profiles.emplace_back();
     if (data.etdump.empty()) continue;
     try {
-      const Trace trace = ReadEtdumpFile(data.etdump);
       AttributeOptions options;
       options.experiment = data.name;
       options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
       options.method = run.method;
       options.labels = data.etdump_runs;
+      const Trace trace = ReadTrace(data, etdump, options);
       profiles.back() = Attribute(trace, options);
       if (data.backends.size() == 1) {
         // The event names do not say whose they are; the method does, where it has one backend.
@@ -113,21 +146,35 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
   return profiles;
 }
 
-Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant) {
+Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, const EtdumpOptions& etdump) {
   std::vector<std::filesystem::path> written;
-  std::set<std::string> stems;
-  std::vector<std::optional<Profile>> profiles =
-      ProfileRun(run, tolerant, [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-        WriteTables(data, trace, profile, folders, stems, written);
-      });
+  std::set<std::string> names;
+  std::vector<std::filesystem::path> stems(run.experiments.size());  // empty: no table was written
+  std::vector<std::optional<Profile>> profiles = ProfileRun(
+      run, tolerant,
+      [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+        const auto index = static_cast<std::size_t>(&data - run.experiments.data());
+        stems[index] = WriteTables(data, trace, profile, folders, names, written);
+      },
+      etdump);
   Report report = Assemble(std::move(run), std::move(profiles));
+  const auto note = [&](const std::vector<std::filesystem::path>& more) {
+    written.insert(written.end(), more.begin(), more.end());
+  };
+  for (const ReportExperiment& experiment : report.experiments) {
+    const std::filesystem::path& stem = stems[experiment.index];
+    if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem));
+  }
+  note(WriteComparisonFiles(report, folders.report));
   ListArtifacts(report, folders.report, written);
-  const auto write = [&](const char* name, void (*render)(const Report&, std::ostream&)) {
+  const auto write = [&](const std::string& name, void (*render)(const Report&, std::ostream&)) {
     WriteFileAtomically(folders.report / name, [&](std::ostream& out) { render(report, out); });
   };
   write("analysis_summary.json", RenderAnalysisJson);
-  write("pipeline_summary.json", RenderPipelineSummaryJson);
-  write("pipeline_summary.md", RenderPipelineSummaryMarkdown);
+  for (const std::string& prefix : {std::string(), ModelFileName(report) + "_"}) {
+    write(prefix + "pipeline_summary.json", RenderPipelineSummaryJson);
+    write(prefix + "pipeline_summary.md", RenderPipelineSummaryMarkdown);
+  }
   write("report.md", RenderMarkdown);
   return report;
 }
@@ -163,13 +210,22 @@ void ShowReport(const Report& report, bool json, const std::string& more) {
   if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
 }
 
-int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions& options) {
+Report AnalyzeRunDirectory(const std::filesystem::path& run_directory, const ShowOptions& options) {
   RunData run = OpenRunDirectory(run_directory);
   OutputFolders folders;
   folders.report = run_directory;
   folders.timeline = options.timeline;
-  const Report report = AnalyzeInto(std::move(run), folders, true);
-  if (!options.quiet) ShowReport(report, options.json, (run_directory / "report.md").string());
+  return AnalyzeInto(std::move(run), folders, true, options.etdump);
+}
+
+int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions& options) {
+  const Report report = AnalyzeRunDirectory(run_directory, options);
+  if (options.quiet) return static_cast<int>(ExitCode::kDone);
+  if (!options.csv.empty()) {
+    ShowTable(report, options.csv);
+  } else {
+    ShowReport(report, options.json, (run_directory / "report.md").string());
+  }
   return static_cast<int>(ExitCode::kDone);
 }
 

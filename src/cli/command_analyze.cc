@@ -1,30 +1,59 @@
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 
 #include "cli/analyze_files.h"
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
+#include "cli/csv_option.h"
+#include "cli/time_scale.h"
 #include "core/error.h"
+#include "render/terminal_list.h"
 
 namespace etprof {
 namespace {
 
+// More files or run directories than this are told in a line an experiment, not a screen each.
+constexpr std::size_t kScreens = 2;
+
 struct Arguments {
   std::vector<std::string> paths;
   std::string output;
+  std::string csv;
+  std::string time_scale = "ns";
   bool no_timeline = false;
   bool json = false;
   bool quiet = false;
 };
 
-Report AnalyzeEtdumps(const std::vector<std::filesystem::path>& files, const Arguments& arguments) {
+Report AnalyzeFiles(const std::vector<std::filesystem::path>& files, const Arguments& arguments,
+                    const EtdumpOptions& etdump) {
   RunData run = RunOfEtdumps(files, {});
   run.pairs.clear();
   if (!arguments.output.empty()) {
-    return AnalyzeInto(std::move(run), {arguments.output, arguments.output, !arguments.no_timeline}, false);
+    return AnalyzeInto(std::move(run), {arguments.output, arguments.output, !arguments.no_timeline}, false,
+                       etdump);
   }
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false);
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump);
   return Assemble(std::move(run), std::move(profiles));
+}
+
+Report AnalyzeFolder(const std::filesystem::path& folder, const Arguments& arguments,
+                     const EtdumpOptions& etdump) {
+  if (arguments.output.empty())
+    return AnalyzeRunDirectory(folder, {.timeline = !arguments.no_timeline, .etdump = etdump});
+  return AnalyzeInto(OpenRunDirectory(folder), {arguments.output, arguments.output, !arguments.no_timeline},
+                     true, etdump);
+}
+
+void Show(const Report& report, const Arguments& arguments, const std::string& more) {
+  if (arguments.quiet) return;
+  if (!arguments.csv.empty()) {
+    ShowTable(report, arguments.csv);
+  } else {
+    ShowReport(report, arguments.json, more);
+  }
 }
 
 int Run(const Arguments& arguments) {
@@ -35,31 +64,43 @@ int Run(const Arguments& arguments) {
     (std::filesystem::is_directory(path, ignored) ? folders : files).emplace_back(path);
   }
   const std::size_t reports = folders.size() + (files.empty() ? 0 : 1);
-  if (arguments.json && reports > 1) {
-    throw Error(ExitCode::kUsage, "--json shows one report: give one run directory, or ETDump files");
+  const char* one_report = arguments.json              ? "--json shows"
+                           : !arguments.csv.empty()    ? "--csv shows"
+                           : !arguments.output.empty() ? "-o takes"
+                                                       : nullptr;
+  if (one_report != nullptr && reports > 1) {
+    throw Error(ExitCode::kUsage, fmt::format("{} one report: give one run directory, or files", one_report));
   }
-  if (!arguments.output.empty() && reports > 1) {
-    throw Error(ExitCode::kUsage, "-o takes one report: give one run directory, or ETDump files");
-  }
-  const auto show = [&](const Report& report, const std::string& more) {
-    if (!arguments.quiet) ShowReport(report, arguments.json, more);
-  };
-  const std::string report_file =
-      arguments.output.empty() ? "" : (std::filesystem::path(arguments.output) / "report.md").string();
+  EtdumpOptions etdump;
+  etdump.nanoseconds_per_tick = NanosecondsPerTick(arguments.time_scale);
+  const bool list = folders.size() + files.size() > kScreens && !arguments.json && arguments.csv.empty();
+  ExperimentList lines;
   for (std::size_t i = 0; i < folders.size(); ++i) {
-    if (i > 0) std::cout << '\n';
-    if (report_file.empty()) {
-      AnalyzeAndShow(folders[i], {arguments.json, !arguments.no_timeline, arguments.quiet});
-    } else {
-      show(AnalyzeInto(OpenRunDirectory(folders[i]),
-                       {arguments.output, arguments.output, !arguments.no_timeline}, true),
-           report_file);
+    const Report report = AnalyzeFolder(folders[i], arguments, etdump);
+    if (list) {
+      lines.Add(report, folders[i].lexically_normal().string());
+      continue;
     }
+    if (i > 0 && !arguments.quiet) std::cout << '\n';
+    const std::filesystem::path written =
+        arguments.output.empty() ? folders[i] : std::filesystem::path(arguments.output);
+    Show(report, arguments, (written / "report.md").string());
   }
   if (!files.empty()) {
-    if (!folders.empty()) std::cout << '\n';
-    const std::string more = "-o DIR writes the report and a table of every operator and event";
-    show(AnalyzeEtdumps(files, arguments), report_file.empty() ? more : report_file);
+    const Report report = AnalyzeFiles(files, arguments, etdump);
+    if (list) {
+      lines.Add(report, "");
+    } else {
+      if (!folders.empty() && !arguments.quiet) std::cout << '\n';
+      Show(report, arguments,
+           arguments.output.empty() ? "-o DIR writes the report and a table of every operator and event"
+                                    : (std::filesystem::path(arguments.output) / "report.md").string());
+    }
+  }
+  if (list && !arguments.quiet) {
+    lines.Draw(OptionsOfStdout(), std::cout);
+    std::cout.flush();
+    if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
   }
   return static_cast<int>(ExitCode::kDone);
 }
@@ -71,13 +112,16 @@ CommandSpec AnalyzeCommand() {
       "analyze", "say where the time goes in an ETDump, or analyse a run directory anew",
       "etprof analyze out_mobilenet_v3_small/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
         auto arguments = std::make_shared<Arguments>();
-        app.add_option("path,--run-dir,--etdump", arguments->paths, "ETDump files, or run directories")
+        app.add_option("path,--run-dir,--etdump", arguments->paths,
+                       "ETDump files, timeline CSVs, or run directories")
             ->required();
         app.add_option("-o,--out-dir", arguments->output,
                        "write the tables and reports here; without it an ETDump's are only shown, a run "
                        "directory's renewed");
         app.add_flag("--no-timeline", arguments->no_timeline, "leave out the CSV files with a row an event");
         app.add_flag("--json", arguments->json, "show the report as JSON");
+        AddCsvOption(app, arguments->csv, "operators");
+        AddTimeScaleOption(app, arguments->time_scale);
         app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
         return [arguments] { return Run(*arguments); };
       }};

@@ -5,6 +5,9 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/csv_option.h"
+#include "cli/summary_files.h"
+#include "cli/time_scale.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/json.h"
@@ -17,6 +20,8 @@ struct Arguments {
   std::string baseline, candidate;
   std::string name1, name2;
   std::string output;
+  std::string csv;
+  std::string time_scale = "ns";
   bool json = false;
 };
 
@@ -169,6 +174,8 @@ RunData Join(const Arguments& arguments) {
 }
 
 int Run(const Arguments& arguments) {
+  EtdumpOptions etdump;
+  etdump.nanoseconds_per_tick = NanosecondsPerTick(arguments.time_scale);
   RunData run;
   if (!IsFolder(arguments.baseline) && !IsFolder(arguments.candidate) && !LoadSharedRun(arguments)) {
     run = RunOfEtdumps({arguments.baseline, arguments.candidate}, {arguments.name1, arguments.name2});
@@ -177,7 +184,7 @@ int Run(const Arguments& arguments) {
   } else {
     run = Join(arguments);
   }
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false);
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump);
   const Report report = Assemble(std::move(run), std::move(profiles));
   std::string more = "-o DIR writes the whole comparison, operator by operator";
   if (!arguments.output.empty()) {
@@ -185,9 +192,14 @@ int Run(const Arguments& arguments) {
     WriteFileAtomically(folder / "comparison.json",
                         [&](std::ostream& out) { RenderAnalysisJson(report, out); });
     WriteFileAtomically(folder / "comparison.md", [&](std::ostream& out) { RenderMarkdown(report, out); });
+    WriteComparisonFiles(report, folder);
     more = (folder / "comparison.md").string();
   }
-  ShowReport(report, arguments.json, more);
+  if (!arguments.csv.empty()) {
+    ShowTable(report, arguments.csv);
+  } else {
+    ShowReport(report, arguments.json, more);
+  }
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -199,14 +211,16 @@ CommandSpec CompareCommand() {
           [](CLI::App& app) -> std::function<int()> {
             auto arguments = std::make_shared<Arguments>();
             app.add_option("baseline", arguments->baseline,
-                           "an ETDump, an experiment's folder or a run directory")
+                           "an ETDump, a timeline CSV, an experiment's folder or a run directory")
                 ->required();
             app.add_option("candidate", arguments->candidate, "the same, of the other side")->required();
             app.add_option("--name1", arguments->name1, "what to call the baseline");
             app.add_option("--name2", arguments->name2, "what to call the candidate");
             app.add_option("-o,--output-dir", arguments->output,
-                           "write comparison.json and comparison.md here");
+                           "write comparison.json and comparison.md here, and tables of the two sides");
             app.add_flag("--json", arguments->json, "show the comparison as JSON");
+            AddCsvOption(app, arguments->csv, "comparison");
+            AddTimeScaleOption(app, arguments->time_scale);
             return [arguments] { return Run(*arguments); };
           }};
 }

@@ -3,6 +3,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/csv_option.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/json.h"
@@ -15,6 +16,7 @@ struct Arguments {
   std::string run;
   std::string out;
   std::string title;
+  std::string csv;
   bool json = false;
 };
 
@@ -27,6 +29,10 @@ int Run(const Arguments& arguments) {
   report.title = arguments.title;
   if (arguments.json) {
     ShowReport(report, true, "");
+    return static_cast<int>(ExitCode::kDone);
+  }
+  if (!arguments.csv.empty()) {
+    ShowTable(report, arguments.csv);
     return static_cast<int>(ExitCode::kDone);
   }
   std::filesystem::path file = arguments.out;
@@ -47,11 +53,14 @@ CommandSpec ReportCommand() {
           "etprof report out_toy_cnn/runs/mac --title \"toy_cnn on a laptop\"",
           [](CLI::App& app) -> std::function<int()> {
             auto arguments = std::make_shared<Arguments>();
-            app.add_option("run,--run-dir", arguments->run, "a run directory, or an ETDump file")->required();
+            app.add_option("run,--run-dir", arguments->run,
+                           "a run directory, an ETDump file or a timeline CSV")
+                ->required();
             app.add_option("--out", arguments->out,
                            "the file to write, or its folder; report.md in the run directory without it");
             app.add_option("--title", arguments->title, "the heading, in place of the model's name");
             app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
+            AddCsvOption(app, arguments->csv, "operators");
             return [arguments] { return Run(*arguments); };
           }};
 }

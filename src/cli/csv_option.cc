@@ -1,0 +1,30 @@
+#include "cli/csv_option.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iostream>
+
+#include "core/error.h"
+#include "render/table_csv.h"
+
+namespace etprof {
+
+void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual) {
+  app.add_flag(fmt::format("--csv{{{}}}", usual), table,
+               fmt::format("show one table as CSV: --csv={} [{}]", fmt::join(ReportTableNames(), "|"), usual))
+      ->check(CLI::IsMember(ReportTableNames()));
+}
+
+void ShowTable(const Report& report, const std::string& table) {
+  const ReportTable asked = ReportTableNamed(table).value();
+  if (asked == ReportTable::kComparison && report.comparisons.empty()) {
+    throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
+        .Remedy("give a run with pairs, or use `etprof compare`");
+  }
+  RenderReportTableCsv(report, asked, std::cout);
+  std::cout.flush();
+  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+}
+
+}  // namespace etprof

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "report/report.h"
+
+namespace etprof {
+
+// Adds --csv[=TABLE]: without a table it is `usual`. `table` stays empty where it was not given.
+void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual);
+
+// Writes the table of that name (one of ReportTableNames) to stdout. Throws Error: nothing is compared and
+// the comparison was asked for, or stdout cannot be written.
+void ShowTable(const Report& report, const std::string& table);
+
+}  // namespace etprof

@@ -1,0 +1,64 @@
+#include "cli/summary_files.h"
+
+#include <fmt/format.h>
+
+#include "core/file.h"
+#include "render/kit_files.h"
+
+namespace etprof {
+namespace {
+
+// No name leaves its folder.
+std::string AsFileName(std::string text) {
+  for (char& c : text) {
+    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20) c = '_';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ModelFileName(const Report& report) {
+  return report.model_id.empty() ? "model" : AsFileName(report.model_id);
+}
+
+std::vector<std::filesystem::path> WriteSummaryFiles(const Report& report, const ReportExperiment& experiment,
+                                                     const std::filesystem::path& stem) {
+  std::vector<std::filesystem::path> written;
+  const auto write = [&](const char* suffix, const std::function<void(std::ostream&)>& contents) {
+    written.emplace_back(stem.string() + suffix);
+    WriteFileAtomically(written.back(), contents);
+  };
+  write("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
+  write("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
+  write("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
+  write("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  if (experiment.latency.n > 0) {
+    write("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
+  }
+  return written;
+}
+
+std::vector<std::filesystem::path> WriteComparisonFiles(const Report& report,
+                                                        const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> written;
+  const auto name_of = [&](std::size_t index) {
+    const ReportExperiment& experiment = report.experiments[index];
+    return AsFileName(
+        fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
+  };
+  for (const ReportComparison& pair : report.comparisons) {
+    std::string stem = ModelFileName(report);
+    if (report.comparisons.size() > 1) {
+      stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
+    }
+    written.push_back(folder / (stem + "_comparison.csv"));
+    WriteFileAtomically(written.back(), [&](std::ostream& out) { RenderComparisonCsv(pair, out); });
+    written.push_back(folder / (stem + "_robust_comparison.json"));
+    WriteFileAtomically(written.back(),
+                        [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); });
+  }
+  return written;
+}
+
+}  // namespace etprof

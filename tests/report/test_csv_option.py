@@ -1,0 +1,96 @@
+"""`--csv`: one table on stdout, read by Python's csv and held against `--json`."""
+
+import csv
+import io
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+FILE = program.DATA / "toy_cnn.t1.etdump"
+SIDES = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+
+
+def table(*arguments: str | Path) -> list[dict[str, str]]:
+    done = program.run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+    assert all(None not in row and None not in row.values() for row in rows), "as many cells as columns"
+    return rows
+
+
+def report(*arguments: str | Path) -> dict:
+    return json.loads(program.run(*arguments, "--json").stdout)
+
+
+@pytest.mark.parametrize("name", ["groups", "categories"])
+def test_breakdowns_add_up(name):
+    (experiment,) = report("analyze", FILE)["experiments"]
+    rows = table("analyze", FILE, f"--csv={name}")
+    assert sum(float(row["pct_total"]) for row in rows) == pytest.approx(100, abs=1e-9)
+    expected = {row["name"]: row["total_ns"] for row in experiment[name]["rows"]}
+    column = {"groups": "group", "categories": "category"}[name]
+    assert {row[column]: int(Decimal(row["total_ms"]) * 1_000_000) for row in rows} == expected
+
+
+def test_operators_are_what_analyze_shows_without_a_name():
+    (experiment,) = report("analyze", FILE)["experiments"]
+    rows = table("analyze", FILE, "--csv")
+    assert rows == table("analyze", "--csv=operators", FILE)
+    assert [row["key"] for row in rows] == [row["key"] for row in experiment["operators"]]
+    for row, expected in zip(rows, experiment["operators"], strict=True):
+        assert float(row["mean_ms"]) == pytest.approx(expected["mean_ms"], rel=1e-12)
+        assert float(row["p50_ms"]) == pytest.approx(expected["self_ms"]["p50"], rel=1e-12)
+
+
+def test_the_option_does_not_eat_the_file_behind_it():
+    assert table("analyze", "--csv", FILE) == table("analyze", FILE, "--csv")
+
+
+def test_latency_has_a_row_an_experiment():
+    shown = report("analyze", *SIDES)["experiments"]
+    rows = table("analyze", *SIDES, "--csv=latency")
+    assert [float(row["median_ms"]) for row in rows] == [e["latency_ms"]["p50"] for e in shown]
+    assert [row["threads"] for row in rows] == ["1", "1"]
+
+
+def test_a_comparison_adds_up_to_its_delta():
+    (comparison,) = report("compare", *SIDES)["comparisons"]
+    rows = table("compare", *SIDES, "--csv")
+    assert rows == table("compare", *SIDES, "--csv=comparison")
+    (whole,) = [row for row in rows if row["what"] == "whole"]
+    for what in ("group", "category", "operator"):
+        deltas = [float(row["delta_ms"]) for row in rows if row["what"] == what]
+        assert sum(deltas) == pytest.approx(float(whole["delta_ms"]), rel=1e-9, abs=1e-12)
+    (latency,) = [row for row in rows if row["what"] == "latency"]
+    for key in ("ratio", "ratio_low", "p_value", "baseline_ms"):
+        assert (float(latency[key]) if latency[key] else None) == comparison["latency"][key]
+    assert latency["verdict"] == comparison["latency"]["verdict"]
+
+
+def test_report_shows_a_table_and_writes_nothing(tmp_path):
+    etdump = tmp_path / "a.etdump"
+    etdump.write_bytes(FILE.read_bytes())
+    assert len(table("report", etdump, "--csv=groups")) >= 7
+    assert [path.name for path in tmp_path.iterdir()] == ["a.etdump"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--csv=operator"], "operators"),
+        (["--csv=comparison"], "nothing is compared"),
+        (["--csv", str(program.DATA / "sme2_emulated")], "--csv shows one report"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(arguments, message):
+    done = program.run("analyze", FILE, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr

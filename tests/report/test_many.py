@@ -1,0 +1,116 @@
+"""Many inputs at once, run directories in the kit's flat layout, and clocks that are not nanoseconds."""
+
+import csv
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+FILE = program.DATA / "toy_cnn.t1.etdump"
+
+
+def test_hundreds_of_files_are_a_line_each(tmp_path):
+    files = [tmp_path / f"model{i:03}.etdump" for i in range(200)]
+    for file in files:
+        shutil.copy(FILE, file)
+    done = program.run("analyze", *files)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if re.match(r" +model\d{3} ", line)]
+    assert len(lines) == len(files)
+    assert len(done.stdout.splitlines()) <= len(files) + 4
+    assert len({line.split(maxsplit=1)[1] for line in lines}) == 1, "the same file 200 times"
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+
+
+def test_run_directories_are_a_line_an_experiment(tmp_path):
+    folders = []
+    for i in range(3):
+        folder = tmp_path / f"run{i}"
+        folder.mkdir()
+        for side in ("off", "on"):
+            etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
+            shutil.copy(etdump, folder / f"toy_cnn_sme2_{side}_t1.etdump")
+        folders.append(folder)
+    done = program.run("analyze", *folders, width=200)
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if re.search(r"run\d: sme2_(off|on) ", line)]) == 6
+    assert done.stdout.count(" than sme2_off") == 3
+    assert all((folder / "analysis_summary.json").exists() for folder in folders)
+
+
+def test_two_files_keep_their_screens():
+    done = program.run("analyze", FILE, FILE)
+    assert done.stdout.count("mean self time") == 2
+
+
+def test_the_kits_latency_log_is_the_headline(tmp_path):
+    for side, ms in (("off", 4.0), ("on", 2.0)):
+        stem = tmp_path / f"toy_cnn_mac_sme2_{side}_t1"
+        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", f"{stem}.etdump")
+        lines = [f"Iteration {i + 1} of 40: {ms * (3 if i == 0 else 1) + i % 5 * 0.01:.6f} ms" for i in range(40)]
+        Path(f"{stem}_latency.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = program.run("analyze", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["model_id"] == "toy_cnn"
+    off, on = summary["experiments"]
+    assert [off["name"], on["name"]] == ["mac_sme2_off", "mac_sme2_on"]
+    for experiment, first in ((off, 12.0), (on, 6.0)):
+        assert experiment["latency_from"] == "untraced"
+        assert experiment["tracer_always_on"] is True
+        assert experiment["first_run_ms"] == first
+    (comparison,) = summary["comparisons"]
+    assert comparison["pairing"] == "unpaired"
+    assert comparison["latency"]["ratio"] == pytest.approx(2, rel=0.01)
+    assert comparison["latency"]["verdict"] == "faster"
+
+
+@pytest.mark.parametrize(
+    ("scale", "factor"), [("ns", 1), ("us", 1e3), ("ms", 1e6), ("2.5", 2.5), ("100MHz", 10), ("1GHz", 1)]
+)
+def test_ticks_are_scaled(scale, factor):
+    def median(*arguments: str) -> float:
+        done = program.run("analyze", FILE, "--json", *arguments)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["experiments"][0]["latency_ms"]["max"]
+
+    # Both ends of a span are rounded to a nanosecond.
+    assert median("--time-scale", scale) == pytest.approx(median() * factor, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["NS", "US"])
+def test_the_scales_are_those_of_inspector(name, tmp_path):
+    from executorch.devtools import Inspector
+    from executorch.devtools.inspector import TimeScale
+
+    scale = TimeScale[name]
+    inspector = Inspector(etdump_path=str(FILE), source_time_scale=scale, target_time_scale=TimeScale.MS)
+    events = [event for block in inspector.event_blocks for event in block.events]
+    (execute,) = [event.perf_data.raw for event in events if event.name == "Method::execute"]
+    done = program.run("analyze", FILE, "--time-scale", scale.value, "-o", tmp_path, "--quiet")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "toy_cnn.t1_exec_all_runs_timeline.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["name"] == "Method::execute"]
+    assert [float(row["duration_ms"]) for row in rows] == pytest.approx(execute, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("cycles", "give the clock's frequency"),
+        ("0", "no unit"),
+        ("-1", "no unit"),
+        ("nan", "no unit"),
+        ("hz", "no unit"),
+    ],
+)
+def test_what_is_no_unit_is_said(scale, message):
+    done = program.run("analyze", FILE, f"--time-scale={scale}")
+    assert done.returncode == 2
+    assert message in done.stderr

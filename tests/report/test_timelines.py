@@ -1,0 +1,176 @@
+"""Timeline CSVs read back: etprof's own give what their ETDump gives, and the kit's are read too."""
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
+KIT = [
+    "model_id",
+    "name",
+    "type",
+    "delegate_backend",
+    "start_us",
+    "end_us",
+    "duration_ms",
+    "pct_total",
+    "node_id",
+    "run_index",
+    "block",
+]
+# What of an experiment's JSON is no property of the file that it was read from.
+ELSEWHERE = {"etdump", "load_ms"}
+
+
+def analysis(*arguments: str | Path) -> dict:
+    done = program.run("analyze", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def experiment(path: Path) -> dict:
+    (only,) = analysis(path)["experiments"]
+    return {key: value for key, value in only.items() if key not in ELSEWHERE}
+
+
+def timeline_of(etdump: Path, folder: Path) -> Path:
+    assert program.run("analyze", etdump, "-o", folder, "--quiet").returncode == 0
+    return folder / f"{etdump.stem}_exec_all_runs_timeline.csv"
+
+
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_a_timeline_gives_what_its_etdump_gives(etdump, tmp_path):
+    timeline = timeline_of(etdump, tmp_path)
+    assert experiment(timeline) == experiment(etdump)
+    assert analysis(timeline)["insights"] == [
+        insight for insight in analysis(etdump)["insights"] if insight["kind"] != "first_run"
+    ] + [insight for insight in analysis(timeline)["insights"] if insight["kind"] == "first_run"]
+
+
+def test_two_timelines_compare_as_their_etdumps(tmp_path):
+    sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+    timelines = [timeline_of(side, tmp_path) for side in sides]
+    results = []
+    for pair in (sides, timelines):
+        done = program.run("compare", *pair, "--json")
+        assert done.returncode == 0, done.stderr
+        results.append(json.loads(done.stdout)["comparisons"])
+    assert results[0] == results[1]
+
+
+def test_a_timeline_is_not_written_over(tmp_path):
+    timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
+    with timeline.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with timeline.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, KIT, extrasaction="ignore", lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    before = timeline.read_bytes()
+    assert program.run("analyze", timeline, "-o", tmp_path, "--quiet").returncode == 0
+    assert timeline.read_bytes() == before
+    assert (tmp_path / "toy_cnn.t1_exec_run0_timeline.csv").exists()
+
+
+def test_a_folder_of_timelines_is_a_run(tmp_path):
+    for side in ("off", "on"):
+        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
+        out = tmp_path / "out" / side
+        shutil.copy(timeline_of(etdump, out), tmp_path / f"toy_cnn_sme2_{side}_t1_exec_all_runs_timeline.csv")
+    shutil.rmtree(tmp_path / "out")
+    done = program.run("analyze", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert [e["name"] for e in summary["experiments"]] == ["sme2_off", "sme2_on"]
+    assert len(summary["comparisons"]) == 1
+
+
+def kit_rows(etdump: Path) -> list[dict]:
+    """The kit's etdump_to_csv: a row an event and run, of the data frames of ExecuTorch's Inspector."""
+    from executorch.devtools import Inspector
+    from executorch.devtools.inspector import TimeScale
+
+    inspector = Inspector(etdump_path=str(etdump), target_time_scale=TimeScale.US)
+    rows = []
+    for block in inspector.event_blocks:
+        if block.name != "Execute":
+            continue
+        origin = min(min(event.start_time) for event in block.events)
+        totals = next(event.perf_data.raw for event in block.events if event.name == "Method::execute")
+        for index, event in enumerate(block.events):
+            for run, (start, duration) in enumerate(zip(event.start_time, event.perf_data.raw, strict=True)):
+                # start_time stays in the clock's ticks, nanoseconds
+                start_us = (start - origin) / 1e3
+                rows.append(
+                    {
+                        "model_id": etdump.stem,
+                        "name": event.name,
+                        "type": event.op_types[0] if event.op_types else "",
+                        "delegate_backend": event.delegate_backend_name or "",
+                        "start_us": start_us,
+                        "end_us": start_us + duration,
+                        "duration_ms": duration / 1e3,
+                        "pct_total": 100 * duration / totals[run],
+                        "node_id": index,
+                        "run_index": run,
+                        "block": block.name,
+                    }
+                )
+    return rows
+
+
+@pytest.mark.parametrize("order", ["by event", "by run", "by start"])
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_the_kits_timelines_are_read(etdump, order, tmp_path):
+    import pandas
+
+    frame = pandas.DataFrame(kit_rows(etdump), columns=KIT)
+    if order == "by run":
+        frame = frame.sort_values("run_index", kind="stable")
+    elif order == "by start":
+        frame = frame.sort_values("start_us", kind="stable")
+    path = tmp_path / f"{etdump.stem}_exec_all_runs_timeline.csv"
+    frame.to_csv(path, index=False)
+    expected, got = experiment(etdump), experiment(path)
+    for table in ("groups", "categories", "places"):
+        assert got[table] == expected[table]
+    assert got["latency_ms"] == expected["latency_ms"]
+
+    def costs(result: dict) -> list:
+        return sorted((row["name"], row["total_ns"], row["runs"]) for row in result["operators"])
+
+    assert costs(got) == costs(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1: is not a timeline"),
+        ("name,start_us,end_us\nMethod::execute,0,1\nAdd,0\n", "line 3: has 2 fields"),
+        ("name,start_us,end_us\nMethod::execute,0,1\nAdd,0,0.", "line 3: the last line has no end"),
+        ('name,start_us,end_us\n"Method::execute,0,1\n', "line 2: a quoted field"),
+        ("name,start_us,end_us\nMethod::execute,zero,1\n", 'line 2: start_us is "zero"'),
+    ],
+)
+def test_an_odd_csv_is_one_clear_message(text, message, tmp_path):
+    path = tmp_path / "odd_timeline.csv"
+    path.write_text(text, encoding="utf-8")
+    done = program.run("analyze", path)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_a_timeline_has_its_own_time_scale(tmp_path):
+    timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
+    done = program.run("analyze", timeline, "--time-scale", "us")
+    assert done.returncode == 2
+    assert "--time-scale is for ETDumps" in done.stderr
