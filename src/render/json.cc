@@ -7,6 +7,7 @@
 
 #include "core/table.h"
 #include "render/wording.h"
+#include "report/matrix.h"
 
 namespace etprof {
 namespace {
@@ -167,6 +168,65 @@ Json QuantityJson(const Quantity& quantity) {
   return json;
 }
 
+Json CostJson(const SideCost& cost, const std::string& unit, double scale) {
+  const auto scaled = [&](const std::optional<double>& value) {
+    return value ? Number(*value / scale) : Json(nullptr);
+  };
+  const bool estimated = cost.estimate.has_value();
+  return {{"baseline_" + unit, scaled(cost.baseline)},
+          {"candidate_" + unit, scaled(cost.candidate)},
+          {"verdict", stats::VerdictName(cost.verdict)},
+          {"ratio", estimated ? Number(cost.estimate->ratio()) : Json(nullptr)},
+          {"ratio_low", estimated ? Number(cost.estimate->low()) : Json(nullptr)},
+          {"ratio_high", estimated ? Number(cost.estimate->high()) : Json(nullptr)},
+          {"confidence", estimated ? Number(cost.estimate->confidence) : Json(nullptr)},
+          {"p_value", estimated ? Number(cost.estimate->p_value) : Json(nullptr)}};
+}
+
+Json MatrixRowJson(const Report& report, const Matrix& matrix, const MatrixRow& row) {
+  const ReportExperiment& baseline = report.experiments[matrix.baseline];
+  Json json = {{"name", row.name},
+               {"key", row.op ? Json(KeyText(baseline.profile->operators[*row.op].key)) : Json(nullptr)},
+               {"against", Json::array()}};
+  for (std::size_t i = 0; i < row.against.size(); ++i) {
+    Json cell = QuantityJson(row.against[i]);
+    cell["efficiency"] = matrix.threads
+                             ? Number(EfficiencyOf(row.against[i], baseline.threads,
+                                                   report.experiments[matrix.candidates[i]].threads))
+                             : Json(nullptr);
+    json["against"].push_back(std::move(cell));
+  }
+  return json;
+}
+
+Json MatrixJson(const Report& report, const Matrix& matrix) {
+  const auto experiment = [&](std::size_t index) {
+    const ReportExperiment& of = report.experiments[index];
+    return Json{
+        {"experiment", report.run.experiments[of.index].name}, {"label", of.label}, {"threads", of.threads}};
+  };
+  const auto rows = [&](const std::vector<MatrixRow>& of) {
+    Json made = Json::array();
+    for (const MatrixRow& row : of) made.push_back(MatrixRowJson(report, matrix, row));
+    return made;
+  };
+  Json json = {{"kind", matrix.threads ? "threads" : "experiments"},
+               {"interleaved", matrix.interleaved},
+               {"baseline", experiment(matrix.baseline)},
+               {"candidates", Json::array()},
+               {"latency", MatrixRowJson(report, matrix, matrix.latency)},
+               {"groups", rows(matrix.groups)},
+               {"operators", rows(matrix.operators)},
+               {"load", Json::array()},
+               {"peak_memory", Json::array()}};
+  for (const std::size_t candidate : matrix.candidates) json["candidates"].push_back(experiment(candidate));
+  for (const SideCosts& costs : matrix.costs) {
+    json["load"].push_back(CostJson(costs.load, "ms", 1e6));
+    json["peak_memory"].push_back(CostJson(costs.peak_memory, "bytes", 1));
+  }
+  return json;
+}
+
 // candidate_total / candidate_runs - baseline_total / baseline_runs as one fraction, exactly.
 std::int64_t DeltaNumerator(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
   return candidate * comparison.baseline_runs - baseline * comparison.candidate_runs;
@@ -239,6 +299,9 @@ Json ComparisonJson(const Report& report, const ReportComparison& pair) {
   } else {
     json["outputs"] = nullptr;
   }
+  json["load"] = CostJson(pair.costs.load, "ms", 1e6);
+  json["first_run"] = CostJson(pair.costs.first_run, "ms", 1e6);
+  json["peak_memory"] = CostJson(pair.costs.peak_memory, "bytes", 1);
   json["warnings"] = comparison.warnings;
   return json;
 }
@@ -315,6 +378,8 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
   json["comparisons"] = Json::array();
   for (const ReportComparison& pair : report.comparisons)
     json["comparisons"].push_back(ComparisonJson(report, pair));
+  json["matrices"] = Json::array();
+  for (const Matrix& matrix : report.matrices) json["matrices"].push_back(MatrixJson(report, matrix));
   json["insights"] = Json::array();
   for (const Insight& insight : report.insights) {
     json["insights"].push_back(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "render/markdown_breakdown.h"
+#include "render/markdown_matrix.h"
 #include "render/markdown_text.h"
 #include "render/wording.h"
 
@@ -23,6 +24,7 @@ class Markdown {
     Answer();
     Conditions();
     Latency();
+    for (const Matrix& matrix : report_.matrices) RenderMatrix(report_, matrix, out_);
     for (const ReportComparison& pair : report_.comparisons) RenderPairTables(report_, pair, out_);
     for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
       // An experiment that stands in a pair is told there; on its own, here.
@@ -206,6 +208,7 @@ class Markdown {
          << RelativeText(report_.run.schedule.margin > 0 ? report_.run.schedule.margin
                                                          : CompareOptions{}.margin)
          << " of 1; what is neither same, faster nor slower is inconclusive.\n\n";
+    Costs();
     for (const ReportComparison& pair : report_.comparisons) {
       if (!pair.outputs) continue;
       out_ << "Outputs of " << E(pair.comparison.baseline_label) << " and "
@@ -218,6 +221,36 @@ class Markdown {
         out_ << fmt::format(", largest relative difference {:.3g}", *pair.outputs->largest_relative);
       out_ << ".\n\n";
     }
+  }
+
+  // Load time and memory beside the latency, where they are known.
+  void Costs() {
+    Table table = MakeTable({{"beside the latency", Align::kLeft},
+                             {"before", Align::kRight},
+                             {"after", Align::kRight},
+                             {"change", Align::kLeft},
+                             {"interval", Align::kLeft}});
+    for (const ReportComparison& pair : report_.comparisons) {
+      const auto add = [&](const char* name, const SideCost& cost, std::string (*format)(double)) {
+        if (!cost.baseline || !cost.candidate) return;
+        const std::string verdict = CostVerdict(cost);
+        Quantity quantity;
+        quantity.estimate = cost.estimate;
+        quantity.verdict = cost.verdict;
+        table.AddRow({fmt::format("{}: {} against {}", name, pair.comparison.candidate_label,
+                                  pair.comparison.baseline_label),
+                      format(*cost.baseline), format(*cost.candidate), verdict.empty() ? kUndefined : verdict,
+                      IntervalText(quantity)});
+      };
+      add("load", pair.costs.load, FormatMilliseconds);
+      add("first run", pair.costs.first_run, FormatMilliseconds);
+      add("peak memory", pair.costs.peak_memory, FormatBytes);
+    }
+    if (table.rows.empty()) return;
+    out_
+        << table.ToMarkdown()
+        << "\nMedians over the launches, of memory the largest; the interval is of the ratio before / after, "
+           "paired by launch.\n\n";
   }
 
   void Kernels() {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/table.h"
+#include "render/terminal_matrix.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -44,6 +45,8 @@ class Screen {
     Header();
     const ReportComparison* shown = PairToShow();
     Latencies();
+    if (shown != nullptr) Costs(*shown);
+    for (const Matrix& matrix : report_.matrices) DrawMatrix(report_, matrix, width_, out_);
     if (shown != nullptr) {
       TimeTable(report_.experiments[shown->baseline], &report_.experiments[shown->candidate], shown);
     } else {
@@ -202,6 +205,17 @@ class Screen {
       out_ << line << '\n';
     }
     for (const std::string& line : SampleLines()) out_ << "  " << Paint(line, Color::kDim) << '\n';
+    out_ << '\n';
+  }
+
+  // Load time and memory of the pair, where both sides are known.
+  void Costs(const ReportComparison& pair) {
+    const std::vector<std::string> parts = CostTexts(pair.costs);
+    if (parts.empty()) return;
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+    if (report_.comparisons.size() > 1) text = pair.comparison.candidate_label + ": " + text;
+    Labelled("beside", text);
     out_ << '\n';
   }
 

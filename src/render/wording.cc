@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/matrix.h"
 #include "stats/summary_rounding.h"
 
 namespace etprof {
@@ -129,6 +130,47 @@ std::string IntervalText(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
   const std::string interval = Interval(quantity.estimate->low(), quantity.estimate->high());
   return interval.empty() ? kUndefined : interval;
+}
+
+std::string CostVerdict(const SideCost& cost) {
+  if (!cost.estimate) return "";
+  switch (cost.verdict) {
+    case stats::Verdict::kFaster:
+      return RatioText(cost.estimate->ratio()) + " less";
+    case stats::Verdict::kSlower:
+      return RatioText(1 / cost.estimate->ratio()) + " more";
+    case stats::Verdict::kSame:
+      return "same";
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kEmulated:
+      break;
+  }
+  return "";
+}
+
+std::vector<std::string> CostTexts(const SideCosts& costs) {
+  std::vector<std::string> texts;
+  const auto add = [&](const char* name, const SideCost& cost, std::string (*format)(double)) {
+    if (!cost.baseline || !cost.candidate) return;
+    std::string text = fmt::format("{} {} → {}", name, format(*cost.baseline), format(*cost.candidate));
+    if (const std::string verdict = CostVerdict(cost); !verdict.empty()) text += " (" + verdict + ")";
+    texts.push_back(std::move(text));
+  };
+  add("load", costs.load, FormatMilliseconds);
+  add("first run", costs.first_run, FormatMilliseconds);
+  add("peak memory", costs.peak_memory, FormatBytes);
+  return texts;
+}
+
+std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
+                       std::size_t candidate) {
+  if (!matrix.threads) return GainText(quantity);
+  const int before = report.experiments[matrix.baseline].threads;
+  const int after = report.experiments[candidate].threads;
+  const auto ratio = RatioOf(quantity);
+  const auto efficiency = EfficiencyOf(quantity, before, after);
+  if (!ratio || !efficiency) return kUndefined;
+  return RatioText(*ratio) + ", " + PercentText(*efficiency);
 }
 
 std::string SampleText(const Comparison& comparison) {

@@ -48,6 +48,16 @@ std::string GainText(const Quantity& quantity);
 // The interval of the ratio baseline / candidate, not turned over: "[2.41, 2.50]", or "—".
 std::string IntervalText(const Quantity& quantity);
 
+// "load 2.10 ms → 2.05 ms (1.02x less)", "peak memory 31.2 MB → 40.1 MB (1.29x more)": what is known of both
+// sides. Without a verdict ("cannot tell") there are no parentheses; where it is "same", it says so.
+std::vector<std::string> CostTexts(const SideCosts& costs);
+// The words in those parentheses: "1.29x more", "same"; empty where the measurement cannot tell.
+std::string CostVerdict(const SideCost& cost);
+
+// The cell of one candidate: "1.86x, 93 %" of a sweep (speed-up and efficiency), "1.86x", "same" or "—".
+std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
+                       std::size_t candidate);
+
 // "10 launches x 7 rounds", "16 traced runs".
 std::string SampleText(const Comparison& comparison);
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "report/matrix.h"
+#include "report/pair.h"
 #include "report/report.h"
 #include "stats/launches.h"
 #include "timeline/timeline_csv.h"
@@ -203,17 +205,6 @@ ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::op
   return out;
 }
 
-Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
-  const ExperimentData& data = run.experiments[experiment.index];
-  Side side;
-  side.label = label.empty() ? experiment.label : label;
-  side.profile = experiment.profile ? &*experiment.profile : nullptr;
-  side.bursts = data.Bursts();
-  side.emulated = data.emulated;
-  side.trace_enabled = data.trace_enabled;
-  return side;
-}
-
 // The same thing measured twice.
 bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
   return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
@@ -224,11 +215,6 @@ bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
 
 void AddComparisons(Report& report) {
   const RunData& run = report.run;
-  CompareOptions options;
-  if (run.schedule.margin > 0) options.margin = run.schedule.margin;
-  if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
-  options.look_confidence = run.schedule.look_confidence;
-  options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
     const ReportExperiment& baseline = report.experiments[pair.baseline];
@@ -243,8 +229,8 @@ void AddComparisons(Report& report) {
     made.baseline = pair.baseline;
     made.candidate = pair.candidate;
     made.label = pair.label;
-    made.comparison = Compare(SideOf(run, baseline, pair.baseline_label),
-                              SideOf(run, candidate, pair.candidate_label), options);
+    made.comparison = CompareExperiments(run, baseline, candidate, pair.baseline_label, pair.candidate_label);
+    made.costs = CompareSideCosts(run, baseline, candidate, made.comparison.pairing == Pairing::kLaunches);
     if (made.comparison.latency.estimate) made.half_width = made.comparison.latency.estimate->half_width();
     made.same_configuration =
         SameConfiguration(run.experiments[baseline.index], run.experiments[candidate.index]);
@@ -342,6 +328,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   report.model_id = report.run.model_id;
   SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);
   AddComparisons(report);
+  report.matrices = FindMatrices(report);
   AddWarnings(report);
   report.insights = FindInsights(report);
   return report;

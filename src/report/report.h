@@ -79,6 +79,16 @@ struct ReportExperiment {
   std::optional<double> MeanExecute() const;
 };
 
+// What a process of a side costs beside its runs: medians over launches (ns), or the largest peak (bytes).
+struct SideCost {
+  std::optional<double> baseline, candidate;
+  std::optional<stats::RatioEstimate> estimate;  // baseline / candidate, paired by launch; absent where not
+  stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less
+};
+struct SideCosts {
+  SideCost load, first_run, peak_memory;
+};
+
 struct ReportComparison {
   std::size_t baseline = 0, candidate = 0;  // indices into Report::experiments
   std::string label;                        // of the pair, as configured; may be empty
@@ -88,6 +98,25 @@ struct ReportComparison {
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair: half_width is this machine's noise floor
   std::optional<ComparePair::OutputDifference> outputs;
+  SideCosts costs;
+};
+
+// One time of several experiments against that of one baseline.
+struct MatrixRow {
+  std::string name;
+  std::optional<std::size_t> op;  // of an operator: index into the baseline's Profile::operators
+  std::vector<Quantity> against;  // candidate by candidate
+};
+// Several experiments against one baseline, in one table.
+struct Matrix {
+  bool threads = false;      // a thread sweep: one experiment, the baseline being that of the fewest threads
+  bool interleaved = true;   // all of them: else drift between the sides cannot be told from an effect
+  std::size_t baseline = 0;  // index into Report::experiments
+  std::vector<std::size_t> candidates;  // likewise; of a sweep by rising threads
+  MatrixRow latency;
+  std::vector<MatrixRow> groups;     // those that take time on any side
+  std::vector<MatrixRow> operators;  // of the baseline, by its falling time
+  std::vector<SideCosts> costs;      // candidate by candidate
 };
 
 // Something worth doing or knowing, with its number. Ranked by `at_stake`.
@@ -121,6 +150,7 @@ struct Report {
   bool emulated = false;                 // of any experiment
   std::vector<ReportExperiment> experiments;
   std::vector<ReportComparison> comparisons;
+  std::vector<Matrix> matrices;
   std::vector<Insight> insights;
   std::optional<double> noise_floor;  // relative, of an A/A pair in this run
   std::vector<std::string> warnings;

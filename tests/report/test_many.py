@@ -114,3 +114,32 @@ def test_what_is_no_unit_is_said(scale, message):
     done = program.run("analyze", FILE, f"--time-scale={scale}")
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_a_thread_sweep_has_its_efficiency_and_its_warning(tmp_path):
+    for threads, side in ((1, "off"), (2, "on"), (4, "on")):
+        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
+        folder = tmp_path / "run" / "mine"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(etdump, folder / f"toy_cnn_mine_t{threads}.etdump")
+    done = program.run("analyze", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    (matrix,) = summary["matrices"]
+    assert matrix["kind"] == "threads"
+    assert matrix["baseline"]["threads"] == 1
+    assert [candidate["threads"] for candidate in matrix["candidates"]] == [2, 4]
+    assert matrix["interleaved"] is False
+    for row in [matrix["latency"], *matrix["groups"], *matrix["operators"]]:
+        for cell, threads in zip(row["against"], (2, 4), strict=True):
+            if cell["ratio"] is None and cell["baseline_ms"] and cell["candidate_ms"]:
+                expected = cell["baseline_ms"] / cell["candidate_ms"] / threads
+                assert cell["efficiency"] == pytest.approx(expected, rel=1e-9)
+    two, four = matrix["latency"]["against"]
+    assert two["efficiency"] == pytest.approx(2 * four["efficiency"]), "the same file"
+    experiments = {experiment["threads"]: experiment for experiment in summary["experiments"]}
+    assert two["baseline_ms"] == experiments[1]["latency_ms"]["p50"]
+    assert {row["key"] for row in matrix["operators"]} == {row["key"] for row in experiments[1]["operators"]}
+    report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert "## Threads: mine" in report
+    assert "Not all of these were measured alternately" in report

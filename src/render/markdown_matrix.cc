@@ -1,0 +1,97 @@
+#include "render/markdown_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/markdown_text.h"
+#include "render/wording.h"
+
+namespace etprof {
+namespace {
+
+using namespace markdown;
+
+constexpr std::size_t kOperators = 15;
+
+Table TableOf(const Report& report, const Matrix& matrix, const char* title) {
+  Table table = MakeTable({{title, Align::kLeft}});
+  const auto add = [&](std::size_t experiment) {
+    const ReportExperiment& of = report.experiments[experiment];
+    table.columns.push_back(
+        {matrix.threads ? fmt::format("{} thread{}", of.threads, of.threads == 1 ? "" : "s") : of.label,
+         Align::kRight});
+  };
+  add(matrix.baseline);
+  for (const std::size_t candidate : matrix.candidates) add(candidate);
+  return table;
+}
+
+void AddRow(const Report& report, const Matrix& matrix, const MatrixRow& row, Table& table) {
+  std::vector<std::string> cells = {row.name,
+                                    row.against.empty() ? kUndefined : Ms(row.against.front().baseline_ns)};
+  for (std::size_t i = 0; i < row.against.size(); ++i) {
+    const Quantity& quantity = row.against[i];
+    const std::string gain = MatrixCell(report, matrix, quantity, matrix.candidates[i]);
+    cells.push_back(Ms(quantity.candidate_ns) + (gain == kUndefined ? "" : " (" + gain + ")"));
+  }
+  table.AddRow(std::move(cells));
+}
+
+void AddCosts(const Matrix& matrix, const char* name, SideCost SideCosts::*member,
+              std::string (*format)(double), Table& table) {
+  const bool known = std::any_of(matrix.costs.begin(), matrix.costs.end(), [&](const SideCosts& costs) {
+    return (costs.*member).baseline && (costs.*member).candidate;
+  });
+  if (!known) return;
+  const auto text = [&](const std::optional<double>& value) {
+    return value ? format(*value) : std::string(kUndefined);
+  };
+  std::vector<std::string> cells = {name, text((matrix.costs.front().*member).baseline)};
+  for (const SideCosts& costs : matrix.costs) {
+    const std::string verdict = CostVerdict(costs.*member);
+    cells.push_back(text((costs.*member).candidate) + (verdict.empty() ? "" : " (" + verdict + ")"));
+  }
+  table.AddRow(std::move(cells));
+}
+
+}  // namespace
+
+void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out) {
+  const ReportExperiment& baseline = report.experiments[matrix.baseline];
+  out << "## "
+      << (matrix.threads ? "Threads: " + E(report.run.experiments[baseline.index].name)
+                         : "Against " + E(baseline.label))
+      << "\n\n";
+  Table table = TableOf(report, matrix, "mean self time");
+  for (const MatrixRow& row : matrix.groups) AddRow(report, matrix, row, table);
+  AddRow(report, matrix, matrix.latency, table);
+  AddCosts(matrix, "Load", &SideCosts::load, FormatMilliseconds, table);
+  AddCosts(matrix, "Peak memory", &SideCosts::peak_memory, FormatBytes, table);
+  out << table.ToMarkdown() << '\n';
+  if (matrix.threads) {
+    out << "In parentheses the speed-up over the fewest threads, and the efficiency: the speed-up over the "
+           "ratio of the threads. 100 % is perfect scaling.\n\n";
+  } else {
+    out << "In parentheses the gain over the first column, where the measurement can tell.\n\n";
+  }
+  if (!matrix.interleaved) {
+    out << "Not all of these were measured alternately: a drift of the machine between them cannot be told "
+           "from "
+           "an effect.\n\n";
+  }
+  if (matrix.operators.empty()) return;
+  Table operators = TableOf(report, matrix, "operator");
+  for (const MatrixRow& row : matrix.operators) {
+    if (operators.rows.size() == kOperators) break;
+    AddRow(report, matrix, row, operators);
+  }
+  out << "<details><summary>Operators</summary>\n\n" << operators.ToMarkdown() << '\n';
+  if (operators.rows.size() < matrix.operators.size()) {
+    out << fmt::format("The costliest {} of {}; analysis_summary.json has them all.\n\n",
+                       operators.rows.size(), matrix.operators.size());
+  }
+  out << "</details>\n\n";
+}
+
+}  // namespace etprof

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <ostream>
+
+#include "report/report.h"
+
+namespace etprof {
+
+// The section of report.md on several experiments against one baseline, or on a thread sweep.
+void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "render/json.h"
+#include "render/markdown.h"
+#include "render/terminal.h"
+#include "render/wording.h"
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Report Sweep() {
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.model_id = "net";
+  std::vector<std::optional<Profile>> profiles;
+  Nanoseconds latency = 5'000'000;
+  for (const int threads : {1, 2, 4}) {
+    run.experiments.push_back(example::MakeExperiment("on", latency));
+    run.experiments.back().threads = threads;
+    run.experiments.back().label = "on, " + std::to_string(threads);
+    for (Launch& launch : run.experiments.back().launches) launch.peak_rss = 10'000'000 * threads;
+    profiles.emplace_back(example::MakeProfile("on", 4'000'000 / threads));
+    latency -= 1'200'000;
+  }
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+std::string Rendered(void (*render)(const Report&, std::ostream&), const Report& report) {
+  std::ostringstream out;
+  render(report, out);
+  return out.str();
+}
+
+TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
+  const Report report = Sweep();
+  const std::string markdown = Rendered(RenderMarkdown, report);
+  EXPECT_THAT(markdown, HasSubstr("## Threads: on"));
+  EXPECT_THAT(markdown, HasSubstr("| 1 thread | 2 threads | 4 threads |"));
+  EXPECT_THAT(markdown, HasSubstr("(4.00x, 100 %)"));
+  EXPECT_THAT(markdown, HasSubstr("| Peak memory | 10.0 MB | 20.0 MB (2.00x more) | 40.0 MB (4.00x more) |"));
+  std::ostringstream screen;
+  RenderTerminal(report, {}, screen);
+  EXPECT_THAT(screen.str(), HasSubstr("threads: on"));
+  EXPECT_THAT(screen.str(), HasSubstr("4.00x, 100 %"));
+  const auto json = nlohmann::json::parse(Rendered(RenderAnalysisJson, report));
+  const auto& matrix = json["matrices"][0];
+  EXPECT_EQ(matrix["kind"], "threads");
+  EXPECT_EQ(matrix["candidates"][1]["threads"], 4);
+  EXPECT_EQ(matrix["operators"].size(), report.experiments[0].operators.size());
+  EXPECT_EQ(matrix["operators"][0]["key"], json["experiments"][0]["operators"][0]["key"]);
+  for (const auto& row : matrix["operators"]) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto& cell = row["against"][i];
+      const double threads = matrix["candidates"][i]["threads"].get<double>();
+      EXPECT_NEAR(cell["efficiency"].get<double>() * threads, cell["ratio"].get<double>(), 1e-12);
+    }
+  }
+}
+
+TEST(RenderMatrix, ANarrowScreenSaysWhatItLeavesOut) {
+  TerminalOptions options;
+  options.width = 60;
+  std::ostringstream narrow;
+  RenderTerminal(Sweep(), options, narrow);
+  EXPECT_THAT(narrow.str(), HasSubstr("1 more in the report"));
+}
+
+TEST(RenderMatrix, WithoutSeveralThereIsNone) {
+  const Report pair = example::MakePair();
+  EXPECT_THAT(Rendered(RenderMarkdown, pair), Not(HasSubstr("Threads")));
+  EXPECT_TRUE(nlohmann::json::parse(Rendered(RenderAnalysisJson, pair))["matrices"].empty());
+}
+
+TEST(CostTexts, SayOnlyWhatIsKnown) {
+  SideCosts costs;
+  EXPECT_TRUE(CostTexts(costs).empty());
+  costs.load.baseline = 2e6;
+  EXPECT_TRUE(CostTexts(costs).empty());
+  costs.load.candidate = 4e6;
+  EXPECT_THAT(CostTexts(costs), testing::ElementsAre("load 2.00 ms → 4.00 ms"));
+  const Report pair = example::MakePair();
+  EXPECT_EQ(CostVerdict(pair.comparisons[0].costs.load), "same");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace etprof {
+
+// The comparison of two experiments of a run, by its schedule's margin and levels. Labels that are empty are
+// the experiments' own.
+Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseline,
+                              const ReportExperiment& candidate, const std::string& baseline_label = "",
+                              const std::string& candidate_label = "");
+
+// What a process costs beside its runs. `paired`: the launches of both sides were measured alternately.
+SideCosts CompareSideCosts(const RunData& run, const ReportExperiment& baseline,
+                           const ReportExperiment& candidate, bool paired);
+
+}  // namespace etprof
