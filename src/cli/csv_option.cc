@@ -13,7 +13,7 @@ namespace etprof {
 void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual) {
   app.add_flag(fmt::format("--csv{{{}}}", usual), table,
                fmt::format("show one table as CSV: --csv={} [{}]", fmt::join(ReportTableNames(), "|"), usual))
-      ->check(CLI::IsMember(ReportTableNames()));
+      ->check(CLI::IsMember(ReportTableNames()).description(""));
 }
 
 void ShowTable(const Report& report, const std::string& table) {

@@ -215,7 +215,7 @@ class Screen {
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
     if (report_.comparisons.size() > 1) text = pair.comparison.candidate_label + ": " + text;
-    Labelled("beside", text);
+    Labelled("costs", text);
     out_ << '\n';
   }
 

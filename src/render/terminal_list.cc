@@ -23,6 +23,21 @@ std::string LargestGroup(const ReportExperiment& experiment) {
          PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
 }
 
+// "1.84x faster than off", "same as off"; empty where the measurement cannot tell.
+std::string VerdictAgainst(const Comparison& comparison) {
+  switch (comparison.latency.verdict) {
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      return WordsOf(comparison.latency).verdict + " than " + comparison.baseline_label;
+    case stats::Verdict::kSame:
+      return "same as " + comparison.baseline_label;
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kEmulated:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
 
 void ExperimentList::Add(const Report& report, const std::string& from) {
@@ -39,8 +54,7 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
     line.group = LargestGroup(experiment);
     for (const ReportComparison& pair : report.comparisons) {
       if (pair.candidate != i) continue;
-      line.verdict =
-          Printable(WordsOf(pair.comparison.latency).verdict + " than " + pair.comparison.baseline_label);
+      line.verdict = Printable(VerdictAgainst(pair.comparison));
       break;
     }
     lines_.push_back(std::move(line));
@@ -76,7 +90,8 @@ void ExperimentList::Draw(const TerminalOptions& options, std::ostream& out) con
       const bool left = i == 0 || i == 5;
       text += (i > 0 ? "  " : "") + (left ? cell + blanks : blanks + cell);
     }
-    if (!line.verdict.empty()) text += "  " + line.verdict;
+    const int left_over = options.width - DisplayWidth(text) - 2;
+    if (!line.verdict.empty() && left_over >= 8) text += "  " + Fitted(line.verdict, left_over);
     text.erase(text.find_last_not_of(' ') + 1);
     out << text << '\n';
   };

@@ -31,7 +31,7 @@ TEST(ExperimentList, HasALineAnExperiment) {
   const Report pair = example::MakePair();
   list.Add(pair, "runs/a");
   list.Add(example::MakeBare(), "");
-  const std::vector<std::string> lines = Draw(list);
+  const std::vector<std::string> lines = Draw(list, 120);
   ASSERT_GE(lines.size(), 4u);
   EXPECT_THAT(lines[0], HasSubstr("most time in"));
   EXPECT_THAT(lines[1], HasSubstr("runs/a: off"));

@@ -30,6 +30,8 @@ TEST(Terminal, ShowsAPairOnOneScreen) {
   on   2.004 ms  p99 2.008   2.50x faster  [2.497, 2.497]
   median of 200 untraced runs; table from 40 traced runs
 
+  costs  load 2.00 ms → 2.00 ms (same); first run 15.0 ms → 6.00 ms (2.50x less)
+
   mean self time             off          on     gain  share now
   Convolution           4.002 ms    1.002 ms    3.99x       47 %  ██████▏
   GEMM                  0.500 ms    0.500 ms     same       23 %  ███

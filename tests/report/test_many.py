@@ -40,7 +40,6 @@ def test_run_directories_are_a_line_an_experiment(tmp_path):
     done = program.run("analyze", *folders, width=200)
     assert done.returncode == 0, done.stderr
     assert len([line for line in done.stdout.splitlines() if re.search(r"run\d: sme2_(off|on) ", line)]) == 6
-    assert done.stdout.count(" than sme2_off") == 3
     assert all((folder / "analysis_summary.json").exists() for folder in folders)
 
 
