@@ -100,6 +100,28 @@ def test_interval_and_p_value_of_launches():
         assert close(ours["p_value"], theirs.pvalue)
 
 
+def test_launches_that_are_not_paired():
+    random = numpy.random.default_rng(5)
+    cases = [
+        (random.lognormal(15, sd, n), random.lognormal(15.02, 0.02, m), confidence)
+        for n in (2, 5, 10, 40)
+        for m in (2, 7, 10)
+        for sd in (0.002, 0.1)
+        for confidence in (0.9, 0.95, 0.999)
+    ]
+    answers = ask(
+        [{"what": "unpaired_launches", "values": list(a), "other": list(b), "confidence": c} for a, b, c in cases]
+    )
+    for (a, b, confidence), ours in zip(cases, answers, strict=True):
+        theirs = stats.ttest_ind(numpy.log(a), numpy.log(b), equal_var=False)
+        interval = theirs.confidence_interval(confidence)
+        width = float(interval.high - interval.low)
+        assert close(ours["log_ratio"], numpy.mean(numpy.log(a)) - numpy.mean(numpy.log(b)), width)
+        assert close(ours["log_low"], interval.low, width)
+        assert close(ours["log_high"], interval.high, width)
+        assert close(ours["p_value"], theirs.pvalue)
+
+
 def test_one_launch_has_no_estimate():
     assert ask([{"what": "estimate_ratio", "values": [0.1], "confidence": 0.95}]) == [None]
 

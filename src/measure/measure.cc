@@ -287,6 +287,7 @@ class Measurement {
     ScheduleOptions options;
     options.seed = config_.seed;
     options.launches = config_.launches;
+    options.look_confidence = options_.look_confidence;
     options.rounds = config_.rounds;
     options.max_seconds =
         config_.max_seconds.value_or(kSecondsPerPair * double(std::max<std::size_t>(1, run_.pairs.size())));

@@ -15,6 +15,9 @@ struct MeasureOptions {
   std::function<bool()> interrupted;  // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;
+  // With a given number of launches: the level at which the caller looks, who may go on with more; 0: it
+  // looks once. Recorded as ScheduleData::look_confidence.
+  double look_confidence = 0;
 };
 
 // Measures what `config` says and leaves a run directory at config.output_root. Returns what was measured,

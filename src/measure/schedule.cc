@@ -238,7 +238,7 @@ class Scheduler {
     data_.seconds = used;
     data_.max_seconds = options_.max_seconds;
     data_.precision = options_.precision;
-    data_.look_confidence = options_.launches ? 0 : rule_.look_confidence;
+    data_.look_confidence = options_.launches ? options_.look_confidence : rule_.look_confidence;
     data_.launches = CompleteLaunches();
     data_.interleaved = !one_burst_;
     if (shape_known_) data_.rounds = shape_.rounds;

@@ -48,6 +48,7 @@ LaunchShape FitLaunch(const ShapeInput& input);
 struct ScheduleOptions {
   std::uint64_t seed = 1;
   std::optional<int> launches;
+  double look_confidence = 0;  // where `launches` are given: ScheduleData::look_confidence
   std::optional<int> rounds;
   double max_seconds = 60;
   bool max_seconds_given = false;  // else a given number of launches takes as long as it takes

@@ -13,6 +13,7 @@
 #include "stats/launches.h"
 #include "stats/multiple.h"
 #include "stats/stability.h"
+#include "stats/unpaired.h"
 
 namespace {
 
@@ -39,8 +40,7 @@ json Describe(const std::vector<double>& values) {
           {"outliers", d.outliers}};
 }
 
-json EstimateRatio(const std::vector<double>& effects, double confidence) {
-  const std::optional<stats::RatioEstimate> e = stats::EstimateRatio(effects, confidence);
+json AsJson(const std::optional<stats::RatioEstimate>& e) {
   if (!e) return nullptr;
   return {{"log_ratio", e->log_ratio},
           {"log_low", e->log_low},
@@ -53,7 +53,12 @@ json Answer(const json& question) {
   const auto what = question.at("what").get<std::string>();
   const auto values = question.at("values").get<std::vector<double>>();
   if (what == "describe") return Describe(values);
-  if (what == "estimate_ratio") return EstimateRatio(values, question.at("confidence").get<double>());
+  if (what == "estimate_ratio")
+    return AsJson(stats::EstimateRatio(values, question.at("confidence").get<double>()));
+  if (what == "unpaired_launches") {
+    const auto other = question.at("other").get<std::vector<double>>();
+    return AsJson(stats::EstimateUnpairedLaunches(values, other, question.at("confidence").get<double>()));
+  }
   if (what == "benjamini_hochberg") return stats::BenjaminiHochberg(values);
   if (what == "theil_slope") return stats::TheilSlope(values);
   if (what == "kendall_p") return stats::KendallP(values);

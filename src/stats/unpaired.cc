@@ -91,6 +91,21 @@ std::vector<double> Usable(std::span<const double> runs) {
   return usable;
 }
 
+// The degrees of freedom of the difference of two means whose squared standard errors these are.
+double WelchDegreesOfFreedom(double variance_a, double freedom_a, double variance_b, double freedom_b) {
+  const double spread = variance_a * variance_a / freedom_a + variance_b * variance_b / freedom_b;
+  const double variance = variance_a + variance_b;
+  return spread > 0 ? variance * variance / spread : freedom_a + freedom_b;
+}
+
+// Fills p-value and interval of an estimate whose other members are there.
+RatioEstimate Complete(RatioEstimate estimate, double confidence) {
+  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
+    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
+  }
+  return WithConfidence(estimate, confidence);
+}
+
 }  // namespace
 
 double AutocorrelationTime(std::span<const double> runs) {
@@ -134,16 +149,33 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
   RatioEstimate estimate;
   estimate.log_ratio = of_baseline.value - of_candidate.value;
   estimate.standard_error = std::sqrt(variance);
-  const auto square = [](double x) { return x * x; };
-  const double spread_of_variance = square(of_baseline.variance) / of_baseline.degrees_of_freedom +
-                                    square(of_candidate.variance) / of_candidate.degrees_of_freedom;
-  estimate.degrees_of_freedom = spread_of_variance > 0
-                                    ? square(variance) / spread_of_variance
-                                    : of_baseline.degrees_of_freedom + of_candidate.degrees_of_freedom;
-  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
-    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
-  }
-  return WithConfidence(estimate, confidence);
+  estimate.degrees_of_freedom = WelchDegreesOfFreedom(of_baseline.variance, of_baseline.degrees_of_freedom,
+                                                      of_candidate.variance, of_candidate.degrees_of_freedom);
+  return Complete(estimate, confidence);
+}
+
+std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
+                                                      std::span<const double> candidate, double confidence) {
+  struct Side {
+    double mean = 0, variance = 0, degrees_of_freedom = 0;  // of the mean of the logarithms
+  };
+  const auto side_of = [](std::span<const double> values) -> std::optional<Side> {
+    std::vector<double> logs = Usable(values);
+    if (logs.size() < 2) return std::nullopt;
+    for (double& value : logs) value = std::log(value);
+    const auto n = static_cast<double>(logs.size());
+    const double mean = CompensatedMean(logs);
+    return Side{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
+  };
+  const std::optional<Side> a = side_of(baseline);
+  const std::optional<Side> b = side_of(candidate);
+  if (!a || !b) return std::nullopt;
+  RatioEstimate estimate;
+  estimate.log_ratio = a->mean - b->mean;
+  estimate.standard_error = std::sqrt(a->variance + b->variance);
+  estimate.degrees_of_freedom =
+      WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
+  return Complete(estimate, confidence);
 }
 
 }  // namespace etprof::stats

@@ -38,4 +38,14 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
                                               std::span<const double> candidate, double confidence,
                                               std::uint64_t seed);
 
+// Compares two series that hold one value a launch (its latency, load time or peak memory, in any unit), of
+// launches that were not paired: log(geometric mean of the baseline / of the candidate) with interval and
+// p-value of Welch's t (Welch, "The Generalization of Student's Problem when Several Different Population
+// Variances are Involved", Biometrika 34, 1947); the same as scipy.stats.ttest_ind(equal_var=False) of the
+// logarithms. It knows what each process adds of its own, and cannot see drift between the two series.
+// `launches` and `rounds` are 0. Values that are not finite and positive are left out; absent when fewer than
+// 2 are left on a side. Throws std::invalid_argument for a confidence outside (0, 1].
+std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
+                                                      std::span<const double> candidate, double confidence);
+
 }  // namespace etprof::stats

@@ -110,5 +110,33 @@ TEST(EstimateUnpaired, OfConstantTimesIsAPoint) {
   EXPECT_EQ(estimate.half_width(), 0);
 }
 
+// Each process has an effect of its own, so that runs say less than launches.
+TEST(EstimateUnpairedLaunches, CoversWithEffectsOfLaunches) {
+  std::mt19937_64 random(12);
+  std::normal_distribution<double> normal;
+  const auto series = [&](int launches, double sd) {
+    std::vector<double> values;
+    for (int i = 0; i < launches; ++i) values.push_back(1e6 * std::exp(sd * normal(random)));
+    return values;
+  };
+  int covered = 0;
+  constexpr int kCases = 2000;
+  for (int i = 0; i < kCases; ++i) {
+    const RatioEstimate estimate = *EstimateUnpairedLaunches(series(10, 0.01), series(6, 0.03), 0.95);
+    covered += estimate.log_low <= 0 && 0 <= estimate.log_high;
+  }
+  EXPECT_GT(covered, 0.935 * kCases);
+  EXPECT_LT(covered, 0.965 * kCases);
+}
+
+TEST(EstimateUnpairedLaunches, IsAbsentForTooFewLaunches) {
+  EXPECT_FALSE(EstimateUnpairedLaunches(std::vector{1.0}, std::vector{1.0, 2.0}, 0.95));
+  EXPECT_FALSE(EstimateUnpairedLaunches(std::vector{1.0, 0.0}, std::vector{1.0, 2.0}, 0.95));
+  const RatioEstimate point = *EstimateUnpairedLaunches(std::vector{3.0, 3.0}, std::vector{2.0, 2.0}, 0.95);
+  EXPECT_DOUBLE_EQ(point.ratio(), 1.5);
+  EXPECT_EQ(point.half_width(), 0);
+  EXPECT_EQ(point.launches, 0);
+}
+
 }  // namespace
 }  // namespace etprof::stats

@@ -1,0 +1,92 @@
+#include "compare/gate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/multiple.h"
+#include "stats/student_t.h"
+
+namespace etprof {
+namespace {
+
+// P(T >= t).
+double UpperTail(double t, double degrees_of_freedom) {
+  const double half = stats::TwoSidedP(t, degrees_of_freedom) / 2;
+  return t >= 0 ? half : 1 - half;
+}
+
+// P(at least so large a growth, were it the limit's): small where the candidate is certainly beyond it.
+double FailP(const GateClaim& claim) {
+  const stats::RatioEstimate& estimate = *claim.estimate;
+  const double beyond = -estimate.log_ratio - std::log1p(claim.limit);
+  if (estimate.standard_error == 0) return beyond > 0 ? 0 : 1;
+  return UpperTail(beyond / estimate.standard_error, estimate.degrees_of_freedom);
+}
+
+struct OneSide {
+  std::vector<double> adjusted;
+  double level = 0;  // of the one-sided bounds
+};
+
+OneSide Reject(const std::vector<double>& p_values, double q) {
+  OneSide side;
+  side.adjusted = stats::BenjaminiHochberg(p_values);
+  const auto rejected =
+      std::count_if(side.adjusted.begin(), side.adjusted.end(), [&](double p) { return p <= q; });
+  side.level = 1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
+  return side;
+}
+
+// The half-width of a one-sided bound at `level`.
+double Reach(const stats::RatioEstimate& estimate, double level) {
+  if (estimate.standard_error == 0) return 0;
+  return stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
+}
+
+}  // namespace
+
+const char* GateDecisionName(GateDecision decision) {
+  switch (decision) {
+    case GateDecision::kPass:
+      return "pass";
+    case GateDecision::kFail:
+      return "fail";
+    case GateDecision::kInconclusive:
+      return "inconclusive";
+  }
+  return "inconclusive";
+}
+
+std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options) {
+  std::vector<double> fail_p;
+  std::vector<double> pass_p;
+  for (const GateClaim& claim : claims) {
+    const double p = claim.estimate ? FailP(claim) : 1;
+    fail_p.push_back(p);
+    pass_p.push_back(claim.estimate ? 1 - p : 1);
+  }
+  const double q = options.false_discovery * options.look_share;
+  const OneSide fail = Reject(fail_p, q);
+  const OneSide pass = Reject(pass_p, q);
+  std::vector<GateVerdict> verdicts;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    GateVerdict verdict;
+    verdict.fail_p = fail.adjusted[i];
+    verdict.pass_p = pass.adjusted[i];
+    if (claims[i].estimate) {
+      const stats::RatioEstimate& estimate = *claims[i].estimate;
+      verdict.growth = std::expm1(-estimate.log_ratio);
+      verdict.low = std::expm1(-estimate.log_ratio - Reach(estimate, fail.level));
+      verdict.high = std::expm1(-estimate.log_ratio + Reach(estimate, pass.level));
+      if (verdict.fail_p <= q) {
+        verdict.decision = GateDecision::kFail;
+      } else if (verdict.pass_p <= q) {
+        verdict.decision = GateDecision::kPass;
+      }
+    }
+    verdicts.push_back(verdict);
+  }
+  return verdicts;
+}
+
+}  // namespace etprof

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stats/launches.h"
+
+namespace etprof {
+
+// One claim that a gate tests: "the candidate does not lie above the baseline by more than `limit`".
+struct GateClaim {
+  std::optional<stats::RatioEstimate> estimate;  // of baseline / candidate; absent: there is nothing to test
+  double limit = 0.02;                           // relative growth that is allowed: 0.02 for +2 %
+};
+
+enum class GateDecision {
+  kPass,          // certainly within the limit
+  kFail,          // certainly beyond it
+  kInconclusive,  // the measurement cannot tell
+};
+const char* GateDecisionName(GateDecision decision);  // "pass", "fail", "inconclusive"
+
+struct GateVerdict {
+  GateDecision decision = GateDecision::kInconclusive;
+  // candidate / baseline - 1, and its interval: `low` is a lower bound for a claim of "fail", `high` an upper
+  // bound for one of "pass". All absent without an estimate.
+  std::optional<double> growth, low, high;
+  double fail_p = 1, pass_p = 1;  // one-sided, Benjamini-Hochberg adjusted over all claims
+};
+
+struct GateOptions {
+  double false_discovery = 0.05;  // q
+  // The part of q that one look takes where a measurement is looked at several times and ends when all is
+  // decided; 1: there is one look, at a number of launches that did not depend on the results.
+  double look_share = 1;
+};
+
+// The part of q for each of the stop rule's looks (stats/stop_rule.h: at most nine, each at 1.4 times the
+// launches of the last). Simulated with normal launch effects at the limit, the chance that one of nine looks
+// decides falsely is 3.9 times a level of 0.05, 5.0 times one of 0.01 and at most 6.5 times smaller ones, so
+// that 1 / 6.5 of q for each look keeps q for all. (Never looking twice, as Bonferroni would have it, takes
+// 1/9.)
+inline constexpr double kLookShare = 0.15;
+
+// Judges all claims of one invocation together.
+//
+// The rule: a claim fails (passes) when Benjamini and Hochberg's procedure at q, over the one-sided t-tests
+// of all claims, rejects that the growth is at most (at least) its limit. So the expected share of false
+// failures among the failures is at most q, and likewise of false passes among the passes (Benjamini &
+// Hochberg, JRSS B 57, 1995; under the positive dependence of Benjamini & Yekutieli, Annals of Statistics 29,
+// 2001); where nothing is beyond its limit, that is the chance that anything fails at all. The two directions
+// are held apart, since many certain passes must not buy room for a false failure.
+//
+// The bounds say the same: with R failures of m claims every `low` is a one-sided bound at 1 - max(R, 1) q /
+// m, so that it exceeds the limit exactly for the failures (JudgeMany in stats/multiple.h has the argument;
+// false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high` likewise for the passes. A claim without
+// an estimate counts among the m. Without any spread the estimate itself decides, and one at the limit
+// passes.
+std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options = {});
+
+}  // namespace etprof

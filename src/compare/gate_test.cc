@@ -1,0 +1,222 @@
+#include "compare/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "stats/stop_rule.h"
+
+namespace etprof {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+// Effects of launches as compare and check take them: log(baseline / candidate).
+std::vector<double> Effects(std::mt19937_64& random, double growth, double sd, int launches) {
+  std::normal_distribution<double> normal(-std::log1p(growth), sd);
+  std::vector<double> effects;
+  for (int i = 0; i < launches; ++i) effects.push_back(normal(random));
+  return effects;
+}
+
+GateClaim ClaimOf(std::span<const double> effects, double limit) {
+  return {stats::EstimateRatio(effects, 0.95), limit};
+}
+
+// All launches alike.
+GateClaim Certain(double growth, double limit = 0.02) {
+  return ClaimOf(std::vector<double>(10, -std::log1p(growth)), limit);
+}
+
+std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
+  std::vector<GateDecision> decisions;
+  for (const GateVerdict& verdict : verdicts) decisions.push_back(verdict.decision);
+  return decisions;
+}
+
+TEST(Gate, WithoutSpreadTheEstimateDecides) {
+  const std::vector<GateClaim> claims = {Certain(0), Certain(0.01), Certain(0.10), Certain(-0.5), {}};
+  const std::vector<GateVerdict> verdicts = JudgeClaims(claims);
+  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kPass, GateDecision::kFail,
+                                               GateDecision::kPass, GateDecision::kInconclusive));
+  EXPECT_NEAR(*verdicts[2].growth, 0.10, 1e-12);
+  EXPECT_NEAR(*verdicts[2].low, 0.10, 1e-12);
+  EXPECT_NEAR(*verdicts[2].high, 0.10, 1e-12);
+  EXPECT_FALSE(verdicts[4].growth || verdicts[4].low || verdicts[4].high);
+}
+
+TEST(Gate, NothingToJudge) { EXPECT_TRUE(JudgeClaims({}).empty()); }
+
+TEST(Gate, ALimitOfNothingAndOneAtTheLimit) {
+  EXPECT_THAT(Decisions(JudgeClaims(std::vector{Certain(0, 0), Certain(0.001, 0)})),
+              ElementsAre(GateDecision::kPass, GateDecision::kFail));
+}
+
+// By hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond the limit
+// by t = (0.08 - log 1.02) / 0.02 = 3.0099; P(T >= t) = 1/2 - atan(t) / pi = 0.1021 (Cauchy).
+TEST(Gate, TwoLaunchesByHand) {
+  const std::vector<double> effects = {-0.10, -0.06};
+  const GateVerdict verdict = JudgeClaims(std::vector{ClaimOf(effects, 0.02)})[0];
+  EXPECT_NEAR(verdict.fail_p, 0.1021, 1e-4);
+  EXPECT_NEAR(verdict.pass_p, 0.8979, 1e-4);
+  EXPECT_EQ(verdict.decision, GateDecision::kInconclusive);
+  // The bound at 5 %, one-sided: tan(0.45 pi) = 6.3138 standard errors.
+  EXPECT_NEAR(*verdict.low, std::expm1(0.08 - 6.3138 * 0.02), 1e-5);
+  EXPECT_NEAR(*verdict.high, std::expm1(0.08 + 6.3138 * 0.02), 1e-5);
+}
+
+// Whatever is judged together, the bounds say what the decision says.
+TEST(Gate, BoundsAndDecisionsAgree) {
+  std::mt19937_64 random(1);
+  int decided = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<GateClaim> claims;
+    for (int j = 0; j < 1 + i % 12; ++j) {
+      const double growth = 0.01 * static_cast<double>(random() % 6);
+      claims.push_back(ClaimOf(Effects(random, growth, 0.02, 10), 0.02));
+    }
+    for (const GateVerdict& verdict : JudgeClaims(claims)) {
+      EXPECT_EQ(verdict.decision == GateDecision::kFail, *verdict.low >= 0.02);
+      EXPECT_EQ(verdict.decision == GateDecision::kPass, *verdict.high <= 0.02);
+      decided += verdict.decision != GateDecision::kInconclusive;
+    }
+  }
+  EXPECT_GT(decided, 500);
+}
+
+// The more is judged together, the stronger the evidence that one failure takes.
+TEST(Gate, OneAmongManyNeedsMoreEvidence) {
+  std::mt19937_64 random(2);
+  const GateClaim suspect = ClaimOf(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
+  EXPECT_EQ(JudgeClaims(std::vector{suspect})[0].decision, GateDecision::kFail);
+  std::vector<GateClaim> claims(40, ClaimOf(Effects(random, 0, 0.02, 10), 0.02));
+  claims.push_back(suspect);
+  EXPECT_EQ(JudgeClaims(claims).back().decision, GateDecision::kInconclusive);
+}
+
+struct Errors {
+  double any_failure = 0;      // share of invocations with a false failure
+  double false_failures = 0;   // mean share of false ones among the failures
+  double false_passes = 0;     // likewise of the passes
+  double found = 0;            // share of what is beyond its limit that failed
+  double launches = 0;         // mean number of launches at the end
+};
+
+struct Simulation {
+  int claims = 1;
+  int beyond = 0;          // so many of them lie beyond the limit by `by`, the others exactly at it
+  double by = 0.05;
+  int within = 0;          // and so many far within it
+  double shared_sd = 0;    // of what all claims of a launch have in common
+  bool looking = false;    // the stop rule's looks until all is decided; else 14 launches
+  double look_share = 1;
+  int invocations = 1000;
+};
+
+Errors Simulate(const Simulation& s) {
+  constexpr double kLimit = 0.02, kSd = 0.02;
+  const std::vector<int> looks = s.looking ? stats::MakeStopRule().looks : std::vector<int>{14};
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  Errors errors;
+  const auto count = static_cast<std::size_t>(s.claims);
+  for (int i = 0; i < s.invocations; ++i) {
+    std::vector<std::vector<double>> effects(count);
+    std::vector<GateVerdict> verdicts;
+    for (const int look : looks) {
+      while (effects[0].size() < static_cast<std::size_t>(look)) {
+        const double shared = s.shared_sd * normal(random);
+        for (int j = 0; j < s.claims; ++j) {
+          const double growth = j < s.beyond ? kLimit + s.by : j < s.beyond + s.within ? -0.2 : kLimit;
+          effects[static_cast<std::size_t>(j)].push_back(-std::log1p(growth) + shared + kSd * normal(random));
+        }
+      }
+      std::vector<GateClaim> claims;
+      for (const auto& of_claim : effects) claims.push_back(ClaimOf(of_claim, kLimit));
+      verdicts = JudgeClaims(claims, {.false_discovery = 0.05, .look_share = s.look_share});
+      if (std::none_of(verdicts.begin(), verdicts.end(), [](const GateVerdict& v) {
+            return v.decision == GateDecision::kInconclusive;
+          }))
+        break;
+    }
+    double failures = 0, false_failures = 0, passes = 0, false_passes = 0;
+    for (int j = 0; j < s.claims; ++j) {
+      const GateDecision decision = verdicts[static_cast<std::size_t>(j)].decision;
+      failures += decision == GateDecision::kFail;
+      passes += decision == GateDecision::kPass;
+      false_failures += decision == GateDecision::kFail && j >= s.beyond;
+      // At the limit a pass is the error too: it could as well be a hair beyond.
+      false_passes += decision == GateDecision::kPass && (j < s.beyond || j >= s.beyond + s.within);
+    }
+    errors.any_failure += false_failures > 0;
+    errors.false_failures += failures > 0 ? false_failures / failures : 0;
+    errors.false_passes += passes > 0 ? false_passes / passes : 0;
+    errors.found += s.beyond > 0 ? (failures - false_failures) / s.beyond : 0;
+    errors.launches += static_cast<double>(effects[0].size());
+  }
+  for (double* share : {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.found,
+                        &errors.launches})
+    *share /= s.invocations;
+  return errors;
+}
+
+// 1000 invocations: three standard errors of a share of 5 % are 2 %. The seed is fixed.
+constexpr double kAtMost = 0.05 + 0.02;
+
+TEST(GateSimulation, NothingBeyondItsLimit) {
+  for (const int claims : {1, 5, 20}) {
+    const Errors errors = Simulate({.claims = claims});
+    EXPECT_LT(errors.any_failure, kAtMost) << claims;
+    EXPECT_GT(errors.any_failure, 0.03) << claims;  // and no stricter than was said
+    EXPECT_LT(errors.false_passes, kAtMost) << claims;
+  }
+}
+
+TEST(GateSimulation, OperatorsOfOneModelMoveTogether) {
+  const Errors errors = Simulate({.claims = 20, .shared_sd = 0.03});
+  EXPECT_LT(errors.any_failure, kAtMost);
+  EXPECT_LT(errors.false_passes, kAtMost);
+}
+
+TEST(GateSimulation, AmongTrueFailuresAndManyPasses) {
+  const Errors errors = Simulate({.claims = 24, .beyond = 4, .within = 12});
+  EXPECT_LT(errors.false_failures, kAtMost);
+  EXPECT_LT(errors.false_passes, kAtMost);
+  EXPECT_GT(errors.found, 0.95);
+}
+
+// What holding the two directions apart is for: with one procedure over both, the certain passes would make
+// room, and 10 claims at their limit would then each fail at up to 1.7 %.
+TEST(GateSimulation, CertainPassesMakeNoRoomForFalseFailures) {
+  const Errors errors = Simulate({.claims = 30, .within = 20});
+  EXPECT_LT(errors.any_failure, kAtMost);
+}
+
+TEST(GateSimulation, LookingUntilAllIsDecided) {
+  for (const int claims : {1, 4}) {
+    const Errors errors = Simulate(
+        {.claims = claims, .looking = true, .look_share = kLookShare, .invocations = 600});
+    EXPECT_LT(errors.any_failure, 0.05 + 0.027) << claims;
+    EXPECT_LT(errors.false_passes, 0.05 + 0.027) << claims;
+  }
+  // Without the share, looking nine times decides falsely four times too often.
+  EXPECT_GT(Simulate({.looking = true, .invocations = 600}).any_failure, 0.12);
+}
+
+TEST(GateSimulation, ADecisionComesEarlyWhereItCan) {
+  const Errors errors = Simulate({.claims = 4,
+                                  .beyond = 2,
+                                  .within = 2,
+                                  .looking = true,
+                                  .look_share = kLookShare,
+                                  .invocations = 300});
+  EXPECT_GT(errors.found, 0.99);
+  EXPECT_LT(errors.launches, 15);
+}
+
+}  // namespace
+}  // namespace etprof

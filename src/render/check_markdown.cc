@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "render/check.h"
+#include "render/check_words.h"
+#include "render/markdown_text.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMoved = 20;
+
+}  // namespace
+
+void RenderCheckMarkdown(const CheckReport& check, std::ostream& out) {
+  using markdown::Align;
+  const auto escaped = [](const std::string& text) { return markdown::E(check::Clean(text)); };
+  out << "## etprof check" << (check.model_id.empty() ? "" : ": " + escaped(check.model_id)) << "\n\n";
+  out << "**" << escaped(check::Conclusion(check)) << "**\n\n";
+  Table table = markdown::MakeTable({{"pair", Align::kLeft},
+                                     {"check", Align::kLeft},
+                                     {"baseline", Align::kRight},
+                                     {"candidate", Align::kRight},
+                                     {"change", Align::kRight},
+                                     {"allowed", Align::kRight},
+                                     {"result", Align::kLeft},
+                                     {"from", Align::kLeft}});
+  for (const CheckPair& pair : check.pairs) {
+    const std::string name = check::Clean(pair.name);
+    for (const CheckItem& item : pair.items) {
+      if (!check::IsShown(item)) continue;
+      table.AddRow({name, check::Clean(item.name), check::ValueText(item.kind, item.baseline),
+                    check::ValueText(item.kind, item.candidate), check::ChangeText(item),
+                    fmt::format("{:+g} %", 100 * item.limit), check::ResultText(item.verdict.decision),
+                    item.why_not.empty() ? check::PairingText(pair) : item.why_not});
+    }
+    if (!pair.error.empty()) table.AddRow({name, "", "", "", "", "", "error", check::Clean(pair.error)});
+  }
+  if (!check.pairs.empty()) out << table.ToMarkdown() << '\n';
+  for (const CheckPair& pair : check.pairs) {
+    const std::vector<std::string> moved = check::MovedLines(pair, kMoved);
+    if (moved.empty()) continue;
+    out << "### Operators that moved: " << escaped(pair.name) << "\n\n";
+    for (const std::string& line : moved) out << "- " << escaped(line) << '\n';
+    out << '\n';
+  }
+  for (const std::string& note : check.notes) out << "- " << escaped(note) << '\n';
+  if (!check.notes.empty()) out << '\n';
+  out << fmt::format(
+      "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g} % over "
+      "all checks.\n\n",
+      100 * check.false_discovery);
+}
+
+}  // namespace etprof

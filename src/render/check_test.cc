@@ -1,0 +1,196 @@
+#include "render/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "render/check_words.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+CheckItem Item(CheckItem::Kind kind, double growth, GateDecision decision) {
+  CheckItem item;
+  item.kind = kind;
+  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : CheckKindName(kind);
+  item.baseline = 1e6;
+  item.candidate = 1e6 * (1 + growth);
+  item.limit = 0.02;
+  item.verdict = {decision, growth, growth - 0.01, growth + 0.01, 0.5, 0.5};
+  return item;
+}
+
+CheckPair Pair(const std::string& name, GateDecision decision, double growth) {
+  CheckPair pair;
+  pair.name = name;
+  pair.pairing = Pairing::kLaunches;
+  pair.launches = 10;
+  pair.decision = decision;
+  pair.items.push_back(Item(CheckItem::Kind::kLatency, growth, decision));
+  return pair;
+}
+
+// One pair of every outcome.
+CheckReport Everything() {
+  CheckReport check;
+  check.model_id = "net <&\"> \x1b[31m \xff";
+  check.generated_at = "2026-05-04T10:11:12Z";
+  check.seconds = 8;
+  check.decision = GateDecision::kFail;
+  check.error = true;
+  check.pairs = {Pair("good", GateDecision::kPass, 0.001), Pair("slow | `one`", GateDecision::kFail, 0.1),
+                 Pair("open", GateDecision::kInconclusive, 0.02),
+                 Pair("broken", GateDecision::kInconclusive, 0)};
+  check.pairs[3].error = "the worker died: \"<x>\"";
+  CheckPair& slow = check.pairs[1];
+  slow.items.push_back(Item(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));
+  slow.items.push_back(Item(CheckItem::Kind::kOperator, 0.001, GateDecision::kPass));
+  slow.moved.push_back({"Convolution (NHWC, F32) IGEMM #1", "forward/1/backend/0", 1e6, 4e6, 3, 2.9, 3.1});
+  slow.only_candidate = {"Copy #3 (0.100 ms)"};
+  check.notes = {"two sessions"};
+  return check;
+}
+
+template <typename Render>
+std::string TextOf(const Render& render) {
+  std::ostringstream out;
+  render(out);
+  return out.str();
+}
+
+pugi::xml_document Junit(const CheckReport& check) {
+  pugi::xml_document document;
+  const std::string text = TextOf([&](std::ostream& out) { RenderJunit(check, out); });
+  EXPECT_TRUE(document.load_string(text.c_str())) << text;
+  return document;
+}
+
+TEST(CheckWords, Numbers) {
+  EXPECT_EQ(check::GrowthText(0.02), "+2.00 %");
+  EXPECT_EQ(check::GrowthText(-0.25), "-25.0 %");
+  EXPECT_EQ(check::GrowthText(3), "+300 %");
+  EXPECT_EQ(check::BoundsText(-0.001, 0.123), "[-0.1, +12.3] %");
+  EXPECT_EQ(check::BoundsText(-1, std::numeric_limits<double>::infinity()), "[-100, +∞] %");
+}
+
+TEST(CheckWords, CleanKeepsTextAndShowsTheRest) {
+  EXPECT_EQ(check::Clean("µ → 漢 😀\n\ta"), "µ → 漢 😀\n\ta");
+  EXPECT_EQ(check::Clean("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(check::Clean("a\xff\xc3"), "a\\xff\\xc3");
+  EXPECT_EQ(check::Clean("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(check::Clean("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");  // U+FFFF
+  EXPECT_EQ(check::Clean("\xc0\xaf"), "\\xc0\\xaf");           // overlong
+}
+
+TEST(CheckWords, Conclusions) {
+  CheckReport check = Everything();
+  EXPECT_EQ(check::Conclusion(check),
+            "FAIL: 1 of 4 pairs beyond the limits for certain, 1 of 4 pairs could not be measured, 1 of 4 pairs "
+            "could not be decided");
+  check.pairs.resize(1);
+  check.decision = GateDecision::kPass;
+  check.error = false;
+  EXPECT_EQ(check::Conclusion(check), "pass: 1 of 1 pair within the limits for certain");
+  check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
+  check.decision = GateDecision::kInconclusive;
+  EXPECT_EQ(check::Conclusion(check), "inconclusive: 1 of 1 pair could not be decided");
+  check.require_conclusive = true;
+  EXPECT_EQ(check::Conclusion(check), "FAIL: 1 of 1 pair could not be decided");
+  check.pairs.clear();
+  EXPECT_THAT(check::Conclusion(check), HasSubstr("no pair"));
+}
+
+TEST(CheckJunit, HasACaseForEachPair) {
+  const pugi::xml_document document = Junit(Everything());
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("tests").as_int(), 4);
+  EXPECT_EQ(suite.attribute("failures").as_int(), 1);
+  EXPECT_EQ(suite.attribute("errors").as_int(), 1);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 1);
+  EXPECT_STREQ(suite.attribute("timestamp").value(), "2026-05-04T10:11:12");
+  double seconds = 0;
+  std::vector<std::string> outcomes;
+  for (const pugi::xml_node test : suite.children("testcase")) {
+    seconds += test.attribute("time").as_double();
+    outcomes.emplace_back(test.first_child().name());
+    EXPECT_THAT(test.attribute("classname").value(), HasSubstr("net <&\"> \\x1b[31m \\xff"));
+  }
+  EXPECT_THAT(outcomes, ElementsAre("system-out", "failure", "skipped", "error"));
+  EXPECT_DOUBLE_EQ(seconds, 8);
+  const pugi::xml_node failure = suite.select_node("testcase[2]/failure").node();
+  EXPECT_STREQ(failure.attribute("message").value(),
+               "latency: 1.00 ms -> 1.10 ms, +10.0 % [+9.0, +11.0] %, allowed +2 %: FAIL");
+  EXPECT_THAT(failure.text().get(),
+              AllOf(HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300 % [+290, +310] %"),
+                    HasSubstr("only in the candidate: Copy #3 (0.100 ms)"), HasSubstr("1 operator passes")));
+  EXPECT_STREQ(suite.select_node("testcase[4]/error").node().attribute("message").value(),
+               "the worker died: \"<x>\"");
+}
+
+TEST(CheckJunit, RequiringADecisionTurnsSkippedIntoFailure) {
+  CheckReport check = Everything();
+  check.require_conclusive = true;
+  const pugi::xml_document document = Junit(check);
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("failures").as_int(), 2);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 0);
+  EXPECT_STREQ(suite.select_node("testcase[3]/failure").node().attribute("type").value(), "inconclusive");
+}
+
+TEST(CheckJson, HoldsEverything) {
+  const auto json =
+      nlohmann::json::parse(TextOf([](std::ostream& out) { RenderCheckJson(Everything(), out); }));
+  EXPECT_EQ(json.at("result"), "fail");
+  EXPECT_EQ(json.at("pairs").size(), 4U);
+  EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
+  EXPECT_EQ(json.at("pairs").at(1).at("checks").size(), 3U);
+  EXPECT_EQ(json.at("pairs").at(1).at("checks").at(1).at("unit"), "bytes");
+  EXPECT_NEAR(json.at("pairs").at(1).at("moved_operators").at(0).at("growth").get<double>(), 3, 1e-12);
+  CheckReport infinite = Everything();
+  infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
+  const auto other =
+      nlohmann::json::parse(TextOf([&](std::ostream& out) { RenderCheckJson(infinite, out); }));
+  EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
+}
+
+TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
+  const std::string text =
+      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.more = "here"}, out); });
+  EXPECT_THAT(text, HasSubstr("+10.0 % [+9.0, +11.0] %"));
+  EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300 %"));
+  EXPECT_THAT(text, HasSubstr("note  two sessions"));
+  EXPECT_THAT(text, HasSubstr("the worker died"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // an operator that passes is counted, not listed
+  EXPECT_THAT(
+      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.colors = true, .more = ""}, out); }),
+      HasSubstr("\x1b[31mFAIL"));
+}
+
+TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
+  const std::string text = TextOf([](std::ostream& out) { RenderCheckMarkdown(Everything(), out); });
+  EXPECT_THAT(text, HasSubstr("### Operators that moved: slow"));
+  std::istringstream lines(text);
+  std::string line;
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with("|")) continue;
+    int cells = 0;
+    for (std::size_t i = 1; i < line.size(); ++i) cells += line[i] == '|' && line[i - 1] != '\\';
+    EXPECT_EQ(cells, 8) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 2 + 6);  // heading and rule; one check a pair, one more of memory, one error
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,326 @@
+#include "report/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "stats/multiple.h"
+#include "stats/unpaired.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kConfidence = 0.95;  // of the estimates as they come; the gate sets its own
+
+using LaunchValues = std::map<int, double>;  // of a launch's index
+
+LaunchValues ValuesOf(const ExperimentData& data,
+                      const std::function<std::optional<double>(const Launch&)>& value) {
+  LaunchValues values;
+  for (const Launch& launch : data.launches) {
+    if (launch.status != Launch::Status::kComplete) continue;
+    if (const auto of_launch = value(launch); of_launch && *of_launch > 0) values[launch.index] = *of_launch;
+  }
+  return values;
+}
+
+std::vector<double> All(const LaunchValues& values) {
+  std::vector<double> all;
+  for (const auto& [index, value] : values) all.push_back(value);
+  return all;
+}
+
+std::optional<double> LatencyOf(const Launch& launch) {
+  std::vector<double> medians;
+  for (const Burst& burst : launch.bursts) {
+    if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
+  }
+  return stats::Median(medians);
+}
+
+std::optional<double> PeakOf(const Launch& launch) {
+  return launch.peak_rss ? std::optional(static_cast<double>(*launch.peak_rss)) : std::nullopt;
+}
+
+std::optional<double> LoadOf(const Launch& launch) {
+  return launch.load ? std::optional(static_cast<double>(*launch.load)) : std::nullopt;
+}
+
+std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
+                                                     const LaunchValues& candidate, bool paired) {
+  if (!paired) return stats::EstimateUnpairedLaunches(All(baseline), All(candidate), kConfidence);
+  std::vector<double> effects;
+  for (const auto& [index, value] : baseline) {
+    if (const auto other = candidate.find(index); other != candidate.end())
+      effects.push_back(std::log(value / other->second));
+  }
+  return stats::EstimateRatio(effects, kConfidence);
+}
+
+bool IsOperator(const Operator& op) {
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
+}
+
+class Assembler {
+ public:
+  Assembler(const Report& report, const CheckLimits& limits) : report_(report), limits_(limits) {}
+
+  CheckReport Run() {
+    result_.model_id = report_.model_id;
+    result_.folder = report_.run.folder.string();
+    result_.generated_at = report_.run.generated_at;
+    result_.seconds = report_.run.schedule.seconds;
+    result_.false_discovery = limits_.false_discovery;
+    result_.require_conclusive = limits_.require_conclusive;
+    result_.where = report_.run.platform;
+    if (report_.run.device && report_.run.device->cores > 0)
+      result_.where += fmt::format(", {} core{}", report_.run.device->cores,
+                                   report_.run.device->cores == 1 ? "" : "s");
+    for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
+    MakeNamesUnique();
+    Judge();
+    FindMoved();
+    Decide();
+    result_.notes = report_.warnings;
+    return std::move(result_);
+  }
+
+ private:
+  const ReportComparison* ComparisonOf(const ComparePair& pair) const {
+    for (const ReportComparison& made : report_.comparisons) {
+      if (made.baseline == pair.baseline && made.candidate == pair.candidate) return &made;
+    }
+    return nullptr;
+  }
+
+  void AddPair(const ComparePair& pair) {
+    const ExperimentData& a = report_.run.experiments[pair.baseline];
+    const ExperimentData& b = report_.run.experiments[pair.candidate];
+    const ReportComparison* made = ComparisonOf(pair);
+    comparisons_.push_back(made == nullptr ? nullptr : &made->comparison);
+    profiles_.emplace_back(&report_.experiments[pair.baseline], &report_.experiments[pair.candidate]);
+    CheckPair out;
+    out.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
+    out.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
+    out.name = pair.label.empty() ? fmt::format("{} against {}", out.candidate_label, out.baseline_label)
+                                  : pair.label;
+    out.threads = b.threads;
+    for (const ExperimentData* side : {&a, &b}) {
+      if (!side->error.empty() && out.error.empty()) out.error = side->label + ": " + side->error;
+    }
+    if (made != nullptr) {
+      out.pairing = made->comparison.pairing;
+      out.launches = made->comparison.launches;
+    }
+    pairs_.push_back(&pair);
+    result_.pairs.push_back(std::move(out));
+    AddItems(a, b);
+  }
+
+  // Times of an emulated processor, and of trace-enabled runs, mean nothing.
+  static std::string Refusal(const ExperimentData& a, const ExperimentData& b) {
+    if (a.emulated || b.emulated) return "the processor is emulated: its times mean nothing";
+    if (a.trace_enabled || b.trace_enabled) return "a trace-enabled run's times are no latency";
+    return "";
+  }
+
+  void AddItems(const ExperimentData& a, const ExperimentData& b) {
+    const Comparison* made = comparisons_.back();
+    const bool paired = made != nullptr && made->pairing == Pairing::kLaunches;
+    const std::string refusal = Refusal(a, b);
+    if (limits_.slowdown) {
+      CheckItem item;
+      item.kind = CheckItem::Kind::kLatency;
+      item.limit = *limits_.slowdown;
+      std::optional<stats::RatioEstimate> estimate;
+      if (made != nullptr) {
+        item.baseline = made->latency.baseline_ns;
+        item.candidate = made->latency.candidate_ns;
+        if (!paired) estimate = EstimateLaunches(ValuesOf(a, LatencyOf), ValuesOf(b, LatencyOf), false);
+        if (!estimate) estimate = made->latency.estimate;
+      }
+      AddItem(std::move(item), estimate, refusal);
+    }
+    const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value,
+                                  const std::string& why_not) {
+      CheckItem item;
+      item.kind = kind;
+      item.limit = limit;
+      const LaunchValues of_a = ValuesOf(a, value);
+      const LaunchValues of_b = ValuesOf(b, value);
+      item.baseline = stats::Median(All(of_a));
+      item.candidate = stats::Median(All(of_b));
+      AddItem(std::move(item), EstimateLaunches(of_a, of_b, paired), why_not);
+    };
+    if (limits_.memory_growth)
+      add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, PeakOf, "");
+    if (limits_.load_slowdown)
+      add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, LoadOf, refusal);
+    if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
+  }
+
+  void AddOperators(const Comparison& made, const std::string& refusal) {
+    for (const OperatorMatch& match : made.operators) {
+      const Operator* op = OperatorOf(match, result_.pairs.size() - 1);
+      if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
+      CheckItem item;
+      item.kind = CheckItem::Kind::kOperator;
+      item.name = op->name;
+      item.key = KeyText(op->key);
+      item.limit = *limits_.operator_slowdown;
+      item.baseline = match.quantity.baseline_ns;
+      item.candidate = match.quantity.candidate_ns;
+      AddItem(std::move(item), match.quantity.estimate, refusal);
+    }
+  }
+
+  void AddItem(CheckItem item, std::optional<stats::RatioEstimate> estimate, const std::string& refusal) {
+    if (item.name.empty()) item.name = CheckKindName(item.kind);
+    if (!refusal.empty()) {
+      estimate.reset();
+      item.why_not = refusal;
+    } else if (!estimate) {
+      const bool measured = item.baseline && item.candidate;
+      item.why_not = measured ? "there are too few launches for an interval" : "it was not measured";
+    }
+    claims_.push_back({estimate, item.limit});
+    result_.pairs.back().items.push_back(std::move(item));
+  }
+
+  // The baseline's where both have it.
+  const Operator* OperatorOf(const OperatorMatch& match, std::size_t pair) const {
+    const ReportExperiment* side = match.baseline ? profiles_[pair].first : profiles_[pair].second;
+    const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
+    return side->profile && op < side->profile->operators.size() ? &side->profile->operators[op] : nullptr;
+  }
+
+  void MakeNamesUnique() {
+    std::set<std::string> seen;
+    for (CheckPair& pair : result_.pairs) {
+      const std::string name = pair.name;
+      for (int i = 2; !seen.insert(pair.name).second; ++i) pair.name = fmt::format("{} ({})", name, i);
+    }
+  }
+
+  void Judge() {
+    const ScheduleData& schedule = report_.run.schedule;
+    GateOptions options;
+    options.false_discovery = limits_.false_discovery;
+    if (schedule.look_confidence > 0 && schedule.confidence > 0 && schedule.confidence < 1)
+      options.look_share = (1 - schedule.look_confidence) / (1 - schedule.confidence);
+    const std::vector<GateVerdict> verdicts = JudgeClaims(claims_, options);
+    std::size_t next = 0;
+    for (CheckPair& pair : result_.pairs) {
+      for (CheckItem& item : pair.items) item.verdict = verdicts[next++];
+    }
+  }
+
+  void FindMoved() {
+    std::vector<stats::RatioEstimate> estimates;
+    std::vector<std::pair<std::size_t, const OperatorMatch*>> judged;
+    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
+      if (comparisons_[p] == nullptr || Refused(p)) continue;
+      for (const OperatorMatch& match : comparisons_[p]->operators) {
+        const Operator* op = OperatorOf(match, p);
+        if (op == nullptr || !IsOperator(*op)) continue;
+        if (match.baseline && match.candidate && match.quantity.estimate) {
+          estimates.push_back(*match.quantity.estimate);
+          judged.emplace_back(p, &match);
+        } else if (!match.candidate) {
+          AddLoneOperator(result_.pairs[p].only_baseline, *op, match.quantity.baseline_ns);
+        } else if (!match.baseline) {
+          AddLoneOperator(result_.pairs[p].only_candidate, *op, match.quantity.candidate_ns);
+        }
+      }
+    }
+    const std::vector<stats::OperatorVerdict> verdicts =
+        stats::JudgeMany(estimates, limits_.false_discovery, 0);
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      if (!verdicts[i].significant) continue;
+      const auto& [p, match] = judged[i];
+      const Operator& op = *OperatorOf(*match, p);
+      const stats::RatioEstimate& estimate = verdicts[i].estimate;
+      result_.pairs[p].moved.push_back({op.name, KeyText(op.key), match->quantity.baseline_ns.value_or(0),
+                                        match->quantity.candidate_ns.value_or(0),
+                                        std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high),
+                                        std::expm1(-estimate.log_low)});
+    }
+    const auto difference = [](const MovedOperator& op) { return std::abs(op.candidate_ns - op.baseline_ns); };
+    for (CheckPair& pair : result_.pairs) {
+      std::stable_sort(
+          pair.moved.begin(), pair.moved.end(),
+          [&](const MovedOperator& a, const MovedOperator& b) { return difference(a) > difference(b); });
+    }
+  }
+
+  static void AddLoneOperator(std::vector<std::string>& list, const Operator& op,
+                              const std::optional<double>& ns) {
+    list.push_back(ns ? fmt::format("{} ({})", op.name, FormatMilliseconds(*ns)) : op.name);
+  }
+
+  bool Refused(std::size_t p) const {
+    return !Refusal(report_.run.experiments[pairs_[p]->baseline], report_.run.experiments[pairs_[p]->candidate])
+                .empty();
+  }
+
+  void Decide() {
+    bool failed = false;
+    bool undecided = result_.pairs.empty();
+    for (CheckPair& pair : result_.pairs) {
+      const auto any = [&](GateDecision decision) {
+        return std::any_of(pair.items.begin(), pair.items.end(),
+                           [&](const CheckItem& item) { return item.verdict.decision == decision; });
+      };
+      if (any(GateDecision::kFail)) {
+        pair.decision = GateDecision::kFail;
+      } else if (pair.items.empty() || any(GateDecision::kInconclusive)) {
+        pair.decision = GateDecision::kInconclusive;
+      } else {
+        pair.decision = GateDecision::kPass;
+      }
+      if (!pair.error.empty()) pair.decision = GateDecision::kInconclusive;
+      result_.error = result_.error || !pair.error.empty();
+      failed = failed || pair.decision == GateDecision::kFail;
+      undecided = undecided || pair.decision == GateDecision::kInconclusive;
+    }
+    result_.decision = failed      ? GateDecision::kFail
+                       : undecided ? GateDecision::kInconclusive
+                                   : GateDecision::kPass;
+  }
+
+  const Report& report_;
+  const CheckLimits& limits_;
+  CheckReport result_;
+  std::vector<GateClaim> claims_;  // item by item of all pairs, in order
+  // Of each pair:
+  std::vector<const ComparePair*> pairs_;
+  std::vector<const Comparison*> comparisons_;  // null: there is none
+  std::vector<std::pair<const ReportExperiment*, const ReportExperiment*>> profiles_;
+};
+
+}  // namespace
+
+const char* CheckKindName(CheckItem::Kind kind) {
+  switch (kind) {
+    case CheckItem::Kind::kLatency:
+      return "latency";
+    case CheckItem::Kind::kPeakMemory:
+      return "peak memory";
+    case CheckItem::Kind::kLoad:
+      return "load";
+    case CheckItem::Kind::kOperator:
+      return "operator";
+  }
+  return "latency";
+}
+
+CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
+  return Assembler(report, limits).Run();
+}
+
+}  // namespace etprof

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/gate.h"
+#include "report/report.h"
+
+namespace etprof {
+
+// What `etprof check` says, computed and not yet worded.
+
+// Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
+struct CheckLimits {
+  std::optional<double> slowdown = 0.02;      // of the latency
+  std::optional<double> operator_slowdown;    // of the self time of every operator that both sides have
+  std::optional<double> memory_growth;        // of the peak memory of a launch
+  std::optional<double> load_slowdown;        // of the time to load program and method
+  double false_discovery = 0.05;
+  bool require_conclusive = false;  // a pair that cannot be decided counts as failed
+};
+
+// One claim, tested.
+struct CheckItem {
+  enum class Kind { kLatency, kPeakMemory, kLoad, kOperator };
+  Kind kind = Kind::kLatency;
+  std::string name;                           // "latency", "peak memory", "load", an operator's name
+  std::string key;                            // of an operator: KeyText of its identity on the baseline's side
+  std::optional<double> baseline, candidate;  // ns, or bytes of memory: medians; of operators mean self times
+  double limit = 0;
+  GateVerdict verdict;
+  std::string why_not;  // one clause: why nothing could be tested; empty: it was
+};
+const char* CheckKindName(CheckItem::Kind kind);  // "latency", "peak memory", "load", "operator"
+
+// An operator whose time differs for certain, false discovery controlled over the operators of all pairs.
+struct MovedOperator {
+  std::string name, key;
+  double baseline_ns = 0, candidate_ns = 0;  // mean self times
+  double growth = 0, low = 0, high = 0;      // candidate / baseline - 1, with its adjusted interval
+};
+
+struct CheckPair {
+  std::string name;  // unique among the pairs: "base against candidate"
+  std::string baseline_label, candidate_label;
+  int threads = 1;  // of the candidate
+  Pairing pairing = Pairing::kNone;
+  int launches = 0;  // that the latency's estimate is from; 0: it is not paired
+  GateDecision decision = GateDecision::kInconclusive;
+  std::string error;  // why it could not be measured; empty: it was. Then the decision means nothing
+  std::vector<CheckItem> items;
+  std::vector<MovedOperator> moved;        // by falling difference in time
+  std::vector<std::string> only_baseline;  // operators that the other side lacks, with their time, by falling
+  std::vector<std::string> only_candidate;  // time
+};
+
+struct CheckReport {
+  std::string model_id;
+  std::string where;  // "linux-x86_64, 2 cores"; empty: not known
+  std::string folder;  // the run directory; empty: two stored runs were compared
+  std::string generated_at;  // of the measurement, UTC, ISO 8601; empty: not known
+  double seconds = 0;        // that measuring took; 0: not known
+  GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass
+  bool error = false;                                   // of any pair
+  std::vector<CheckPair> pairs;
+  std::vector<std::string> notes;  // what the reader has to know to trust this
+  double false_discovery = 0.05;
+  bool require_conclusive = false;
+};
+
+// Tests all that `limits` names for every pair of the report's run, false discovery controlled over everything
+// together (compare/gate.h). Paired launches give the paired estimate; of sides that share no rounds, one
+// value a launch gives Welch's, and bare traces the comparison's own.
+CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
+
+}  // namespace etprof

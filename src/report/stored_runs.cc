@@ -1,0 +1,151 @@
+#include "report/stored_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kUnknown = "not known";
+
+std::string DeviceText(const RunData& run) {
+  if (!run.device) return "";
+  const DeviceProperties& device = *run.device;
+  return fmt::format("{} {}, {} cores", device.platform, device.cpu_model, device.cores);
+}
+
+std::string GovernorText(const RunData& run) {
+  std::set<std::string> governors;
+  if (run.device) {
+    for (const DeviceProperties::Cpu& cpu : run.device->cpus) {
+      if (!cpu.governor.empty()) governors.insert(cpu.governor);
+    }
+  }
+  return fmt::format("{}", fmt::join(governors, ", "));
+}
+
+bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
+
+std::string NamesOf(const RunData& run) {
+  std::vector<std::string> names;
+  for (const ExperimentData& data : run.experiments)
+    names.push_back(data.threads == 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void ForgetRounds(ExperimentData& data) {
+  for (Launch& launch : data.launches) {
+    for (Burst& burst : launch.bursts) burst.round = -1;
+  }
+  for (RunLabel& label : data.etdump_runs) label.round = -1;
+}
+
+}  // namespace
+
+const std::vector<std::string>& MismatchNames() {
+  static const std::vector<std::string> kNames = {"device", "runner",   "isa",  "threads",
+                                                  "cpus",   "governor", "power"};
+  return kNames;
+}
+
+std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
+                                     const RunData& candidate_run, const ExperimentData& candidate) {
+  std::vector<Mismatch> found;
+  const auto differ = [&](const char* name, const std::string& a, const std::string& b) {
+    found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
+  };
+  // Where both sides say nothing, nothing is known to be alike.
+  const auto must_be_known = [&](const char* name, const std::string& a, const std::string& b) {
+    if (a.empty() || b.empty() || a != b) differ(name, a, b);
+  };
+  const auto may_be_unknown = [&](const char* name, const std::string& a, const std::string& b,
+                                  const char* empty) {
+    if (a != b) differ(name, a.empty() ? empty : a, b.empty() ? empty : b);
+  };
+  must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
+  if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
+    must_be_known("runner", baseline.runner_sha256.substr(0, 12), candidate.runner_sha256.substr(0, 12));
+  } else {
+    must_be_known("runner", baseline.executorch_version, candidate.executorch_version);
+  }
+  may_be_unknown("isa", baseline.isa, candidate.isa, "all features");
+  if (baseline.threads != candidate.threads)
+    differ("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
+  may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
+  may_be_unknown("governor", GovernorText(baseline_run), GovernorText(candidate_run), kUnknown);
+  may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
+                 candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
+  return found;
+}
+
+RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.model_id = candidate.model_id;
+  run.model = candidate.model;
+  run.method = candidate.method;
+  run.platform = candidate.platform;
+  run.device = candidate.device;
+  run.generated_at = candidate.generated_at;
+  if (candidate.schedule.margin > 0) run.schedule.margin = candidate.schedule.margin;
+  run.schedule.look_confidence =
+      std::max(baseline.schedule.look_confidence, candidate.schedule.look_confidence);
+  for (const RunData* side : {&baseline, &candidate}) {
+    const std::string of = side == &baseline ? "baseline: " : "candidate: ";
+    for (const std::string& problem : side->problems) run.problems.push_back(of + problem);
+    for (const std::string& warning : side->warnings) run.warnings.push_back(of + warning);
+  }
+  const auto measured_at = [](const RunData& side) {
+    return side.generated_at.empty() ? std::string("at a time not known") : side.generated_at;
+  };
+  run.warnings.insert(
+      run.warnings.begin(),
+      fmt::format("two sessions (baseline {}, candidate {}): what drifted between them (temperature, load, "
+                  "updates) cannot be told from an effect; to rule it out, let check measure both sides now",
+                  measured_at(baseline), measured_at(candidate)));
+  const auto count = [](const RunData& side) {
+    return std::count_if(side.experiments.begin(), side.experiments.end(), Timed);
+  };
+  const bool alone = count(baseline) == 1 && count(candidate) == 1;
+  std::set<const ExperimentData*> matched;
+  for (const ExperimentData& a : baseline.experiments) {
+    for (const ExperimentData& b : candidate.experiments) {
+      const bool alike = a.name == b.name && a.threads == b.threads;
+      if (!Timed(a) || !Timed(b) || (!alike && !alone) || matched.contains(&a) || matched.contains(&b))
+        continue;
+      matched.insert({&a, &b});
+      ComparePair pair;
+      pair.baseline = run.experiments.size();
+      pair.candidate = pair.baseline + 1;
+      pair.label = b.label.empty() ? b.name : b.label;
+      for (const ExperimentData* side : {&a, &b}) {
+        run.experiments.push_back(*side);
+        ExperimentData& data = run.experiments.back();
+        if (data.label.empty()) data.label = data.name;
+        data.label += side == &a ? " (baseline)" : " (candidate)";
+        ForgetRounds(data);
+      }
+      run.pairs.push_back(std::move(pair));
+    }
+  }
+  if (run.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("nothing to check: the baseline has {}, the candidate has {}",
+                                                 NamesOf(baseline), NamesOf(candidate)))
+        .Remedy("give two run directories with experiments of the same names and threads");
+  }
+  for (const RunData* side : {&baseline, &candidate}) {
+    for (const ExperimentData& data : side->experiments) {
+      if (!Timed(data) || matched.contains(&data)) continue;
+      run.warnings.push_back(fmt::format("only the {} has {} with {} thread{}: not checked",
+                                         side == &baseline ? "baseline" : "candidate", data.name, data.threads,
+                                         data.threads == 1 ? "" : "s"));
+    }
+  }
+  return run;
+}
+
+}  // namespace etprof

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/run_data.h"
+
+namespace etprof {
+
+// A condition that two stored measurements do not share, or that one of them does not tell.
+struct Mismatch {
+  std::string name;                 // "device", "runner", "isa", "threads", "cpus", "governor", "power"
+  std::string baseline, candidate;  // for people; "not known"
+};
+// The names that a Mismatch can have, in order.
+const std::vector<std::string>& MismatchNames();
+
+// In what device, runner and conditions two experiments of two runs differ. The runner is compared by its
+// SHA-256, or by its ExecuTorch version where a side has none. What a device does not tell on both sides
+// alike (governor and power mode of a virtual machine) is no mismatch; an unknown device or runner is one.
+std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
+                                     const RunData& candidate_run, const ExperimentData& candidate);
+
+// One run of the experiments that both runs have (by name and threads; a run of one experiment matches
+// another of one), paired by name and without rounds, since launches of two sessions cannot be paired. What
+// only one run has, and what two sessions cannot show, is said in its warnings; trace-enabled experiments are left out. Throws Error (kBadInput)
+// where nothing is common.
+RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate);
+
+}  // namespace etprof
