@@ -4,7 +4,7 @@ namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
   return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(),
-          ReportCommand(),  ExportCommand(), IsaCommand()};
+          CheckCommand(),   ReportCommand(), ExportCommand(),  IsaCommand()};
 }
 
 }  // namespace etprof

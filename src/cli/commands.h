@@ -9,6 +9,7 @@ CommandSpec ProfileCommand();
 CommandSpec RunCommand();
 CommandSpec AnalyzeCommand();
 CommandSpec CompareCommand();
+CommandSpec CheckCommand();
 CommandSpec ReportCommand();
 CommandSpec ExportCommand();
 CommandSpec IsaCommand();

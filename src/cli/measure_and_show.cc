@@ -52,38 +52,50 @@ class InterruptionScope {
   struct sigaction old_[3] = {};
 };
 
-RunData MeasureWithProgress(const Config& config, bool resume) {
-  const InterruptionScope scope;
-  ProgressLine progress;
-  const std::unique_ptr<Device> device = MakeLocalDevice();
-  MeasureOptions options;
-  options.resume = resume;
-  options.interrupted = [] { return g_interrupted.load(); };
-  options.progress = &progress;
-  options.etprof_version = ETPROF_VERSION;
-  return Measure(config, *device, options);
+std::string FolderOf(const RunData& run) {
+  return run.folder.lexically_proximate(std::filesystem::current_path()).string();
 }
 
 }  // namespace
 
-int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options) {
-  const RunData run = MeasureWithProgress(config, options.resume);
-  const std::string folder = run.folder.lexically_proximate(std::filesystem::current_path()).string();
-  if (run.status == RunData::Status::kInterrupted) {
-    fmt::print(
-        stderr,
-        "etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n",
-        folder, folder, options.resume_command);
-    return static_cast<int>(ExitCode::kInterrupted);
-  }
-  int code = static_cast<int>(ExitCode::kDone);
-  if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});
+RunData MeasureWithProgress(const Config& config, const MeasureWithProgressOptions& given) {
+  const InterruptionScope scope;
+  ProgressLine progress;
+  const std::unique_ptr<Device> device = MakeLocalDevice();
+  MeasureOptions options;
+  options.resume = given.resume;
+  options.interrupted = [] { return g_interrupted.load(); };
+  options.progress = &progress;
+  options.etprof_version = ETPROF_VERSION;
+  options.look_confidence = given.look_confidence;
+  return Measure(config, *device, options);
+}
+
+int TellInterruption(const RunData& run, const std::string& resume_command) {
+  const std::string folder = FolderOf(run);
+  fmt::print(stderr,
+             "etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n",
+             folder, folder, resume_command);
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+bool TellFailures(const RunData& run) {
+  bool failed = false;
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
     fmt::print(stderr, "etprof: experiment \"{}\" failed: {}\n", data.label,
                Error(ExitCode::kDeviceFailed, data.error).Message());
-    code = static_cast<int>(ExitCode::kDeviceFailed);
+    failed = true;
   }
+  return failed;
+}
+
+int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options) {
+  const RunData run = MeasureWithProgress(config, {.resume = options.resume});
+  if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
+  int code = static_cast<int>(ExitCode::kDone);
+  if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});
+  if (TellFailures(run)) code = static_cast<int>(ExitCode::kDeviceFailed);
   return code;
 }
 

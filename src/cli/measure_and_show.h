@@ -6,14 +6,30 @@
 
 namespace etprof {
 
+struct RunData;
+
 struct MeasureAndShowOptions {
   bool resume = false;
   bool json = false;
   std::string resume_command;  // what to type to go on after an interruption
 };
 
-// Measures on this machine with a progress line on stderr, then analyses and shows the run. Ctrl-C ends the
-// measurement in good order (a second one at once). Returns the exit code.
+struct MeasureWithProgressOptions {
+  bool resume = false;
+  double look_confidence = 0;  // as MeasureOptions
+};
+
+// Measures on this machine with a progress line on stderr. Ctrl-C ends the measurement in good order (a
+// second one at once). Throws as Measure.
+RunData MeasureWithProgress(const Config& config, const MeasureWithProgressOptions& options);
+
+// Tells on stderr that a measurement was interrupted, and how to go on. Returns the exit code.
+int TellInterruption(const RunData& run, const std::string& resume_command);
+
+// Tells on stderr which experiments failed, and why. Returns whether there was one.
+bool TellFailures(const RunData& run);
+
+// MeasureWithProgress, then analyses and shows the run. Returns the exit code.
 int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options);
 
 }  // namespace etprof

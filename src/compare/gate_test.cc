@@ -99,20 +99,20 @@ TEST(Gate, OneAmongManyNeedsMoreEvidence) {
 }
 
 struct Errors {
-  double any_failure = 0;      // share of invocations with a false failure
-  double false_failures = 0;   // mean share of false ones among the failures
-  double false_passes = 0;     // likewise of the passes
-  double found = 0;            // share of what is beyond its limit that failed
-  double launches = 0;         // mean number of launches at the end
+  double any_failure = 0;     // share of invocations with a false failure
+  double false_failures = 0;  // mean share of false ones among the failures
+  double false_passes = 0;    // likewise of the passes
+  double found = 0;           // share of what is beyond its limit that failed
+  double launches = 0;        // mean number of launches at the end
 };
 
 struct Simulation {
   int claims = 1;
-  int beyond = 0;          // so many of them lie beyond the limit by `by`, the others exactly at it
+  int beyond = 0;  // so many of them lie beyond the limit by `by`, the others exactly at it
   double by = 0.05;
-  int within = 0;          // and so many far within it
-  double shared_sd = 0;    // of what all claims of a launch have in common
-  bool looking = false;    // the stop rule's looks until all is decided; else 14 launches
+  int within = 0;        // and so many far within it
+  double shared_sd = 0;  // of what all claims of a launch have in common
+  bool looking = false;  // the stop rule's looks until all is decided; else 14 launches
   double look_share = 1;
   int invocations = 1000;
 };
@@ -138,9 +138,8 @@ Errors Simulate(const Simulation& s) {
       std::vector<GateClaim> claims;
       for (const auto& of_claim : effects) claims.push_back(ClaimOf(of_claim, kLimit));
       verdicts = JudgeClaims(claims, {.false_discovery = 0.05, .look_share = s.look_share});
-      if (std::none_of(verdicts.begin(), verdicts.end(), [](const GateVerdict& v) {
-            return v.decision == GateDecision::kInconclusive;
-          }))
+      if (std::none_of(verdicts.begin(), verdicts.end(),
+                       [](const GateVerdict& v) { return v.decision == GateDecision::kInconclusive; }))
         break;
     }
     double failures = 0, false_failures = 0, passes = 0, false_passes = 0;
@@ -158,8 +157,8 @@ Errors Simulate(const Simulation& s) {
     errors.found += s.beyond > 0 ? (failures - false_failures) / s.beyond : 0;
     errors.launches += static_cast<double>(effects[0].size());
   }
-  for (double* share : {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.found,
-                        &errors.launches})
+  for (double* share :
+       {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.found, &errors.launches})
     *share /= s.invocations;
   return errors;
 }
@@ -198,8 +197,8 @@ TEST(GateSimulation, CertainPassesMakeNoRoomForFalseFailures) {
 
 TEST(GateSimulation, LookingUntilAllIsDecided) {
   for (const int claims : {1, 4}) {
-    const Errors errors = Simulate(
-        {.claims = claims, .looking = true, .look_share = kLookShare, .invocations = 600});
+    const Errors errors =
+        Simulate({.claims = claims, .looking = true, .look_share = kLookShare, .invocations = 600});
     EXPECT_LT(errors.any_failure, 0.05 + 0.027) << claims;
     EXPECT_LT(errors.false_passes, 0.05 + 0.027) << claims;
   }
@@ -208,12 +207,8 @@ TEST(GateSimulation, LookingUntilAllIsDecided) {
 }
 
 TEST(GateSimulation, ADecisionComesEarlyWhereItCan) {
-  const Errors errors = Simulate({.claims = 4,
-                                  .beyond = 2,
-                                  .within = 2,
-                                  .looking = true,
-                                  .look_share = kLookShare,
-                                  .invocations = 300});
+  const Errors errors = Simulate(
+      {.claims = 4, .beyond = 2, .within = 2, .looking = true, .look_share = kLookShare, .invocations = 300});
   EXPECT_GT(errors.found, 0.99);
   EXPECT_LT(errors.launches, 15);
 }

@@ -78,6 +78,7 @@ TEST(CheckWords, Numbers) {
   EXPECT_EQ(check::GrowthText(0.02), "+2.00 %");
   EXPECT_EQ(check::GrowthText(-0.25), "-25.0 %");
   EXPECT_EQ(check::GrowthText(3), "+300 %");
+  EXPECT_EQ(check::GrowthText(0.09999), "+10.0 %");
   EXPECT_EQ(check::BoundsText(-0.001, 0.123), "[-0.1, +12.3] %");
   EXPECT_EQ(check::BoundsText(-1, std::numeric_limits<double>::infinity()), "[-100, +∞] %");
 }
@@ -93,9 +94,10 @@ TEST(CheckWords, CleanKeepsTextAndShowsTheRest) {
 
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
-  EXPECT_EQ(check::Conclusion(check),
-            "FAIL: 1 of 4 pairs beyond the limits for certain, 1 of 4 pairs could not be measured, 1 of 4 pairs "
-            "could not be decided");
+  EXPECT_EQ(
+      check::Conclusion(check),
+      "FAIL: 1 of 4 pairs beyond the limits for certain, 1 of 4 pairs could not be measured, 1 of 4 pairs "
+      "could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
   check.error = false;

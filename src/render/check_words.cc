@@ -13,7 +13,7 @@ namespace {
 
 int DecimalsOf(double percent) {
   const double size = std::abs(percent);
-  return size < 10 ? 2 : size < 100 ? 1 : 0;
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of what is printed: 9.999 is 10.0
 }
 
 std::string Signed(double percent, int decimals) {
@@ -100,9 +100,9 @@ std::vector<std::string> MovedLines(const CheckPair& pair, std::size_t most) {
 }
 
 std::string ItemLine(const CheckItem& item) {
-  return fmt::format("{}: {} -> {}, {}, allowed {:+g} %: {}{}", item.name, ValueText(item.kind, item.baseline),
-                     ValueText(item.kind, item.candidate), ChangeText(item), 100 * item.limit,
-                     ResultText(item.verdict.decision),
+  return fmt::format("{}: {} -> {}, {}, allowed {:+g} %: {}{}", item.name,
+                     ValueText(item.kind, item.baseline), ValueText(item.kind, item.candidate),
+                     ChangeText(item), 100 * item.limit, ResultText(item.verdict.decision),
                      item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
 }
 
@@ -130,8 +130,7 @@ std::string Conclusion(const CheckReport& check) {
 }
 
 std::string PairingText(const CheckPair& pair) {
-  if (pair.pairing == Pairing::kLaunches)
-    return fmt::format("{} launches, paired", pair.launches);
+  if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
   return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
 }
 

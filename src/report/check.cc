@@ -79,8 +79,8 @@ class Assembler {
     result_.require_conclusive = limits_.require_conclusive;
     result_.where = report_.run.platform;
     if (report_.run.device && report_.run.device->cores > 0)
-      result_.where += fmt::format(", {} core{}", report_.run.device->cores,
-                                   report_.run.device->cores == 1 ? "" : "s");
+      result_.where +=
+          fmt::format(", {} core{}", report_.run.device->cores, report_.run.device->cores == 1 ? "" : "s");
     for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
     MakeNamesUnique();
     Judge();
@@ -157,10 +157,8 @@ class Assembler {
       item.candidate = stats::Median(All(of_b));
       AddItem(std::move(item), EstimateLaunches(of_a, of_b, paired), why_not);
     };
-    if (limits_.memory_growth)
-      add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, PeakOf, "");
-    if (limits_.load_slowdown)
-      add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, LoadOf, refusal);
+    if (limits_.memory_growth) add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, PeakOf, "");
+    if (limits_.load_slowdown) add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, LoadOf, refusal);
     if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
   }
 
@@ -250,7 +248,9 @@ class Assembler {
                                         std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high),
                                         std::expm1(-estimate.log_low)});
     }
-    const auto difference = [](const MovedOperator& op) { return std::abs(op.candidate_ns - op.baseline_ns); };
+    const auto difference = [](const MovedOperator& op) {
+      return std::abs(op.candidate_ns - op.baseline_ns);
+    };
     for (CheckPair& pair : result_.pairs) {
       std::stable_sort(
           pair.moved.begin(), pair.moved.end(),
@@ -264,7 +264,8 @@ class Assembler {
   }
 
   bool Refused(std::size_t p) const {
-    return !Refusal(report_.run.experiments[pairs_[p]->baseline], report_.run.experiments[pairs_[p]->candidate])
+    return !Refusal(report_.run.experiments[pairs_[p]->baseline],
+                    report_.run.experiments[pairs_[p]->candidate])
                 .empty();
   }
 

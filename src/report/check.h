@@ -13,10 +13,10 @@ namespace etprof {
 
 // Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
-  std::optional<double> slowdown = 0.02;      // of the latency
-  std::optional<double> operator_slowdown;    // of the self time of every operator that both sides have
-  std::optional<double> memory_growth;        // of the peak memory of a launch
-  std::optional<double> load_slowdown;        // of the time to load program and method
+  std::optional<double> slowdown = 0.02;    // of the latency
+  std::optional<double> operator_slowdown;  // of the self time of every operator that both sides have
+  std::optional<double> memory_growth;      // of the peak memory of a launch
+  std::optional<double> load_slowdown;      // of the time to load program and method
   double false_discovery = 0.05;
   bool require_conclusive = false;  // a pair that cannot be decided counts as failed
 };
@@ -25,8 +25,8 @@ struct CheckLimits {
 struct CheckItem {
   enum class Kind { kLatency, kPeakMemory, kLoad, kOperator };
   Kind kind = Kind::kLatency;
-  std::string name;                           // "latency", "peak memory", "load", an operator's name
-  std::string key;                            // of an operator: KeyText of its identity on the baseline's side
+  std::string name;  // "latency", "peak memory", "load", an operator's name
+  std::string key;   // of an operator: KeyText of its identity on the baseline's side
   std::optional<double> baseline, candidate;  // ns, or bytes of memory: medians; of operators mean self times
   double limit = 0;
   GateVerdict verdict;
@@ -57,8 +57,8 @@ struct CheckPair {
 
 struct CheckReport {
   std::string model_id;
-  std::string where;  // "linux-x86_64, 2 cores"; empty: not known
-  std::string folder;  // the run directory; empty: two stored runs were compared
+  std::string where;         // "linux-x86_64, 2 cores"; empty: not known
+  std::string folder;        // the run directory; empty: two stored runs were compared
   std::string generated_at;  // of the measurement, UTC, ISO 8601; empty: not known
   double seconds = 0;        // that measuring took; 0: not known
   GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass
@@ -69,9 +69,9 @@ struct CheckReport {
   bool require_conclusive = false;
 };
 
-// Tests all that `limits` names for every pair of the report's run, false discovery controlled over everything
-// together (compare/gate.h). Paired launches give the paired estimate; of sides that share no rounds, one
-// value a launch gives Welch's, and bare traces the comparison's own.
+// Tests all that `limits` names for every pair of the report's run, false discovery controlled over
+// everything together (compare/gate.h). Paired launches give the paired estimate; of sides that share no
+// rounds, one value a launch gives Welch's, and bare traces the comparison's own.
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
 }  // namespace etprof

@@ -133,16 +133,17 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
     }
   }
   if (run.pairs.empty()) {
-    throw Error(ExitCode::kBadInput, fmt::format("nothing to check: the baseline has {}, the candidate has {}",
-                                                 NamesOf(baseline), NamesOf(candidate)))
+    throw Error(ExitCode::kBadInput,
+                fmt::format("nothing to check: the baseline has {}, the candidate has {}", NamesOf(baseline),
+                            NamesOf(candidate)))
         .Remedy("give two run directories with experiments of the same names and threads");
   }
   for (const RunData* side : {&baseline, &candidate}) {
     for (const ExperimentData& data : side->experiments) {
       if (!Timed(data) || matched.contains(&data)) continue;
       run.warnings.push_back(fmt::format("only the {} has {} with {} thread{}: not checked",
-                                         side == &baseline ? "baseline" : "candidate", data.name, data.threads,
-                                         data.threads == 1 ? "" : "s"));
+                                         side == &baseline ? "baseline" : "candidate", data.name,
+                                         data.threads, data.threads == 1 ? "" : "s"));
     }
   }
   return run;

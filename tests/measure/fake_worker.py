@@ -3,6 +3,9 @@
 
 What it does wrong, and when, is said by environment variables (set by the configuration's "env"):
   FAKE_LATENCY_NS   nanoseconds of one run [1000000]
+  FAKE_LAUNCH_FACTORS  "1.0,1.05": of the latency in each launch, the last one for all later ones; needs FAKE_STATE
+  FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: of the latency, by the model's file name
+  FAKE_LOAD_NS, FAKE_PEAK_RSS  what it says of loading and of memory [1000, 2000]
   FAKE_STATE        a folder where launches are counted, one file a launch
   FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
                     die, hang, garbage, refuse, silent (closes its output)
@@ -40,6 +43,8 @@ class Fake:
     def __init__(self) -> None:
         self.launch = count_launch()
         self.latency = int(os.environ.get("FAKE_LATENCY_NS", "1000000"))
+        factors = os.environ.get("FAKE_LAUNCH_FACTORS", "1").split(",")
+        self.latency = round(self.latency * float(factors[min(self.launch, len(factors)) - 1]))
         self.first = True
         what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
         self.what = what
@@ -89,7 +94,10 @@ class Fake:
             command = request["cmd"]
             self.misbehave(command)
             if command == "load":
-                reply("load", load_ns=1000, rss_bytes=1000, inputs=[], outputs=[], backends=["XnnpackBackend"])
+                factors = json.loads(os.environ.get("FAKE_MODEL_FACTORS", "{}"))
+                self.latency = round(self.latency * factors.get(pathlib.Path(request["model"]).name, 1))
+                load_ns = int(os.environ.get("FAKE_LOAD_NS", "1000"))
+                reply("load", load_ns=load_ns, rss_bytes=1000, inputs=[], outputs=[], backends=["XnnpackBackend"])
             elif command == "burst":
                 self.burst(request)
             elif command == "outputs":
@@ -99,7 +107,7 @@ class Fake:
                 shutil.copyfile(ETDUMP, request["path"])
                 reply("etdump", blocks=21, bytes=ETDUMP.stat().st_size)
             elif command == "memory":
-                reply("memory", rss_bytes=1000, peak_rss_bytes=2000)
+                reply("memory", rss_bytes=1000, peak_rss_bytes=int(os.environ.get("FAKE_PEAK_RSS", "2000")))
             elif command == "quit":
                 reply("quit")
                 return

@@ -1,0 +1,61 @@
+#include "cli/check_outputs.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "cli/analyze_files.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "render/check.h"
+
+namespace etprof {
+namespace {
+
+// GitHub's file collects what several commands of a step have to say, and may be one that cannot be replaced.
+void Append(const std::string& path, const CheckReport& check) {
+  std::ofstream out(path, std::ios::app | std::ios::binary);
+  RenderCheckMarkdown(check, out);
+  out.close();
+  if (!out) {
+    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno)).InFile(path);
+  }
+}
+
+}  // namespace
+
+std::string GithubSummaryFile(const std::string& flag) {
+  if (flag != "true") return flag;
+  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (file == nullptr || *file == '\0') {
+    throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
+        .Remedy("name a file: --github-summary=FILE");
+  }
+  return file;
+}
+
+void WriteCheck(const CheckReport& check, const CheckOutputs& outputs) {
+  if (!outputs.junit.empty())
+    WriteFileAtomically(outputs.junit, [&](std::ostream& out) { RenderJunit(check, out); });
+  if (!outputs.github_summary.empty()) Append(outputs.github_summary, check);
+  if (outputs.json) {
+    RenderCheckJson(check, std::cout);
+  } else {
+    TerminalOptions options = OptionsOfStdout();
+    options.more = outputs.more;
+    RenderCheckTerminal(check, options, std::cout);
+  }
+  std::cout.flush();
+  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+}
+
+int ExitCodeOf(const CheckReport& check) {
+  if (check.decision == GateDecision::kFail) return static_cast<int>(ExitCode::kCheckFailed);
+  if (check.error) return static_cast<int>(ExitCode::kDeviceFailed);
+  if (check.decision == GateDecision::kPass) return static_cast<int>(ExitCode::kDone);
+  return static_cast<int>(check.require_conclusive ? ExitCode::kCheckFailed : ExitCode::kInconclusive);
+}
+
+}  // namespace etprof

@@ -1,0 +1,315 @@
+"""`etprof check`: every form of it, with scripted workers whose effects are certain, and once with the real runner."""
+
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from measure_bench import FAKE_WORKER, MODEL, skip
+
+PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+
+def pair(bench, factor: float = 1, *, base: dict | None = None, candidate: dict | None = None, **keys) -> pathlib.Path:
+    """A configuration of two experiments, the second of which takes `factor` times as long."""
+    latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
+    return bench.write(
+        [bench.experiment("base", env=base or {}), bench.experiment("change", env=latency | (candidate or {}))], **keys
+    )
+
+
+def check(bench, *arguments, code: int, **keys) -> dict:
+    """What `etprof check --json` says."""
+    result = bench.run("check", *arguments, "--json", **keys)
+    assert result.returncode == code, result.stderr + result.stdout
+    return json.loads(result.stdout)
+
+
+def junit_of(path: pathlib.Path) -> ElementTree.Element:
+    """The test suite of a JUnit file, after holding it against the conventions that its readers rely on."""
+    root = ElementTree.parse(path).getroot()  # noqa: S314 (our own file)
+    assert root.tag == "testsuites"
+    (suite,) = root
+    cases = suite.findall("testcase")
+    names = [(case.get("classname"), case.get("name")) for case in cases]
+    assert len(set(names)) == len(names) and all(all(name) for name in names)
+    counts = {"tests": len(cases)}
+    for attribute, child in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        counts[attribute] = sum(case.find(child) is not None for case in cases)
+    for element in (root, suite):
+        assert {name: int(element.get(name)) for name in counts} == counts
+        assert float(element.get("time")) >= 0
+    assert sum(float(case.get("time")) for case in cases) == pytest.approx(float(suite.get("time")), abs=0.01)
+    for case in cases:
+        assert sum(case.find(child) is not None for child in ("failure", "error", "skipped")) <= 1
+    time.strptime(suite.get("timestamp"), "%Y-%m-%dT%H:%M:%S")
+    return suite
+
+
+def edit_manifest(folder: pathlib.Path, change) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def stored(bench, name: str, factor: float, **keys) -> pathlib.Path:
+    """A run directory of one experiment, "net"."""
+    bench.out = bench.folder / name
+    latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
+    result = bench.run("run", bench.write([bench.experiment("net", env=latency)], launches=3, **keys))
+    assert result.returncode == 0, result.stderr
+    return bench.out
+
+
+@pytest.mark.parametrize(
+    ("factor", "limit", "code"),
+    [
+        (1, "2%", PASS),
+        (1.01, "2%", PASS),
+        (1.01, "0.5%", FAIL),
+        (1.1, "2%", FAIL),
+        (0.9, "-5%", PASS),
+        (1, "-5%", FAIL),
+    ],
+)
+def test_a_configuration(bench, factor, limit, code):
+    found = check(bench, pair(bench, factor), f"--max-slowdown={limit}", code=code)
+    (only,) = found["pairs"]
+    (latency,) = only["checks"]
+    assert only["name"] == "change against base"
+    assert only["pairing"] == "launches"
+    assert only["launches"] == 10  # certain at the first look
+    assert latency["growth"] == pytest.approx(factor - 1, abs=1e-4)
+    assert latency["result"] == ("pass" if code == PASS else "fail")
+    assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
+    assert (bench.out / "report.md").exists()
+
+
+def test_it_measures_on_until_all_is_decided(bench):
+    # At 10 launches the bound at the look's level (0.75 %) reaches beyond the limit, at 14 it does not any more.
+    factors = ",".join(["0.9782", "1.0218"] * 5 + ["1"])
+    config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": factors})
+    found = check(bench, config, "--budget", "500", code=PASS)
+    assert found["pairs"][0]["launches"] == 14
+    assert sum(launch["status"] == "complete" for launch in bench.result("change")["launches"]) == 14
+    # The same launches with one look only are decided earlier: looking has its price.
+    shutil.rmtree(bench.folder / "state_change")
+    assert check(bench, config, "--launches", "10", code=PASS)["pairs"][0]["launches"] == 10
+
+
+def test_what_cannot_be_decided(bench):
+    config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": "1.0,1.04,1.0,1.04"})
+    junit = bench.folder / "junit.xml"
+    summary = bench.folder / "summary.md"
+    result = bench.run("check", config, "--launches", "4", "--junit", junit, f"--github-summary={summary}")
+    assert result.returncode == INCONCLUSIVE, result.stderr
+    assert result.stdout.splitlines()[-1] == "inconclusive: 1 of 1 pair could not be decided"
+    (case,) = junit_of(junit).findall("testcase")
+    assert "latency" in case.find("skipped").get("message")
+    assert "inconclusive" in summary.read_text()
+
+    result = bench.run("check", bench.out, "--require-conclusive", "--junit", junit)
+    assert result.returncode == FAIL
+    (case,) = junit_of(junit).findall("testcase")
+    assert case.find("failure").get("type") == "inconclusive"
+
+
+def test_the_budget_ends_it(bench):
+    config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": ",".join(["1.0", "1.04"] * 80), "FAKE_SLEEP": "0.02"})
+    start = time.monotonic()
+    check(bench, config, "--budget", "4", code=INCONCLUSIVE)
+    assert time.monotonic() - start < 120
+    assert bench.manifest()["schedule"]["seconds"] < 60  # 160 launches of 14 bursts alone would sleep for 45 s
+    assert sum(launch["status"] == "complete" for launch in bench.result("change")["launches"]) < 160
+
+
+def test_two_models(bench, monkeypatch):
+    for name in ("main.pte", "slow.pte"):
+        shutil.copyfile(MODEL, bench.folder / name)
+    monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
+    monkeypatch.setenv("FAKE_MODEL_FACTORS", '{"slow.pte": 1.1}')
+    junit = bench.folder / "reports" / "junit.xml"
+    found = check(bench, "main.pte", "slow.pte", "--junit", junit, "--runs", "10", code=FAIL)
+    assert found["pairs"][0]["name"] == "slow against main"
+    assert found["pairs"][0]["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
+    (case,) = junit_of(junit).findall("testcase")
+    assert "+10.0 %" in case.find("failure").get("message")
+    assert pathlib.Path(found["run_directory"]).parts[-3] == "out_slow"
+    # The options say the same, and the sides can be exchanged.
+    check(bench, "--candidate", "main.pte", "--baseline", "slow.pte", "--runs", "10", code=PASS)
+    found = check(bench, "slow.pte", "--candidate", "model=main.pte,label=mine", "--runs", "10", code=PASS)
+    assert found["pairs"][0]["candidate"] == "mine"
+    # Two files of one name are called by their sides.
+    (bench.folder / "new").mkdir()
+    shutil.copyfile(MODEL, bench.folder / "new" / "main.pte")
+    found = check(bench, "main.pte", "new/main.pte", "--launches", "2", "--runs", "10", code=PASS)
+    assert found["pairs"][0]["name"] == "candidate against baseline"
+
+
+def test_two_configurations(bench):
+    base = pair(bench).rename(bench.folder / "base.json")
+    change = pair(bench, 1.1)
+    found = check(bench, base, change, code=FAIL)
+    results = {pair["name"]: pair["result"] for pair in found["pairs"]}
+    assert results == {"base": "pass", "change": "fail"}
+    other = bench.write([bench.experiment("third")])
+    result = bench.run("check", base, other)
+    assert result.returncode == BAD_INPUT
+    assert "no experiment of the same name" in bench.last_line(result)
+
+
+def test_memory_and_load_are_checked_when_asked(bench):
+    config = pair(bench, candidate={"FAKE_PEAK_RSS": "2200", "FAKE_LOAD_NS": "1050"})
+    arguments = ("--max-memory-growth", "5%", "--max-load-slowdown", "10%", "--max-operator-slowdown", "5%")
+    found = check(bench, config, *arguments, code=FAIL)
+    results = {item["name"]: item["result"] for item in found["pairs"][0]["checks"] if item["check"] != "operator"}
+    assert results == {"latency": "pass", "peak memory": "fail", "load": "pass"}
+    operators = [item for item in found["pairs"][0]["checks"] if item["check"] == "operator"]
+    assert operators and all(item["result"] == "pass" for item in operators)  # the same ETDump on both sides
+    check(bench, bench.out, code=PASS)  # not asked for
+
+
+def test_a_pair_that_cannot_be_measured(bench):
+    config = pair(bench, candidate={"FAKE_FAIL": "refuse@load"})
+    junit = bench.folder / "junit.xml"
+    result = bench.run("check", config, "--junit", junit)
+    assert result.returncode == DEVICE
+    assert "no such operator" in bench.last_line(result)
+    (case,) = junit_of(junit).findall("testcase")
+    assert "no such operator" in case.find("error").get("message")
+
+
+def test_github_summary(bench, monkeypatch):
+    summary = bench.folder / "step.md"
+    summary.write_text("before\n")
+    config = pair(bench, 1.1)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert bench.run("check", config, "--launches", "2", "--github-summary").returncode == FAIL
+    text = summary.read_text()
+    assert text.startswith("before\n## etprof check")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 3 and "change against base" in rows[2] and "FAIL" in rows[2]
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    result = bench.run("check", config, "--github-summary")
+    assert result.returncode == USAGE
+    assert "GITHUB_STEP_SUMMARY is not set" in bench.last_line(result)
+
+
+def test_a_stored_run_says_what_was_said_when_it_was_measured(bench):
+    live = check(bench, pair(bench, 1.1), code=FAIL)
+    again = check(bench, bench.out, code=FAIL)
+    assert again["pairs"] == live["pairs"]
+    check(bench, bench.out, "--max-slowdown", "20%", code=PASS)
+
+
+def test_two_stored_runs(bench):
+    base = stored(bench, "base", 1)
+    slow = stored(bench, "slow", 1.1)
+    found = check(bench, base, slow, code=FAIL)
+    (only,) = found["pairs"]
+    assert only["pairing"] == "unpaired"
+    assert only["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
+    assert any("two sessions" in note and "drift" in note for note in found["notes"])
+    check(bench, base, base, code=PASS)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("device", lambda m: m["device"].update(cpu_model="another")),
+        ("runner", lambda m: m["results"][0].update(runner_sha256="0" * 64)),
+        ("isa", lambda m: m["results"][0].update(isa="-avx2")),
+        ("threads", lambda m: m["results"][0].update(threads=2)),
+        ("cpus", lambda m: m["results"][0].update(cpus="0")),
+        ("power", lambda m: m["device"].update(power_mode="on battery")),
+    ],
+)
+def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, change):
+    base = stored(bench, "base", 1)
+    other = bench.folder / "other"
+    shutil.copytree(base, other)
+    edit_manifest(other, change)
+    result = bench.run("check", base, other)
+    assert result.returncode == BAD_INPUT
+    assert f"they differ in {name} (" in bench.last_line(result)
+    assert f"--allow-mismatch {name}" in bench.last_line(result)
+    found = check(bench, base, other, "--allow-mismatch", name, code=PASS)
+    assert any(note.startswith(f"accepted as it is: the two runs differ in {name}") for note in found["notes"])
+    wrong = "device" if name != "device" else "runner"
+    assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
+
+
+def test_one_line_for_what_makes_no_sense(bench):
+    run = stored(bench, "base", 1)
+    config = pair(bench)
+
+    def refused(*arguments, code=USAGE) -> str:
+        result = bench.run("check", *arguments)
+        assert result.returncode == code, result.stdout + result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        assert result.stdout == ""
+        return result.stderr
+
+    assert "nothing to check" in refused()
+    assert "a model alone" in refused(MODEL)
+    assert "a model cannot be held against a run directory" in refused(MODEL, run)
+    assert "not a percentage" in refused(config, "--max-slowdown", "0.02")
+    assert "not a percentage" in refused(config, "--max-slowdown", "fast%")
+    assert "goes with two stored runs" in refused(config, "--allow-mismatch", "runner")
+    assert "speed" in refused(run, run, "--allow-mismatch", "speed")
+    assert "not measured" in refused(run, run, "--launches", "3")
+    assert "both sides are given" in refused(MODEL, MODEL, "--candidate", MODEL)
+    assert "no such file" in refused(MODEL, bench.folder / "none.pte", code=BAD_INPUT)
+    assert "no pair" in refused(run, code=BAD_INPUT)
+    assert "no pair" in refused(bench.write([bench.experiment("alone")]), code=BAD_INPUT)
+
+
+def test_ctrl_c_and_resume(bench):
+    config = pair(bench, base={"FAKE_SLEEP": "0.03"})
+    process = bench.start("check", config)
+    deadline = time.monotonic() + 60
+    while not (bench.out / "manifest.json").exists() or len(bench.result("base")["launches"]) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert "go on: the same command with --resume" in error
+    before = bench.result("base")["launches"]
+    found = check(bench, config, "--resume", code=PASS)
+    assert bench.result("base")["launches"][: len(before)] == before
+    assert found["pairs"][0]["launches"] >= 10
+
+
+def test_a_disk_that_cannot_be_written(bench):
+    if not pathlib.Path("/dev/full").exists():
+        skip("this machine has no /dev/full")
+    result = bench.run("check", pair(bench), "--launches", "2", "--github-summary=/dev/full")
+    assert result.returncode == DEVICE
+    assert "cannot be written" in bench.last_line(result)
+
+
+def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):
+    isa = json.loads(subprocess.run([etprof, "isa", "--json"], check=True, capture_output=True, text=True).stdout)
+    if isa["widest"] is None:
+        pytest.skip("this CPU has nothing but its architecture's baseline")
+    junit = tmp_path / "junit.xml"
+    arguments = ["--runner", runner, "--launches", "4", "--output-root", tmp_path / "out", "--junit", junit, "--json"]
+    result = subprocess.run(
+        [etprof, "check", MODEL, "--candidate", "isa=none", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == FAIL, result.stderr
+    (only,) = json.loads(result.stdout)["pairs"]
+    assert only["checks"][0]["growth_low"] > 0.02
+    moved = only["moved_operators"]
+    assert any("Convolution" in op["name"] and op["growth_low"] > 0 for op in moved)
+    (case,) = junit_of(junit).findall("testcase")
+    assert moved[0]["name"] in case.find("failure").text
