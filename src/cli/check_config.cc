@@ -76,13 +76,15 @@ Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measureme
   if (variant.runner) candidate.runner = *variant.runner;
   if (variant.model) candidate.model = *variant.model;
   const VariantLabels labels = LabelsOf(variant, baseline);
-  const bool same_names = !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
+  const bool same_names =
+      !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
   baseline.label = same_names ? "baseline" : labels.as_given;
   candidate.label = same_names ? "candidate" : labels.variant;
 
   Config config;
   config.pairs_given = true;
-  config.pairs.push_back({{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
+  config.pairs.push_back(
+      {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
   config.experiments = {std::move(baseline), std::move(candidate)};
   return config;
 }
@@ -126,9 +128,8 @@ Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
     }
   }
   if (config.pairs.empty()) {
-    throw Error(ExitCode::kBadInput,
-                fmt::format("{} and {} have no experiment of the same name and threads",
-                            baseline.file.string(), candidate.file.string()))
+    throw Error(ExitCode::kBadInput, fmt::format("{} and {} have no experiment of the same name and threads",
+                                                 baseline.file.string(), candidate.file.string()))
         .Remedy("name alike what is to be held against each other");
   }
   return config;
@@ -182,8 +183,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement)
   }
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;
   if (config.output_root.empty()) {
-    config.output_root =
-        DefaultRunDirectory(config.experiments.back().model, ReadLocalProperties().platform);
+    config.output_root = DefaultRunDirectory(config.experiments.back().model, ReadLocalProperties().platform);
   }
   if (MakePlan(config).pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")

@@ -20,7 +20,8 @@ void Append(const std::string& path, const CheckReport& check) {
   RenderCheckMarkdown(check, out);
   out.close();
   if (!out) {
-    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno)).InFile(path);
+    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
+        .InFile(path);
   }
 }
 

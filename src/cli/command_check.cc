@@ -24,7 +24,7 @@ constexpr double kSecondsPerPair = 60;
 struct CheckOptions {
   std::vector<std::string> paths;
   std::string baseline, candidate;
-  std::string slowdown = "2%", operator_slowdown, memory_growth, load_slowdown;
+  std::string slowdown = "2%", operator_slowdown, operator_share = "1%", memory_growth, load_slowdown;
   std::optional<double> max_seconds, budget;
   std::optional<int> launches;
   CheckMeasurement measurement;
@@ -50,6 +50,7 @@ CheckLimits LimitsOf(const CheckOptions& options) {
   CheckLimits limits;
   limits.slowdown = Percent("--max-slowdown", options.slowdown);
   limits.operator_slowdown = Percent("--max-operator-slowdown", options.operator_slowdown);
+  limits.least_operator_share = *Percent("--min-operator-share", options.operator_share);
   limits.memory_growth = Percent("--max-memory-growth", options.memory_growth);
   limits.load_slowdown = Percent("--max-load-slowdown", options.load_slowdown);
   limits.require_conclusive = options.require_conclusive;
@@ -86,7 +87,8 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
   Config config = CheckConfig(sides, options.measurement);
   const std::optional<int> launches = options.launches ? options.launches : config.launches;
   if (options.budget || options.max_seconds || !config.max_seconds) {
-    const double of_pairs = options.max_seconds.value_or(kSecondsPerPair) * double(MakePlan(config).pairs.size());
+    const double of_pairs =
+        options.max_seconds.value_or(kSecondsPerPair) * double(MakePlan(config).pairs.size());
     if (options.budget) {
       config.max_seconds = options.max_seconds ? std::min(*options.budget, of_pairs) : *options.budget;
     } else if (!launches || options.max_seconds) {
@@ -107,7 +109,8 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
     const ScheduleData& schedule = run.schedule;
     const bool time_is_over =
         schedule.launches < look ||
-        (config.max_seconds && schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
+        (config.max_seconds &&
+         schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
     if (run.status == RunData::Status::kFailed || time_is_over) break;
     if (!MoreLaunchesMayDecide(AssembleCheck(ReportOf(OpenRunDirectory(run.folder)), limits))) break;
   }
@@ -173,7 +176,8 @@ int Run(const CheckOptions& options) {
   const CheckSides sides = SidesOf(options.paths, options.baseline, options.candidate);
   if (sides.kind == CheckSides::Kind::kRuns) return CheckStored(sides, options, limits, github_summary);
   if (!options.allowed.empty()) {
-    throw Error(ExitCode::kUsage, "--allow-mismatch goes with two stored runs: what is measured now is alike");
+    throw Error(ExitCode::kUsage,
+                "--allow-mismatch goes with two stored runs: what is measured now is alike");
   }
   return CheckNow(sides, options, limits, github_summary);
 }
@@ -181,6 +185,9 @@ int Run(const CheckOptions& options) {
 void AddLimits(CLI::App& app, CheckOptions& options) {
   app.add_option("--max-slowdown", options.slowdown, "of the latency [2%]")->type_name("P%");
   app.add_option("--max-operator-slowdown", options.operator_slowdown, "of every operator [not checked]")
+      ->type_name("P%");
+  app.add_option("--min-operator-share", options.operator_share,
+                 "operators that take less of the time on both sides are not checked [1%]")
       ->type_name("P%");
   app.add_option("--max-memory-growth", options.memory_growth, "of the peak memory [not checked]")
       ->type_name("P%");
@@ -229,10 +236,11 @@ CommandSpec CheckCommand() {
           "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml --github-summary",
           [](CLI::App& app) -> std::function<int()> {
             const auto options = std::make_shared<CheckOptions>();
-            app.add_option("path", options->paths,
-                           "baseline and candidate: two models or two configurations (measured now), or two run "
-                           "directories; or one configuration or run directory with its pairs")
-                ->expected(0, 2)
+            app.add_option(
+                   "path", options->paths,
+                   "baseline and candidate: two models or two configurations (measured now), or two run "
+                   "directories; or one configuration or run directory with its pairs")
+                ->expected(1, 2)
                 ->option_text("BASELINE [CANDIDATE]");
             app.add_option("--baseline", options->baseline, "the baseline, as above");
             app.add_option("--candidate", options->candidate,

@@ -166,6 +166,9 @@ class Assembler {
     for (const OperatorMatch& match : made.operators) {
       const Operator* op = OperatorOf(match, result_.pairs.size() - 1);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
+      const double share = std::max(Share(match.baseline_total, made.baseline_total),
+                                    Share(match.candidate_total, made.candidate_total));
+      if (share < limits_.least_operator_share) continue;
       CheckItem item;
       item.kind = CheckItem::Kind::kOperator;
       item.name = op->name;
@@ -175,6 +178,10 @@ class Assembler {
       item.candidate = match.quantity.candidate_ns;
       AddItem(std::move(item), match.quantity.estimate, refusal);
     }
+  }
+
+  static double Share(Nanoseconds part, Nanoseconds whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   }
 
   void AddItem(CheckItem item, std::optional<stats::RatioEstimate> estimate, const std::string& refusal) {

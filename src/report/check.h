@@ -15,6 +15,7 @@ namespace etprof {
 struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // of the latency
   std::optional<double> operator_slowdown;  // of the self time of every operator that both sides have
+  double least_operator_share = 0.01;       // of Method::execute on one side; what takes less is not checked
   std::optional<double> memory_growth;      // of the peak memory of a launch
   std::optional<double> load_slowdown;      // of the time to load program and method
   double false_discovery = 0.05;

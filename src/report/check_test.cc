@@ -82,6 +82,16 @@ TEST(Check, EverythingThatIsAskedForIsChecked) {
   EXPECT_EQ(operators, 5);
 }
 
+TEST(Check, SmallOperatorsAreLeftOut) {
+  CheckLimits limits;
+  limits.slowdown.reset();
+  limits.operator_slowdown = 0.05;
+  limits.least_operator_share = 0.5;
+  const CheckReport check = AssembleCheck(Example(0, 1), limits);
+  ASSERT_THAT(check.pairs[0].items, SizeIs(1));  // 4 of 5.2 ms on one side, 1 of 2.2 ms on the other
+  EXPECT_THAT(check.pairs[0].items[0].name, HasSubstr("Convolution"));
+}
+
 TEST(Check, AnOperatorAloneCanFail) {
   CheckLimits limits;
   limits.slowdown.reset();
