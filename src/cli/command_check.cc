@@ -70,12 +70,13 @@ int Finish(const CheckReport& check, const CheckOptions& options, const std::str
 
 // --- measured now ----------------------------------------------------------------------------------------
 
-// Whether something is open that a longer measurement could close.
+// Whether something is open that a longer measurement could close. An experiment that was given up would be
+// tried again each time, so it ends the whole.
 bool MoreLaunchesMayDecide(const CheckReport& check) {
+  if (check.error) return false;
   for (const CheckPair& pair : check.pairs) {
     for (const CheckItem& item : pair.items) {
-      if (pair.error.empty() && item.verdict.growth && item.verdict.decision == GateDecision::kInconclusive)
-        return true;
+      if (item.verdict.growth && item.verdict.decision == GateDecision::kInconclusive) return true;
     }
   }
   return false;
