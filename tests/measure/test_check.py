@@ -78,16 +78,25 @@ def stored(bench, name: str, factor: float, **keys) -> pathlib.Path:
     ],
 )
 def test_a_configuration(bench, factor, limit, code):
-    found = check(bench, pair(bench, factor), f"--max-slowdown={limit}", code=code)
+    found = check(bench, pair(bench, factor), f"--max-slowdown={limit}", "--launches", "3", code=code)
     (only,) = found["pairs"]
     (latency,) = only["checks"]
     assert only["name"] == "change against base"
     assert only["pairing"] == "launches"
-    assert only["launches"] == 10  # certain at the first look
+    assert only["launches"] == 3
     assert latency["growth"] == pytest.approx(factor - 1, abs=1e-4)
     assert latency["result"] == ("pass" if code == PASS else "fail")
-    assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
+    assert bench.manifest()["schedule"]["look_confidence"] == 0  # one look
     assert (bench.out / "report.md").exists()
+
+
+def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_same(bench):
+    live = check(bench, pair(bench, 1.1), code=FAIL)
+    assert live["pairs"][0]["launches"] == 10
+    assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
+    again = check(bench, bench.out, code=FAIL)
+    assert again["pairs"] == live["pairs"]
+    check(bench, bench.out, "--max-slowdown", "20%", code=PASS)
 
 
 def test_it_measures_on_until_all_is_decided(bench):
@@ -97,9 +106,6 @@ def test_it_measures_on_until_all_is_decided(bench):
     found = check(bench, config, "--budget", "500", code=PASS)
     assert found["pairs"][0]["launches"] == 14
     assert sum(launch["status"] == "complete" for launch in bench.result("change")["launches"]) == 14
-    # The same launches with one look only are decided earlier: looking has its price.
-    shutil.rmtree(bench.folder / "state_change")
-    assert check(bench, config, "--launches", "10", code=PASS)["pairs"][0]["launches"] == 10
 
 
 def test_what_cannot_be_decided(bench):
@@ -134,27 +140,29 @@ def test_two_models(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     monkeypatch.setenv("FAKE_MODEL_FACTORS", '{"slow.pte": 1.1}')
     junit = bench.folder / "reports" / "junit.xml"
-    found = check(bench, "main.pte", "slow.pte", "--junit", junit, "--runs", "10", code=FAIL)
+    found = check(bench, "main.pte", "slow.pte", "--junit", junit, "--runs", "10", "--launches", "2", code=FAIL)
     assert found["pairs"][0]["name"] == "slow against main"
     assert found["pairs"][0]["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
     (case,) = junit_of(junit).findall("testcase")
     assert "+10.0 %" in case.find("failure").get("message")
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_slow"
     # The options say the same, and the sides can be exchanged.
-    check(bench, "--candidate", "main.pte", "--baseline", "slow.pte", "--runs", "10", code=PASS)
-    found = check(bench, "slow.pte", "--candidate", "model=main.pte,label=mine", "--runs", "10", code=PASS)
+    check(bench, "--candidate", "main.pte", "--baseline", "slow.pte", "--runs", "10", "--launches", "2", code=PASS)
+    found = check(
+        bench, "slow.pte", "--candidate", "model=main.pte,label=mine", "--runs", "10", "--launches", "2", code=PASS
+    )
     assert found["pairs"][0]["candidate"] == "mine"
     # Two files of one name are called by their sides.
     (bench.folder / "new").mkdir()
     shutil.copyfile(MODEL, bench.folder / "new" / "main.pte")
-    found = check(bench, "main.pte", "new/main.pte", "--launches", "2", "--runs", "10", code=PASS)
+    found = check(bench, "main.pte", "new/main.pte", "--runs", "10", "--launches", "2", code=PASS)
     assert found["pairs"][0]["name"] == "candidate against baseline"
 
 
 def test_two_configurations(bench):
     base = pair(bench).rename(bench.folder / "base.json")
     change = pair(bench, 1.1)
-    found = check(bench, base, change, code=FAIL)
+    found = check(bench, base, change, "--launches", "2", code=FAIL)
     results = {pair["name"]: pair["result"] for pair in found["pairs"]}
     assert results == {"base": "pass", "change": "fail"}
     other = bench.write([bench.experiment("third")])
@@ -165,7 +173,16 @@ def test_two_configurations(bench):
 
 def test_memory_and_load_are_checked_when_asked(bench):
     config = pair(bench, candidate={"FAKE_PEAK_RSS": "2200", "FAKE_LOAD_NS": "1050"})
-    arguments = ("--max-memory-growth", "5%", "--max-load-slowdown", "10%", "--max-operator-slowdown", "5%")
+    arguments = (
+        "--max-memory-growth",
+        "5%",
+        "--max-load-slowdown",
+        "10%",
+        "--max-operator-slowdown",
+        "5%",
+        "--launches",
+        "3",
+    )
     found = check(bench, config, *arguments, code=FAIL)
     results = {item["name"]: item["result"] for item in found["pairs"][0]["checks"] if item["check"] != "operator"}
     assert results == {"latency": "pass", "peak memory": "fail", "load": "pass"}
@@ -177,7 +194,7 @@ def test_memory_and_load_are_checked_when_asked(bench):
 def test_a_pair_that_cannot_be_measured(bench):
     config = pair(bench, candidate={"FAKE_FAIL": "refuse@load"})
     junit = bench.folder / "junit.xml"
-    result = bench.run("check", config, "--junit", junit)
+    result = bench.run("check", config, "--launches", "2", "--junit", junit)
     assert result.returncode == DEVICE
     assert "no such operator" in bench.last_line(result)
     (case,) = junit_of(junit).findall("testcase")
@@ -198,13 +215,6 @@ def test_github_summary(bench, monkeypatch):
     result = bench.run("check", config, "--github-summary")
     assert result.returncode == USAGE
     assert "GITHUB_STEP_SUMMARY is not set" in bench.last_line(result)
-
-
-def test_a_stored_run_says_what_was_said_when_it_was_measured(bench):
-    live = check(bench, pair(bench, 1.1), code=FAIL)
-    again = check(bench, bench.out, code=FAIL)
-    assert again["pairs"] == live["pairs"]
-    check(bench, bench.out, "--max-slowdown", "20%", code=PASS)
 
 
 def test_two_stored_runs(bench):
