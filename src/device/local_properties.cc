@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -29,6 +30,14 @@ std::optional<std::int64_t> Number(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end == text.data()) return std::nullopt;
   return value;
+}
+
+// Of a text in kB; absent for what is no amount of memory.
+std::optional<Bytes> Kilobytes(const std::string& text) {
+  const auto kilobytes = Number(text);
+  if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
+    return std::nullopt;
+  return *kilobytes * 1024;
 }
 
 // "key   : value" lines; the first value of each key. (Only the Linux reader uses it.)
@@ -155,7 +164,7 @@ DeviceProperties ReadLinux(const std::filesystem::path& root) {
   properties.topology = Topology(properties.cpus);
 
   const auto memory = KeyValues(root / "proc/meminfo", ':');
-  if (const auto total = Number(value(memory, "MemTotal"))) properties.memory_total = *total * 1024;
+  properties.memory_total = Kilobytes(value(memory, "MemTotal"));
   properties.memory_available = ReadAvailableMemory(root);
   properties.os = value(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
   properties.virtualization = DetectVirtualization(root, properties.features);
@@ -216,8 +225,7 @@ std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
     if (!line.starts_with("MemAvailable:")) continue;
     const std::size_t digit = line.find_first_of("0123456789");
     if (digit == std::string::npos) return std::nullopt;
-    const auto kilobytes = Number(line.substr(digit));
-    if (kilobytes) return *kilobytes * 1024;
+    return Kilobytes(line.substr(digit));
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #include "device/local_properties.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "core/file.h"
 
@@ -14,6 +15,8 @@ class LocalProperties : public testing::Test {
     std::filesystem::create_directories(root);
   }
   void Write(const std::string& path, const std::string& text) { WriteFileAtomically(root / path, text); }
+  void TearDown() override { std::filesystem::remove_all(root); }
+  // Tests run side by side.
   const std::filesystem::path root =
       std::filesystem::path(testing::TempDir()) / ("etprof_properties_" + std::to_string(::getpid()));
 };
@@ -48,6 +51,13 @@ TEST_F(LocalProperties, AnEmptyMachineTellsNothingAndDoesNotFail) {
   EXPECT_EQ(properties.cores, 0);
   EXPECT_FALSE(properties.memory_total.has_value());
   EXPECT_FALSE(ReadAvailableMemory(root).has_value());
+}
+
+TEST_F(LocalProperties, AmountsOfMemoryThatCannotBeAreNotKnown) {
+  for (const char* amount : {"9223372036854775807 kB", "-1 kB", "99999999999999999999 kB", "kB"}) {
+    Write("proc/meminfo", std::string("MemTotal: ") + amount + "\nMemAvailable: " + amount + "\n");
+    EXPECT_FALSE(ReadLocalProperties(root).memory_total.has_value()) << amount;
+  }
 }
 #endif
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/suggest.h"
 #include "device/cpus.h"
 #include "measure/json_fields.h"
@@ -43,7 +44,7 @@ class Reader {
     config.rounds = fields.Integer("rounds", 1, 1000);
     config.max_seconds = fields.Number("max_seconds", 0.1, 1e6);
     config.margin = fields.Number("margin", 1e-6, 1).value_or(config.margin);
-    config.precision = fields.Number("precision", 1e-6, 1);
+    config.precision = fields.Number("precision", 5e-7, 1);  // half of the least margin
     config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
     config.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, 2'000'000'000).value_or(1));
 
@@ -63,6 +64,12 @@ class Reader {
 
  private:
   json ParseText() const {
+    if (NestsTooDeep(source_.text, /*with_comments=*/true)) {
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("nests deeper than {} lists and objects", kMostJsonNesting))
+          .InFile(source_.file.string())
+          .Remedy("see docs/config.md, or start from configs/templates");
+    }
     try {
       return json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
     } catch (const json::parse_error& error) {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "measure/foreign_layout.h"
 #include "measure/latency_csv.h"
 #include "measure/manifest.h"
@@ -22,12 +23,12 @@ nlohmann::json ReadManifestFile(RunData& run) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   try {
-    nlohmann::json manifest = nlohmann::json::parse(ReadTextFile(path), nullptr, false);
+    nlohmann::json manifest = ParseJson(ReadTextFile(path));
     if (manifest.is_object()) {
       ReadManifest(manifest, run);
       return manifest;
     }
-    run.problems.push_back("manifest.json is not JSON");
+    run.problems.push_back("manifest.json is not a JSON object, or is cut short");
   } catch (const Error& problem) {
     run.problems.push_back(problem.Message());
   }
@@ -89,6 +90,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
   const nlohmann::json content = ReadManifestFile(run);
   const bool manifest = content.is_object();
+  const bool damaged_manifest = !manifest && !run.problems.empty();
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
   if (!content.contains("etprof_version")) {
     ReadForeign(content, run, with_bare_files);
@@ -99,11 +101,13 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
       std::none_of(run.experiments.begin(), run.experiments.end(),
                    [](const ExperimentData& data) { return !data.etdump.empty() || !data.launches.empty(); });
   if (nothing && !manifest) {
-    throw Error(ExitCode::kBadInput, "holds no ETDump, no timeline CSV and no manifest.json")
+    throw Error(ExitCode::kBadInput, damaged_manifest
+                                         ? "holds no ETDump, no timeline CSV, and " + run.problems[0]
+                                         : "holds no ETDump, no timeline CSV and no manifest.json")
         .InFile(folder.string())
         .Remedy("give a run directory, as `etprof run` or `etprof profile` makes it");
   }
-  if (!manifest)
+  if (!manifest && !damaged_manifest)
     run.problems.push_back("there is no manifest.json: how and where this was measured is not known");
   if (run.status == RunData::Status::kRunning) {
     run.problems.push_back("the measurement was killed, or still runs: what it has stored so far is here");
@@ -122,6 +126,11 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
   if (!ReadManifestFile(run).is_object()) return false;
   if (run.config_hash.empty()) return false;  // not a manifest of etprof: it is only read
+  for (const ExperimentData& data : run.experiments) {
+    // The names of experiments are folders that are written: they must not lead out of this one.
+    const std::filesystem::path name = data.name;
+    if (name != name.filename() || name == "." || name == "..") return false;
+  }
   const bool parts =
       std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
         return std::any_of(data.launches.begin(), data.launches.end(),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "measure/manifest_fields.h"
@@ -272,7 +273,14 @@ std::filesystem::path Absolute(const std::string& text, const std::filesystem::p
   return path.is_absolute() ? path : folder / path;
 }
 
+// A relative path that does not lead out of its folder. What a manifest calls its own is written and removed.
+bool StaysInside(const std::filesystem::path& path) {
+  return path.is_relative() && std::none_of(path.begin(), path.end(),
+                                            [](const std::filesystem::path& part) { return part == ".."; });
+}
+
 std::vector<RunLabel> ReadRuns(const Fields& fields, const char* key) {
+  constexpr std::int64_t kMost = 10'000'000;  // of one ETDump
   std::vector<RunLabel> runs;
   fields.Each(key, [&](const Fields& entry) {
     RunLabel label;
@@ -283,7 +291,10 @@ std::vector<RunLabel> ReadRuns(const Fields& fields, const char* key) {
     entry.Get("phase", phase);
     entry.Get("runs", count);
     label.phase = phase == "first" ? Phase::kFirst : phase == "warmup" ? Phase::kWarmup : Phase::kSteady;
-    if (count < 0 || count > 10'000'000) return;
+    if (count < 0 || count > kMost - static_cast<std::int64_t>(runs.size())) {
+      fields.CountWrong();
+      return;
+    }
     runs.insert(runs.end(), static_cast<std::size_t>(count), label);
   });
   return runs;
@@ -322,6 +333,10 @@ Launch ReadLaunch(const Fields& fields) {
   fields.Get("rss_after_load_bytes", launch.rss_after_load);
   fields.Get("peak_rss_bytes", launch.peak_rss);
   fields.Get("etdump_part", launch.etdump_part);
+  if (!StaysInside(launch.etdump_part)) {
+    fields.CountWrong();
+    launch.etdump_part.clear();
+  }
   launch.traced_runs = ReadRuns(fields, "traced_runs");
   fields.Each("bursts", [&](const Fields& burst) { launch.bursts.push_back(ReadBurst(burst)); });
   return launch;
@@ -493,8 +508,8 @@ void ReadManifest(const json& manifest, RunData& run) {
   text_of("configuration", run.configuration);
   text_of("model_info", run.model_info);
   if (wrong > 0)
-    run.problems.push_back(
-        fmt::format("manifest.json: {} entries have a wrong type and are left out", wrong));
+    run.problems.push_back(fmt::format(
+        "manifest.json: {} entries are wrong (of another type, or cannot be) and are left out", wrong));
 }
 
 }  // namespace etprof

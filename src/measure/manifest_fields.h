@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace etprof {
 
@@ -25,7 +26,7 @@ class ManifestFields {
       const bool right = std::is_same_v<T, bool> ? value->is_boolean()
                          : std::is_integral_v<T> ? value->is_number_integer()
                                                  : value->is_number();
-      if (!right) {
+      if (!right || !InRange<T>(*value)) {
         ++wrong_;
         return;
       }
@@ -44,6 +45,9 @@ class ManifestFields {
     Get(key, value);
     if (wrong_ == before) field = std::move(value);
   }
+
+  // For a caller that finds a value wrong by itself.
+  void CountWrong() const { ++wrong_; }
 
   // Calls `take` with the object at `key`, or with every object of the list at `key`.
   template <typename Take>
@@ -74,6 +78,15 @@ class ManifestFields {
   }
 
  private:
+  // nlohmann-json would cut a number to the width of T.
+  template <typename T>
+  static bool InRange(const nlohmann::json& value) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                        : std::in_range<T>(value.get<std::int64_t>());
+    }
+    return true;
+  }
   const nlohmann::json* Find(const char* key) const {
     if (!object_.is_object()) return nullptr;
     const auto found = object_.find(key);

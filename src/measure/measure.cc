@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
@@ -129,7 +130,7 @@ class Measurement {
     std::error_code error;
     if (!std::filesystem::is_regular_file(info, error)) return "";
     try {
-      const nlohmann::json value = nlohmann::json::parse(ReadTextFile(info), nullptr, false);
+      const nlohmann::json value = ParseJson(ReadTextFile(info));
       if (!value.is_object()) return "";
       if (text != nullptr) *text = value.dump();
       const auto versions = value.find("versions");

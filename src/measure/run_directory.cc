@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "etdump/reader.h"
 #include "measure/manifest.h"
 
@@ -96,8 +97,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
   }
   if (std::filesystem::exists(folder_ / "manifest.json", error)) {
     names.insert("config.json");  // `etprof profile` wrote it; without a manifest it may be a user's own
-    const nlohmann::json manifest =
-        nlohmann::json::parse(ReadTextFile(folder_ / "manifest.json"), nullptr, false);
+    const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
     RunData old;
     old.folder = folder_;
     if (manifest.is_object()) ReadManifest(manifest, old);

@@ -32,6 +32,7 @@ class RunDirectoryTest : public testing::Test {
     std::filesystem::create_directories((folder / path).parent_path());
     std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
   }
+  // Tests run side by side.
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("etprof_run_directory_" + std::to_string(::getpid()));
 };
@@ -139,7 +140,7 @@ TEST_F(RunDirectoryTest, AManifestOfOtherTypesIsReadAsFarAsItGoes) {
                              "schedule": [], "pairs": [{"baseline": {"experiment": "no"}}], "device": "d"})");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
-  EXPECT_THAT(run.problems, Contains(HasSubstr("entries have a wrong type")));
+  EXPECT_THAT(run.problems, Contains(HasSubstr("entries are wrong")));
   EXPECT_THAT(run.problems, Contains(HasSubstr("a pair names an experiment")));
   Write("manifest.json", "{");
   EXPECT_THROW(LoadRunDirectory(folder), Error);  // nothing but that
@@ -231,6 +232,54 @@ TEST_F(RunDirectoryTest, AForeignManifestIsLeftAsItIs) {
   WriteFileAtomically(folder / "manifest.json", text);
   EXPECT_FALSE(RecoverRunDirectory(folder));
   EXPECT_EQ(ReadTextFile(folder / "manifest.json"), text);
+}
+
+TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
+  const std::filesystem::path run = folder / "run";
+  Write("outside.etdump", "not of the run");
+  for (const std::string& part : {std::string("../outside.etdump"), (folder / "outside.etdump").string(),
+                                  std::string("a/../../outside.etdump")}) {
+    SCOPED_TRACE(part);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {{{"experiment", "a"}, {"launches", {{{"index", 0}, {"etdump_part", part}}}}}};
+    Write("run/manifest.json", manifest.dump());
+    const RunData read = LoadRunDirectory(run);
+    EXPECT_EQ(read.experiments[0].launches[0].etdump_part, "");
+    EXPECT_THAT(read.problems, Contains(HasSubstr("1 entries are wrong")));
+    RecoverRunDirectory(run);
+    EXPECT_TRUE(std::filesystem::exists(folder / "outside.etdump"));
+  }
+  for (const char* name : {"..", "../b", "/tmp/b", "b/c"}) {
+    SCOPED_TRACE(name);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {
+        {{"experiment", name}, {"launches", {{{"index", 0}, {"etdump_part", "l0.etdump"}}}}}};
+    Write("run/manifest.json", manifest.dump());
+    EXPECT_FALSE(RecoverRunDirectory(run));
+  }
+}
+
+TEST_F(RunDirectoryTest, NumbersThatCannotBeAreLeftOutAndCounted) {
+  nlohmann::json manifest = {{"model", "/m/toy.pte"}};
+  nlohmann::json& result = manifest["results"][0];
+  result["experiment"] = "a";
+  result["threads"] = 4294967298;  // 2, were it cut to 32 bits
+  result["etdump_runs"] = {
+      {{"launch", 0}, {"runs", -1}}, {{"launch", 0}, {"runs", 4}}, {{"launch", 0}, {"runs", 9'999'999}}};
+  result["launches"] = {{{"index", 0}}};
+  Write("manifest.json", manifest.dump());
+  const RunData run = LoadRunDirectory(folder);
+  EXPECT_EQ(run.experiments[0].threads, 1);
+  EXPECT_THAT(run.problems, Contains(HasSubstr("3 entries are wrong")));
+}
+
+TEST_F(RunDirectoryTest, NestingWithoutEndIsNoManifest) {
+  Write("manifest.json", R"({"configuration": )" + std::string(200'000, '['));
+  EXPECT_THROW(LoadRunDirectory(folder), Error);
+  std::string whole;
+  for (int i = 0; i < 200'000; ++i) whole += R"({"configuration": )";
+  Write("manifest.json", whole + "1" + std::string(200'000, '}'));
+  EXPECT_THROW(LoadRunDirectory(folder), Error);
 }
 
 TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
+
 namespace etprof {
 namespace {
 
@@ -10,7 +12,10 @@ constexpr double kEndSeconds = 5;    // for a process to end after it closed its
 constexpr std::size_t kQuoted = 300;
 
 std::string Shortened(std::string text) {
-  if (text.size() > kQuoted) text = text.substr(0, kQuoted) + "...";
+  if (text.size() > kQuoted) {
+    text.resize(kQuoted);
+    text += "...";
+  }
   return text;
 }
 
@@ -82,7 +87,7 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
     case Process::Read::kInterrupted:
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + doing);
   }
-  nlohmann::json reply = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json reply = ParseJson(line);
   if (!reply.is_object()) {
     throw WorkerFailure(WorkerFailure::Kind::kGarbage,
                         fmt::format("the worker answered no JSON object {}: {}", doing, Shortened(line)));

@@ -61,7 +61,10 @@ void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
   const auto runs = static_cast<Nanoseconds>(common.size());
   // A mean of whole nanoseconds need not be one: to the nearest nanosecond here, exact as total / count.
   const auto mean = [](Nanoseconds total, std::int64_t n) {
-    return n > 0 ? (2 * total + (total < 0 ? -n : n)) / (2 * n) : 0;
+    if (n <= 0) return Nanoseconds{0};
+    const Nanoseconds rest = total % n;  // of total's sign, and less than n
+    const std::int64_t up = (rest < 0 ? -rest : rest) >= n - (rest < 0 ? -rest : rest) ? 1 : 0;
+    return total / n + (total < 0 ? -up : up);
   };
   const auto optional_ms = [&](const std::optional<double>& ns) {
     if (ns) buffer << fmt::format("{:.6g}", *ns / 1e6);

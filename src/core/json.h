@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace etprof {
+
+// The deepest nesting of lists and objects that is read. Our own files nest less than 10 deep; nlohmann-json
+// copies and writes by recursion, so that text of nothing but brackets would overflow the stack.
+inline constexpr int kMostJsonNesting = 200;
+
+// Whether `text` opens more than kMostJsonNesting lists and objects within each other before it ends or stops
+// being JSON.
+bool NestsTooDeep(std::string_view text, bool with_comments = false);
+
+// Parses JSON that somebody else wrote. The value is discarded (is_discarded()) where `text` is not JSON or
+// nests too deep.
+nlohmann::json ParseJson(std::string_view text);
+
+}  // namespace etprof
