@@ -13,6 +13,9 @@ if(ETPROF_SANITIZE)
                                                 -fno-omit-frame-pointer)
   target_link_options(etprof_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(ETPROF_FUZZ)
+  target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which the search goes by
+endif()
 
 # The large headers, parsed once: nlohmann-json and CLI11 take longer to read than most of our files to compile.
 function(etprof_precompiled target)

@@ -1,0 +1,68 @@
+#include "fuzz.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace etprof::fuzz {
+namespace {
+
+class Scratch {
+ public:
+  Scratch() {
+    std::error_code ignored;
+    const std::filesystem::path base = std::filesystem::is_directory("/dev/shm", ignored)
+                                           ? std::filesystem::path("/dev/shm")
+                                           : std::filesystem::temp_directory_path();
+    path_ = base / ("etprof_fuzz_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(path_);
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+void Require(bool kept, const char* promise) {
+  if (!kept) throw std::logic_error(std::string("broken promise: ") + promise);
+}
+
+bool Accepts(std::initializer_list<ExitCode> codes, const std::function<void()>& read) {
+  try {
+    read();
+    return true;
+  } catch (const Error& error) {
+    Require(std::find(codes.begin(), codes.end(), error.exit_code()) != codes.end(),
+            "an input is refused with a documented exit code");
+    Require(!error.problem().empty() && error.Message().find('\n') == std::string::npos,
+            "a refusal is one line that says what is wrong");
+    return false;
+  }
+}
+
+std::filesystem::path ScratchFolder() {
+  static const Scratch scratch;
+  return scratch.path();
+}
+
+std::filesystem::path ScratchFile(std::string_view name, ByteView bytes) {
+  const std::filesystem::path path = ScratchFolder() / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  Require(static_cast<bool>(file), "the scratch file could be written");
+  return path;
+}
+
+}  // namespace etprof::fuzz

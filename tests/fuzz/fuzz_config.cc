@@ -1,0 +1,25 @@
+// Bytes as a configuration: read, planned, written and read again.
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz.h"
+#include "measure/config.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  ConfigContext context;
+  context.default_runner = "/bin/runner";
+  const auto allowed = {ExitCode::kBadInput, ExitCode::kUsage};
+  Config config;
+  const bool read = fuzz::Accepts(allowed, [&] {
+    config = ParseConfig(fuzz::Text(data, size), "/none/config.json", context);
+    MakePlan(config);
+  });
+  if (!read) return 0;
+  const nlohmann::ordered_json written = ToJson(config);
+  const std::string text = written.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const Config again = ParseConfig(text, "/none/config.json", context);
+  fuzz::Require(ToJson(again) == nlohmann::ordered_json::parse(text),
+                "a configuration that is written and read again is the same");
+  return 0;
+}

@@ -1,0 +1,49 @@
+// Bytes as the manifest of a run directory: loaded, reported, and written and read again.
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "fuzz.h"
+#include "measure/manifest.h"
+#include "measure/run_data.h"
+#include "render/json.h"
+#include "render/markdown.h"
+#include "render/terminal.h"
+#include "report/report.h"
+
+namespace {
+
+std::string TextOf(const etprof::RunData& run) {
+  return etprof::ManifestJson(run).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  fuzz::ScratchFile("run/manifest.json", fuzz::Bytes(data, size));
+  const std::filesystem::path folder = fuzz::ScratchFolder() / "run";
+  RunData run;
+  if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { run = LoadRunDirectory(folder); })) return 0;
+
+  const std::string once = TextOf(run);
+  RunData again;
+  again.folder = run.folder;
+  ReadManifest(nlohmann::json::parse(once), again);
+  RunData third;
+  third.folder = run.folder;
+  ReadManifest(nlohmann::json::parse(TextOf(again)), third);
+  fuzz::Require(TextOf(again) == TextOf(third), "a manifest that is written and read again is the same");
+
+  std::vector<std::optional<Profile>> profiles(run.experiments.size());
+  const Report report = Assemble(std::move(run), std::move(profiles));
+  std::ostringstream json, summary, markdown, terminal;
+  RenderAnalysisJson(report, json);
+  RenderPipelineSummaryJson(report, summary);
+  fuzz::Require(nlohmann::json::accept(json.str()) && nlohmann::json::accept(summary.str()),
+                "what is written as JSON is JSON");
+  RenderMarkdown(report, markdown);
+  RenderPipelineSummaryMarkdown(report, markdown);
+  RenderTerminal(report, {}, terminal);
+  return 0;
+}

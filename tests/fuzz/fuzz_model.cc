@@ -1,0 +1,15 @@
+// Bytes as the files that a configuration names: a model, and whatever else is only looked at.
+
+#include "fuzz.h"
+#include "measure/config.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  Config config;
+  config.experiments.emplace_back();
+  config.experiments[0].name = "x";
+  config.experiments[0].model = config.experiments[0].runner = config.experiments[0].data =
+      fuzz::ScratchFile("x.pte", fuzz::Bytes(data, size));
+  fuzz::Accepts({ExitCode::kBadInput}, [&] { CheckFiles(config); });
+  return 0;
+}
