@@ -1,0 +1,256 @@
+// Small real files, damaged in every place: each is refused with one clear Error, or gives a sound result.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "check_profile.h"
+#include "etdump/reader.h"
+#include "etdump_schema_flatcc_generated.h"
+#include "fuzz.h"
+#include "measure/config.h"
+#include "measure/latency_csv.h"
+#include "measure/run_data.h"
+
+namespace etprof {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+const std::filesystem::path kData = ETPROF_TEST_DATA;
+const std::filesystem::path kCorpus = ETPROF_FUZZ_CORPUS;
+
+std::vector<std::byte> BytesOf(const std::filesystem::path& path) {
+  const MappedFile file = MappedFile::Open(path);
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+std::vector<std::filesystem::path> Fixtures() {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kData)) {
+    if (entry.path().extension() == ".etdump" && entry.file_size() <= 32768) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool IsReadSoundly(ByteView bytes) {
+  return fuzz::Accepts({ExitCode::kBadInput}, [&] { fuzz::CheckSums(ReadEtdump(bytes, "x.etdump")); });
+}
+
+template <typename Integer>
+Integer Load(const std::vector<std::byte>& bytes, std::size_t at) {
+  Integer value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+template <typename Integer>
+void Store(std::vector<std::byte>& bytes, std::size_t at, Integer value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// Where the number of elements of each list and the length of each text of an ETDump stands. In FlatBuffers
+// that is the word that the object begins with.
+std::vector<std::size_t> CountFields(const std::vector<std::byte>& bytes) {
+  std::vector<std::size_t> found;
+  const auto add = [&](const auto* object) {
+    if (object == nullptr) return;
+    found.push_back(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - bytes.data()));
+  };
+  const ::etdump::ETDump& dump = *::etdump::GetSizePrefixedETDump(bytes.data());
+  add(dump.run_data());
+  for (const auto* run : *dump.run_data()) {
+    add(run->name());
+    add(run->events());
+    add(run->allocators());
+    for (const auto* event : *run->events()) {
+      const auto* profile = event->profile_event();
+      if (profile == nullptr) continue;
+      add(profile->name());
+      add(profile->delegate_debug_id_str());
+      add(profile->delegate_debug_metadata());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+class DamagedEtdump : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(DamagedEtdump, CutAtEachByteIsRefused) {
+  const std::vector<std::byte> whole = BytesOf(GetParam());
+  ASSERT_TRUE(IsReadSoundly(whole));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    ASSERT_FALSE(IsReadSoundly(ByteView(whole).first(length)));
+  }
+}
+
+// The same content as a file that does not begin with its size. (To leave the size out of the file as it is
+// would move what must be aligned.)
+std::vector<std::byte> WithoutSize(const std::vector<std::byte>& whole) {
+  std::unique_ptr<::etdump::ETDumpT> dump(::etdump::GetSizePrefixedETDump(whole.data())->UnPack());
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, dump.get()));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Nothing but the offsets in it can tell that such a file is cut.
+TEST_P(DamagedEtdump, CutAtEachByteWithoutItsSizeIsRefusedOrSound) {
+  const std::vector<std::byte> whole = WithoutSize(BytesOf(GetParam()));
+  ASSERT_TRUE(IsReadSoundly(whole));
+  std::size_t refused = 0;
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    if (!IsReadSoundly(ByteView(whole).first(length))) ++refused;
+  }
+  // The last bytes of a FlatBuffer may be padding; all others matter.
+  EXPECT_GE(refused + 16, whole.size());
+}
+
+TEST_P(DamagedEtdump, EachCountThatLeadsOutOfTheFileIsRefused) {
+  const std::vector<std::byte> whole = BytesOf(GetParam());
+  const std::vector<std::size_t> fields = CountFields(whole);
+  ASSERT_GT(fields.size(), 20U);
+  for (const std::size_t at : fields) {
+    SCOPED_TRACE(at);
+    std::vector<std::byte> damaged = whole;
+    const auto size = static_cast<std::uint32_t>(whole.size());
+    for (const std::uint32_t count : {size, size + 1, 0x3fffffffU, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
+      Store(damaged, at, count);
+      ASSERT_FALSE(IsReadSoundly(damaged)) << count;
+    }
+    const auto count = Load<std::uint32_t>(whole, at);
+    for (const std::uint32_t near : {0U, count - 1, count + 1}) {
+      Store(damaged, at, near);
+      IsReadSoundly(damaged);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, DamagedEtdump, testing::ValuesIn(Fixtures()), [](const auto& fixture) {
+  std::string name = fixture.param.stem().string();
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+// Counts, offsets, lengths and entries of tables are words or half-words at their alignment: each of them is
+// among these, whatever the schema has.
+TEST(DamagedEtdump, EachWordSpoiltIsRefusedOrSound) {
+  const std::vector<std::byte> whole = BytesOf(kData / "sme2_emulated" / "toy_q8.sme2_on.etdump");
+  std::size_t accepted = 0, refused = 0;
+  const auto spoil = [&](std::size_t at, auto value) {
+    std::vector<std::byte> damaged = whole;
+    Store(damaged, at, value);
+    ++(IsReadSoundly(damaged) ? accepted : refused);
+  };
+  const auto size = static_cast<std::uint32_t>(whole.size());
+  for (std::size_t at = 0; at + 4 <= whole.size(); at += 4) {
+    SCOPED_TRACE(at);
+    const auto word = Load<std::uint32_t>(whole, at);
+    for (const std::uint32_t value : {0U, word - 4, word + 4, size, 0x7fffffffU, 0x80000000U, 0xffffffffU})
+      spoil(at, value);
+  }
+  for (std::size_t at = 0; at + 2 <= whole.size(); at += 2) {
+    SCOPED_TRACE(at);
+    for (const int value : {0, 4, 0x7fff, 0xffff}) spoil(at, static_cast<std::uint16_t>(value));
+  }
+  EXPECT_GT(refused, whole.size() / 4);  // much of a file is structure
+  EXPECT_GT(accepted, 0U);               // and the rest is times and numbers
+}
+
+TEST(DamagedConfiguration, CutAtEachByteIsRefusedWithItsLine) {
+  ConfigContext context;
+  context.default_runner = "/bin/runner";
+  for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "config")) {
+    const std::string whole = ReadTextFile(entry.path());
+    const std::size_t end = whole.find_last_of('}');
+    const auto read = [&](std::size_t length) { ParseConfig(whole.substr(0, length), "c.json", context); };
+    if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { read(whole.size()); })) continue;  // a reproducer
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      SCOPED_TRACE(entry.path().string() + " cut at " + std::to_string(length));
+      try {
+        read(length);
+        ASSERT_GT(length, end);
+      } catch (const Error& error) {
+        ASSERT_LE(length, end);
+        ASSERT_EQ(error.exit_code(), ExitCode::kBadInput);
+        ASSERT_THAT(error.Message(), HasSubstr("c.json, line "));
+      }
+    }
+  }
+}
+
+class DamagedRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  const std::filesystem::path folder = fuzz::ScratchFolder() / "damaged";
+};
+
+TEST_F(DamagedRun, AManifestCutAtEachByteIsRefused) {
+  const std::string whole = ReadTextFile(kCorpus / "manifest" / "killed.json");
+  const std::size_t end = whole.find_last_of('}');
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    fuzz::ScratchFile("damaged/manifest.json", std::as_bytes(std::span(whole.data(), length)));
+    try {
+      ASSERT_EQ(LoadRunDirectory(folder).experiments.size(), 1U);
+      ASSERT_GT(length, end);
+    } catch (const Error& error) {
+      ASSERT_LE(length, end);
+      ASSERT_EQ(error.exit_code(), ExitCode::kBadInput);
+      ASSERT_THAT(error.Message(), HasSubstr("manifest.json is not a JSON object, or is cut short"));
+    }
+  }
+}
+
+TEST_F(DamagedRun, WithoutItsManifestTheEtdumpsAreStillRead) {
+  const std::string whole = ReadTextFile(kCorpus / "manifest" / "run.json");
+  std::filesystem::create_directories(folder / "on");
+  std::filesystem::copy_file(kData / "toy_cnn.t1.etdump", folder / "on/toy_cnn_on_t1.etdump");
+  for (const std::size_t length : {std::size_t{0}, whole.size() / 2, whole.size() - 3}) {
+    fuzz::ScratchFile("damaged/manifest.json", std::as_bytes(std::span(whole.data(), length)));
+    const RunData run = LoadRunDirectory(folder);
+    ASSERT_EQ(run.experiments.size(), 1U);
+    EXPECT_EQ(run.experiments[0].name, "on");
+    EXPECT_THAT(run.problems, Contains(HasSubstr("cut short")));
+  }
+}
+
+TEST_F(DamagedRun, ALatencyCsvCutAtEachByteKeepsItsWholeRows) {
+  const std::string whole = ReadTextFile(kCorpus / "latency" / "run.csv");
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    const std::string text = whole.substr(0, length);
+    const auto path = fuzz::ScratchFile("damaged/latency.csv", std::as_bytes(std::span(text)));
+    std::vector<Launch> launches(2);
+    for (int i = 0; i < 2; ++i) {
+      launches[static_cast<std::size_t>(i)].index = i;
+      for (int round = 0; round < 2; ++round)
+        launches[static_cast<std::size_t>(i)].bursts.emplace_back().round = round;
+    }
+    std::vector<std::string> problems;
+    ReadLatencies(path, launches, problems);
+    std::string again = kLatencyHeader;
+    for (const Launch& launch : launches) again += LatencyRows(launch, false);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    ASSERT_EQ(std::count(again.begin(), again.end(), '\n'), std::max<std::ptrdiff_t>(1, lines));
+    ASSERT_EQ(problems.size(), lines == 0 ? 1U : 0U);
+  }
+}
+
+}  // namespace
+}  // namespace etprof
