@@ -1,0 +1,38 @@
+"""One short real run, which the tests of this folder copy, damage and hold against schemas."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory) -> Path:
+    """A finished run directory of three small experiments. Nobody writes into it."""
+    folder = tmp_path_factory.mktemp("run")
+    config = {
+        "model": str(MODEL),
+        "output_root": str(folder / "out"),
+        "runs": 4,
+        "warmup": 1,
+        "launches": 2,
+        "rounds": 2,
+        "experiments": [{"name": "one"}, {"name": "same"}, {"name": "threads", "threads": [1, 2]}],
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    done = program.run("run", folder / "config.json")
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+@pytest.fixture
+def run(measured, tmp_path) -> Path:
+    """A copy to be damaged."""
+    return Path(shutil.copytree(measured, tmp_path / "out"))

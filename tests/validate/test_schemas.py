@@ -1,0 +1,177 @@
+"""The published JSON Schemas: what is written fits them, and what is spoilt does not."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import program
+import pytest
+
+MODEL = program.DATA / "toy_cnn.pte"
+SCHEMAS = program.ROOT / "docs" / "schema"
+WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary"]
+# Keys that are only there where they have something to say.
+OPTIONAL = {
+    "manifest": {"problem", "etdump_part", "traced_runs", "outputs"},
+    "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name"},
+}
+# Objects whose keys are names, or that are somebody else's.
+FREE = re.compile(r"(\.|^)(category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
+
+
+def schema(name: str) -> jsonschema.Draft202012Validator:
+    text = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(text)
+    return jsonschema.Draft202012Validator(text)
+
+
+def errors(name: str, value) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in schema(name).iter_errors(value)]
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def places(value, path: str = "") -> Iterator[tuple[str, list]]:
+    """Every member of every object, by its path; of lists the first two entries, as the others are like them."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            place = f"{path}.{key}" if path else key
+            yield place, [value, key]
+            yield from places(member, place)
+    elif isinstance(value, list):
+        for index, member in enumerate(value[:2]):
+            yield from places(member, f"{path}[{index}]")
+
+
+def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
+    """Documents that are each spoilt in one place: a key missing, misspelt, or of a type that it never has."""
+    paths = [place for place, _ in places(document)]
+    for wanted in paths:
+        if FREE.search(wanted):
+            continue
+        key = wanted.rpartition(".")[2]
+        for kind in ("missing", "misspelt", "wrong type"):
+            spoilt = copy.deepcopy(document)
+            holder, member = next(found for place, found in places(spoilt) if place == wanted)
+            if kind == "wrong type":
+                holder[member] = {"not": "this"} if not isinstance(holder[member], dict) else [1]
+            elif key in OPTIONAL.get(name, ()) and kind == "missing":
+                continue
+            else:
+                value = holder.pop(member)
+                if kind == "misspelt":
+                    holder[member + "s_"] = value
+            yield f"{kind}: {wanted}", spoilt
+
+
+def test_every_schema_is_one():
+    names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
+    assert names == {*WRITTEN, "config"}
+    for name in names:
+        schema(name)
+
+
+def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
+    files = [path for path in measured.rglob("*.json") if "previous" not in path.parts]
+    assert {path.stem for path in files} >= {*WRITTEN, "config"}
+    for path in files:
+        if not (SCHEMAS / f"{path.stem}.schema.json").exists():
+            continue
+        assert errors(path.stem, read(path)) == []
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_whatever_is_spoilt_is_refused(name, measured):
+    document = read(measured / f"{name}.json")
+    accepted = []
+    count = 0
+    validator = schema(name)
+    for what, spoilt in mutations(name, document):
+        count += 1
+        if validator.is_valid(spoilt):
+            accepted.append(what)
+    assert accepted == []
+    assert count > (15 if name == "metrics" else 40)
+
+
+def without_comments(text: str) -> str:
+    return re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
+
+
+def test_the_configurations_of_this_repository_fit(measured):
+    files = sorted((program.ROOT / "configs").rglob("*.json"))
+    assert files
+    for path in [*files, measured / "config.json"]:
+        assert errors("config", json.loads(without_comments(path.read_text(encoding="utf-8")))) == [], path
+
+
+ONE = {"name": "a"}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"experiments": []},
+        {"experiments": [{}]},
+        {"experiments": [ONE], "experimets": 1},
+        {"experiments": [ONE | {"run": 3}]},
+        {"experiments": [ONE | {"runs": 0}]},
+        {"experiments": [ONE | {"runs": "3"}]},
+        {"experiments": [ONE | {"threads": []}]},
+        {"experiments": [ONE | {"threads": [1, 1]}]},
+        {"experiments": [ONE | {"threads": 0}]},
+        {"experiments": [ONE | {"mode": "fast"}]},
+        {"experiments": [ONE | {"cpu_affinity": 5000}]},
+        {"experiments": [ONE | {"extra_args": [1]}]},
+        {"experiments": [ONE | {"env": {"A": []}}]},
+        {"experiments": [ONE | {"env": {"A=B": "c"}}]},
+        {"experiments": [{"name": "../a"}]},
+        {"experiments": [{"name": "-a"}]},
+        {"experiments": [ONE], "launches": 1},
+        {"experiments": [ONE], "margin": 2},
+        {"experiments": [ONE], "seed": -1},
+        {"experiments": [ONE], "seed": 1.5},
+        {"experiments": [ONE], "analysis": {"compare_pairs": {}}},
+        {"experiments": [ONE], "analysis": {"compare_pairs": [{"baseline": "a"}]}},
+        {"experiments": [ONE], "analysis": {"pairs": []}},
+        {"experiments": {"a": ONE}},
+    ],
+    ids=json.dumps,
+)
+def test_what_the_configurations_schema_refuses_etprof_refuses(keys, tmp_path):
+    config = {"model": str(MODEL)} | keys
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert errors("config", config)
+    done = program.run("run", path, "--dry-run")
+    assert done.returncode == 3, done.stdout
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
+    config = {
+        "_note": "free",
+        "comment": {"also": "free"},
+        "model": str(MODEL),
+        "num_threads": [1, 2],
+        "margin": 1e-6,
+        "max_seconds": None,
+        "isa": ["-sse3"],
+        "experiments": [
+            {"name": "a", "cpu_affinity": "0x1", "env": {"A": 1}, "inputs": "random:3", "extra_args": "--a b"},
+            {"name": "b", "cpu_affinity": [0], "threads": 1, "warmup": 0},
+        ],
+        "analysis": {
+            "compare_pairs": [{"baseline": "a", "candidate": {"experiment": "b", "threads": 1, "label": "B"}}]
+        },
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert errors("config", config) == []
+    done = program.run("run", path, "--dry-run")
+    assert done.returncode == 0, done.stderr
