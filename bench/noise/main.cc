@@ -1,6 +1,7 @@
-// What the comparison says of effects that are known, in noise that was recorded (bench/noise.py): the bursts of
-// a model measured against itself, into which a slow-down of the candidate is put. Beside it the way of measuring
-// all of A and then all of B in one process each, as the kit that etprof replaces did. Writes Markdown.
+// What the comparison says of effects that are known, in noise that was recorded (bench/noise.py): the bursts
+// of a model measured against itself, into which a slow-down of the candidate is put. Beside it the way of
+// measuring all of A and then all of B in one process each, as the kit that etprof replaces did. Writes
+// Markdown.
 //   etprof_bench_noise BURSTS.csv [measurements]
 
 #include <fmt/format.h>
@@ -50,7 +51,8 @@ Recording Read(const char* path) {
       field = std::strtod(at, &end);
       at = *end == ',' ? end + 1 : end;
     }
-    rounds[static_cast<int>(fields[0])][static_cast<int>(fields[1])][static_cast<std::size_t>(fields[2])] = fields[5];
+    rounds[static_cast<int>(fields[0])][static_cast<int>(fields[1])][static_cast<std::size_t>(fields[2])] =
+        fields[5];
     first = std::min(first, fields[3]);
     last = std::max(last, fields[4]);
   }
@@ -72,8 +74,9 @@ struct Tally {
   double faster = 0, slower = 0, same = 0, inconclusive = 0, covered = 0, seconds = 0, half_width = 0;
 };
 
-// Measurements of a candidate that is `effect` slower. Launches are drawn with replacement: each keeps its bursts
-// and their order. Which side is which is drawn too, since the recording is of one thing against itself.
+// Measurements of a candidate that is `effect` slower. Launches are drawn with replacement: each keeps its
+// bursts and their order. Which side is which is drawn too, since the recording is of one thing against
+// itself.
 Tally Measure(const Recording& recording, double effect, int measurements, std::mt19937_64& random) {
   const stats::StopRule rule = stats::MakeStopRule(0.95);
   std::uniform_int_distribution<std::size_t> draw(0, recording.launches.size() - 1);
@@ -118,8 +121,8 @@ Tally Measure(const Recording& recording, double effect, int measurements, std::
   return tally;
 }
 
-// One process of A, then one of B, each `rounds` bursts long, at a random place of the recording; medians compared.
-// Gives the errors of the logarithm of the ratio.
+// One process of A, then one of B, each `rounds` bursts long, at a random place of the recording; medians
+// compared. Gives the errors of the logarithm of the ratio.
 std::vector<double> OneAfterTheOther(const Recording& recording, int measurements, std::mt19937_64& random) {
   std::uniform_int_distribution<std::size_t> draw(0, recording.launches.size() - 2);
   std::vector<double> errors;
@@ -152,11 +155,15 @@ int main(int argc, char** argv) {
   }
   const int measurements = std::max(100, argc > 2 ? std::atoi(argv[2]) : 4000);
   std::mt19937_64 random(1);
-  fmt::print("{} launches of a model against itself, {:.2f} s each; {} simulated measurements a line, with etprof's stop rule "
-             "(precision {:.1f} %, {:.0f} s at most).\n\n",
-             recording.launches.size(), recording.seconds_per_launch, measurements, 100 * kPrecision, kMaxSeconds);
-  fmt::print("| candidate | faster | slower | same | inconclusive | interval covers the truth | mean half-width | mean time |\n"
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  fmt::print(
+      "{} launches of a model against itself, {:.2f} s each; {} simulated measurements a line, with etprof's "
+      "stop rule "
+      "(precision {:.1f} %, {:.0f} s at most).\n\n",
+      recording.launches.size(), recording.seconds_per_launch, measurements, 100 * kPrecision, kMaxSeconds);
+  fmt::print(
+      "| candidate | faster | slower | same | inconclusive | interval covers the truth | mean half-width | "
+      "mean time |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   for (const double effect : {0.0, 0.005, 0.01, 0.02, 0.05}) {
     const Tally tally = Measure(recording, effect, measurements, random);
     fmt::print("| {} | {} | {} | {} | {} | {} | {:.2f} % | {:.0f} s |\n",
@@ -171,12 +178,15 @@ int main(int argc, char** argv) {
   for (const double error : errors) sizes.push_back(std::fabs(error));
   std::sort(sizes.begin(), sizes.end());
   const auto beyond = [&](double size) {
-    return Percent(static_cast<double>(sizes.end() - std::upper_bound(sizes.begin(), sizes.end(), std::log1p(size))),
-                   static_cast<int>(sizes.size()));
+    return Percent(
+        static_cast<double>(sizes.end() - std::upper_bound(sizes.begin(), sizes.end(), std::log1p(size))),
+        static_cast<int>(sizes.size()));
   };
-  fmt::print("\nAll of A and then all of B, one process each, medians compared, no interval: of {} such measurements of no "
-             "difference at all, {} showed more than 1 %, {} more than 2 % and {} more than 5 %; half were wrong by "
-             "more than {:.2f} %, one in twenty by more than {:.1f} %.\n",
-             sizes.size(), beyond(0.01), beyond(0.02), beyond(0.05), 100 * stats::Quantile(sizes, 0.5),
-             100 * stats::Quantile(sizes, 0.95));
+  fmt::print(
+      "\nAll of A and then all of B, one process each, medians compared, no interval: of {} such "
+      "measurements of no "
+      "difference at all, {} showed more than 1 %, {} more than 2 % and {} more than 5 %; half were wrong by "
+      "more than {:.2f} %, one in twenty by more than {:.1f} %.\n",
+      sizes.size(), beyond(0.01), beyond(0.02), beyond(0.05), 100 * stats::Quantile(sizes, 0.5),
+      100 * stats::Quantile(sizes, 0.95));
 }

@@ -68,10 +68,11 @@ int main(int argc, char** argv) {
   std::remove(csv);
   const auto events = static_cast<double>(trace->event_count());
   const auto row = [&](const char* what, double seconds) {
-    fmt::print("| {} | {:.1f} ms | {:.0f} ns | {:.1f} million/s |\n", what, seconds * 1e3, seconds / events * 1e9,
-               events / seconds / 1e6);
+    fmt::print("| {} | {:.1f} ms | {:.0f} ns | {:.1f} million/s |\n", what, seconds * 1e3,
+               seconds / events * 1e9, events / seconds / 1e6);
   };
-  fmt::print("On one core, the best of 5:\n\n| what | time | an event | events |\n| --- | ---: | ---: | ---: |\n");
+  fmt::print(
+      "On one core, the best of 5:\n\n| what | time | an event | events |\n| --- | ---: | ---: | ---: |\n");
   row("sum of the file's bytes as 64-bit words (vectorised)", sum);
   row("reading: verification and the pass over all events", read);
   row("attribution: spans, self times, statistics", attribute);

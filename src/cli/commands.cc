@@ -3,8 +3,8 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(),
-          CheckCommand(),   ReportCommand(), ExportCommand(),  IsaCommand()};
+  return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(), CheckCommand(),
+          ReportCommand(),  ExportCommand(), IsaCommand(),     ValidateCommand()};
 }
 
 }  // namespace etprof

@@ -13,5 +13,6 @@ CommandSpec CheckCommand();
 CommandSpec ReportCommand();
 CommandSpec ExportCommand();
 CommandSpec IsaCommand();
+CommandSpec ValidateCommand();
 
 }  // namespace etprof

@@ -1,0 +1,79 @@
+#include "validate/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace etprof {
+namespace {
+
+std::ptrdiff_t PlaceOf(std::string_view check) {
+  const auto& checks = AllChecks();
+  return std::find_if(checks.begin(), checks.end(),
+                      [&](const CheckInfo& info) { return info.name == check; }) -
+         checks.begin();
+}
+
+}  // namespace
+
+const std::vector<CheckInfo>& AllChecks() {
+  static const std::vector<CheckInfo> checks = {
+      {"lock", "no etprof is measuring into it"},
+      {"finished", "the measurement came to its end, and left nothing half-written behind"},
+      {"manifest", "manifest.json is JSON and has the keys and types of its schema"},
+      {"metrics",
+       "metrics.json is JSON, has the keys and types of its schema, and says what the manifest says"},
+      {"files", "the files that the manifest and the analysis name are there and not empty"},
+      {"etdump", "every ETDump can be read"},
+      {"run_counts", "an ETDump has the runs that the manifest says"},
+      {"latency_csv", "a latency CSV has its columns, and rows that can be read"},
+      {"latency_counts",
+       "a latency CSV has the runs that the manifest says, of each launch, round and phase"},
+      {"latency_values", "the latencies that the manifest sums up are those of the latency CSV"},
+      {"analysis_summary",
+       "analysis_summary.json is JSON, has the keys and types of its schema, and is of these ETDumps"},
+      {"pipeline_summary", "pipeline_summary.json is JSON and has the keys and types of its schema"},
+      {"sums", "the rows of every table add up exactly to the whole"},
+      {"deltas", "the rows of every comparison add up exactly to the whole's delta"},
+      {"timeline", "the timeline CSVs are what the ETDump gives, row by row"},
+      {"ops_stats", "the operator statistics are what the ETDump gives, row by row"},
+      {"csv", "every other CSV has a header, and as many fields in each row"},
+      {"sha256", "model and runner are still those that were measured (a warning)"},
+  };
+  return checks;
+}
+
+bool Findings::HasBroken(std::string_view check) const {
+  return std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) {
+    return finding.check == check && finding.severity == Finding::Severity::kBroken;
+  });
+}
+
+void Findings::Add(Finding::Severity severity, std::string_view check, const std::string& file,
+                   const std::string& problem) {
+  if (PlaceOf(check) == static_cast<std::ptrdiff_t>(AllChecks().size())) {
+    throw std::logic_error(fmt::format("no such check: {}", check));
+  }
+  Finding finding{severity, std::string(check), file, problem};
+  auto more = std::find_if(counts_.begin(), counts_.end(), [&](const More& known) {
+    return known.like.severity == severity && known.like.check == check && known.like.file == file;
+  });
+  if (more == counts_.end()) more = counts_.insert(counts_.end(), More{finding, 0});
+  if (more->count++ < kMost) findings_.push_back(std::move(finding));
+}
+
+std::vector<Finding> Findings::Take() {
+  for (More& more : counts_) {
+    if (more.count <= kMost) continue;
+    more.like.problem = fmt::format("and {} more", more.count - kMost);
+    findings_.push_back(std::move(more.like));
+  }
+  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+    return PlaceOf(a.check) != PlaceOf(b.check) ? PlaceOf(a.check) < PlaceOf(b.check) : a.file < b.file;
+  });
+  counts_.clear();
+  return std::move(findings_);
+}
+
+}  // namespace etprof

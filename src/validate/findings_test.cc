@@ -1,0 +1,33 @@
+#include "validate/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+namespace etprof {
+namespace {
+
+TEST(Findings, StandInTheOrderOfTheChecksAndAreNotRepeatedWithoutEnd) {
+  Findings findings;
+  for (int i = 0; i < 9; ++i) findings.Broken("sums", "a.json", std::to_string(i));
+  findings.Warn("manifest", "manifest.json", "x");
+  EXPECT_TRUE(findings.HasBroken("sums"));
+  EXPECT_FALSE(findings.HasBroken("manifest"));
+  const std::vector<Finding> taken = findings.Take();
+  ASSERT_EQ(taken.size(), 7U);
+  EXPECT_EQ(taken[0].check, "manifest");
+  EXPECT_EQ(taken[5].problem, "4");
+  EXPECT_EQ(taken[6].problem, "and 4 more");
+}
+
+TEST(Findings, KnowTheirChecks) {
+  Findings findings;
+  EXPECT_THROW(findings.Broken("sum", "a", "b"), std::logic_error);
+  std::set<std::string_view> names;
+  for (const CheckInfo& info : AllChecks()) EXPECT_TRUE(names.insert(info.name).second) << info.name;
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,198 @@
+#include "validate/json_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <stdexcept>
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+bool IsOfType(const json& value, const std::string& type) {
+  if (type == "null") return value.is_null();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "string") return value.is_string();
+  if (type == "number") return value.is_number();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  if (type == "integer") {
+    return value.is_number_integer() ||
+           (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()));
+  }
+  throw std::logic_error("a schema names a type that does not exist: " + type);
+}
+
+std::string Quoted(const json& value) {
+  std::string text = value.is_object()  ? "an object"
+                     : value.is_array() ? "a list"
+                                        : value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > 60) {
+    text.resize(57);
+    text += "...";
+  }
+  return text;
+}
+
+std::string Joined(const json& list) {
+  std::string text;
+  for (const json& item : list) {
+    text += (text.empty() ? "" : " or ") + (item.is_string() ? item.get<std::string>() : item.dump());
+  }
+  return text;
+}
+
+class Checker {
+ public:
+  explicit Checker(const json& root) : root_(root) {}
+
+  void Check(const json& value, const json& schema, const std::string& path) {
+    for (const auto& [keyword, rule] : schema.items()) {
+      if (keyword == "$schema" || keyword == "$defs" || keyword == "title" || keyword == "description") {
+        continue;
+      }
+      if (keyword == "$ref") {
+        Check(value, Target(rule.get<std::string>()), path);
+      } else if (keyword == "anyOf") {
+        CheckAnyOf(value, rule, path);
+      } else if (!CheckValue(value, keyword, rule, path) &&
+                 !CheckObject(value, keyword, rule, schema, path) &&
+                 !CheckArray(value, keyword, rule, path)) {
+        throw std::logic_error("a schema has a keyword that is not checked: " + keyword);
+      }
+    }
+  }
+
+  std::vector<SchemaProblem> Take() { return std::move(problems_); }
+
+ private:
+  void Add(const std::string& path, std::string problem) { problems_.push_back({path, std::move(problem)}); }
+
+  // "#/$defs/name"
+  const json& Target(const std::string& reference) const {
+    return root_.at(json::json_pointer(reference.substr(1)));
+  }
+
+  // Of several schemas that all refuse the value, the one that it is nearest to says why.
+  void CheckAnyOf(const json& value, const json& schemas, const std::string& path) {
+    std::vector<SchemaProblem> fewest;
+    for (const json& schema : schemas) {
+      Checker one(root_);
+      one.Check(value, schema, path);
+      std::vector<SchemaProblem> problems = one.Take();
+      if (problems.empty()) return;
+      const bool only_null = schema == json{{"type", "null"}};
+      if (!only_null && (fewest.empty() || problems.size() < fewest.size())) fewest = std::move(problems);
+    }
+    problems_.insert(problems_.end(), fewest.begin(), fewest.end());
+  }
+
+  bool CheckValue(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
+    if (keyword == "type") {
+      const json types = rule.is_array() ? rule : json::array({rule});
+      if (std::none_of(types.begin(), types.end(), [&](const json& type) { return IsOfType(value, type); })) {
+        Add(path, fmt::format("must be {}, but is {}", Joined(types), Quoted(value)));
+      }
+    } else if (keyword == "const") {
+      if (value != rule) Add(path, fmt::format("must be {}, but is {}", rule.dump(), Quoted(value)));
+    } else if (keyword == "enum") {
+      if (std::find(rule.begin(), rule.end(), value) == rule.end()) {
+        Add(path, fmt::format("must be {}, but is {}", Joined(rule), Quoted(value)));
+      }
+    } else if (keyword == "minimum") {
+      if (value.is_number() && value < rule) {
+        Add(path, fmt::format("must be at least {}, but is {}", rule.dump(), Quoted(value)));
+      }
+    } else if (keyword == "maximum") {
+      if (value.is_number() && value > rule) {
+        Add(path, fmt::format("must be at most {}, but is {}", rule.dump(), Quoted(value)));
+      }
+    } else if (keyword == "pattern") {
+      CheckPattern(value, rule.get<std::string>(), path);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void CheckPattern(const json& value, const std::string& pattern, const std::string& path) {
+    if (!value.is_string()) return;
+    // std::regex recurses with the length of the text; no text with a pattern is as long.
+    constexpr std::size_t kMost = 1000;
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.size() > kMost || !std::regex_search(text, std::regex(pattern, std::regex::ECMAScript))) {
+      Add(path, fmt::format("must look like {}, but is {}", pattern, Quoted(value)));
+    }
+  }
+
+  bool CheckObject(const json& value, const std::string& keyword, const json& rule, const json& schema,
+                   const std::string& path) {
+    const auto place = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+    if (keyword == "properties") {
+      if (!value.is_object()) return true;
+      for (const auto& [key, property] : rule.items()) {
+        if (value.contains(key)) Check(value.at(key), property, place(key));
+      }
+    } else if (keyword == "required") {
+      if (!value.is_object()) return true;
+      for (const json& key : rule) {
+        if (!value.contains(key.get<std::string>())) Add(place(key), "is missing");
+      }
+    } else if (keyword == "dependentRequired") {
+      if (!value.is_object()) return true;
+      for (const auto& [key, others] : rule.items()) {
+        if (!value.contains(key)) continue;
+        for (const json& other : others) {
+          if (!value.contains(other.get<std::string>()))
+            Add(place(other), "is missing, where " + key + " is");
+        }
+      }
+    } else if (keyword == "additionalProperties") {
+      if (!value.is_object()) return true;
+      const json known = schema.value("properties", json::object());
+      for (const auto& [key, member] : value.items()) {
+        if (known.contains(key)) continue;
+        if (rule == false) {
+          Add(place(key), "is not known");
+        } else if (rule.is_object()) {
+          Check(member, rule, place(key));
+        }
+      }
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool CheckArray(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
+    if (keyword == "items") {
+      for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+        Check(value[i], rule, fmt::format("{}[{}]", path, i));
+      }
+    } else if (keyword == "minItems") {
+      if (value.is_array() && value.size() < rule.get<std::size_t>()) {
+        Add(path, fmt::format("must have at least {} entries", rule.dump()));
+      }
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  const json& root_;
+  std::vector<SchemaProblem> problems_;
+};
+
+}  // namespace
+
+std::vector<SchemaProblem> CheckSchema(const json& value, const json& schema) {
+  Checker checker(schema);
+  checker.Check(value, schema, "");
+  return checker.Take();
+}
+
+}  // namespace etprof

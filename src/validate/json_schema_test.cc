@@ -1,0 +1,101 @@
+#include "validate/json_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "measure/manifest.h"
+#include "render/json.h"
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> Problems(const json& value, const json& schema) {
+  std::vector<std::string> texts;
+  for (const SchemaProblem& problem : CheckSchema(value, schema))
+    texts.push_back(problem.path + ": " + problem.problem);
+  return texts;
+}
+
+TEST(CheckSchema, KnowsEachKeyword) {
+  const json schema = json::parse(R"({
+    "type": "object", "required": ["n"], "additionalProperties": false,
+    "dependentRequired": {"part": ["n"]},
+    "properties": {
+      "n": {"type": ["integer", "null"], "minimum": 0, "maximum": 9},
+      "kind": {"enum": ["a", "b"]},
+      "version": {"const": 1},
+      "part": {"type": "string", "pattern": "^x+$"},
+      "list": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/side"}},
+      "free": {"type": "object", "additionalProperties": {"type": "number"}},
+      "either": {"anyOf": [{"$ref": "#/$defs/side"}, {"type": "null"}]}
+    },
+    "$defs": {"side": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}
+  })");
+  EXPECT_THAT(Problems({{"n", 1},
+                        {"kind", "a"},
+                        {"version", 1},
+                        {"part", "xx"},
+                        {"free", {{"y", 0.5}}},
+                        {"list", {{{"name", "z"}}}},
+                        {"either", nullptr}},
+                       schema),
+              IsEmpty());
+  EXPECT_THAT(Problems({{"n", nullptr}}, schema), IsEmpty());
+  EXPECT_THAT(Problems({{"n", 2.0}}, schema), IsEmpty());  // 2.0 is an integer of JSON Schema
+  const auto one = [&](json value) {
+    if (!value.contains("n")) value["n"] = 1;
+    const auto problems = Problems(value, schema);
+    return problems.size() == 1 ? problems[0] : "not one problem";
+  };
+  EXPECT_THAT(Problems(json::object(), schema), ElementsAre("n: is missing"));
+  EXPECT_THAT(Problems(json::array(), schema), ElementsAre(": must be object, but is a list"));
+  EXPECT_EQ(one({{"n", 2.5}}), "n: must be integer or null, but is 2.5");
+  EXPECT_EQ(one({{"n", -1}}), "n: must be at least 0, but is -1");
+  EXPECT_EQ(one({{"n", 10}}), "n: must be at most 9, but is 10");
+  EXPECT_EQ(one({{"kind", "c"}}), "kind: must be a or b, but is \"c\"");
+  EXPECT_EQ(one({{"version", 2}}), "version: must be 1, but is 2");
+  EXPECT_EQ(one({{"part", "y"}}), "part: must look like ^x+$, but is \"y\"");
+  EXPECT_THAT(one({{"part", std::string(5000, 'x')}}), HasSubstr("part: must look like"));
+  EXPECT_EQ(one({{"list", json::array()}}), "list: must have at least 1 entries");
+  EXPECT_EQ(one({{"list", {{{"name", 1}}}}}), "list[0].name: must be string, but is 1");
+  EXPECT_EQ(one({{"free", {{"y", "z"}}}}), "free.y: must be number, but is \"z\"");
+  EXPECT_EQ(one({{"either", json::object()}}), "either.name: is missing");
+  EXPECT_EQ(one({{"other", 1}}), "other: is not known");
+  EXPECT_THAT(Problems({{"part", "x"}}, schema),
+              ElementsAre("n: is missing, where part is", "n: is missing"));
+}
+
+TEST(CheckSchema, RefusesAKeywordThatItDoesNotCheck) {
+  EXPECT_THROW(CheckSchema(1, {{"multipleOf", 2}}), std::logic_error);
+  EXPECT_THROW(CheckSchema(1, {{"type", "text"}}), std::logic_error);
+  EXPECT_THROW(SchemaText("none"), std::logic_error);
+}
+
+TEST(PublishedSchemas, FitWhatIsWritten) {
+  const Report report = example::MakePair();
+  std::ostringstream analysis, summary;
+  RenderAnalysisJson(report, analysis);
+  RenderPipelineSummaryJson(report, summary);
+  EXPECT_THAT(Problems(json::parse(analysis.str()), json::parse(SchemaText("analysis_summary"))), IsEmpty());
+  EXPECT_THAT(Problems(json::parse(summary.str()), json::parse(SchemaText("pipeline_summary"))), IsEmpty());
+  EXPECT_THAT(Problems(json(MetricsJson(report.run)), json::parse(SchemaText("metrics"))), IsEmpty());
+}
+
+TEST(PublishedSchemas, FitABareEtdump) {
+  std::ostringstream analysis;
+  RenderAnalysisJson(example::MakeBare(), analysis);
+  EXPECT_THAT(Problems(json::parse(analysis.str()), json::parse(SchemaText("analysis_summary"))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,35 @@
+#include "validate/same_text.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+TEST(FirstDifferentLine, IsWhereFileAndTextPart) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / ("etprof_same_text_" + std::to_string(::getpid()));
+  WriteFileAtomically(file, std::string("one\ntwo\nthree\n"));
+  const auto line = [&](const std::string& text) {
+    return FirstDifferentLine(file, [&](std::ostream& out) {
+      for (const char c : text) out << c;  // in pieces
+    });
+  };
+  EXPECT_EQ(line("one\ntwo\nthree\n"), std::nullopt);
+  EXPECT_EQ(line("One\ntwo\nthree\n"), 1U);
+  EXPECT_EQ(line("one\ntwo\nthrEe\n"), 3U);
+  EXPECT_EQ(line("one\ntwo\n"), 3U);               // the file goes on
+  EXPECT_EQ(line("one\ntwo\nthree\nfour\n"), 4U);  // the text does
+  EXPECT_EQ(line(""), 1U);
+  EXPECT_EQ(line("one\nX\nthree\none\ntwo\nthree\n"), 2U);  // it is not found again
+  std::filesystem::remove(file);
+  EXPECT_THROW(line(""), Error);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,259 @@
+#include "validate/validator.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "measure/manifest.h"
+#include "validate/json_schema.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+// Whether another process holds the lock of measure/run_directory.cc.
+bool IsLocked(const std::filesystem::path& folder) {
+  const int lock = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock < 0) return false;
+  const bool free = ::flock(lock, LOCK_SH | LOCK_NB) == 0;
+  ::close(lock);
+  return !free;
+}
+
+bool IsThere(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored);
+}
+
+}  // namespace
+
+Validator::Validator(const std::filesystem::path& folder) : manifest_(json::value_t::discarded) {
+  const std::filesystem::path path = folder / "manifest.json";
+  if (IsThere(path)) {
+    try {
+      manifest_ = ParseJson(ReadTextFile(path));
+    } catch (const Error&) {  // said by CheckManifest
+    }
+  }
+  // The seeds' manifests have neither of the two.
+  foreign_ = !IsThere(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
+                                !manifest_.contains("schema_version"));
+  run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
+  locked_ = IsLocked(run_.folder);
+}
+
+std::string Validator::Relative(const std::filesystem::path& file) const {
+  const std::filesystem::path relative = file.lexically_relative(run_.folder);
+  return relative.empty() || *relative.begin() == ".." ? file.string() : relative.generic_string();
+}
+
+std::vector<Finding> Validator::Finish() {
+  CheckLock();
+  if (!locked_) {
+    CheckFinished();
+    CheckManifest();
+    CheckMetrics();
+    CheckNamedFiles();
+    CheckAnalysis();
+    CheckOtherCsvFiles();
+    CheckHashes();
+  }
+  return findings_.Take();
+}
+
+void Validator::CheckLock() {
+  if (locked_) findings_.Broken("lock", ".lock", "another etprof is measuring into it: wait for it");
+}
+
+void Validator::CheckFinished() {
+  if (run_.status == RunData::Status::kRunning) {
+    findings_.Broken("finished", "manifest.json",
+                     "its status is \"running\", and nothing runs: it was killed");
+  }
+  if (run_.status == RunData::Status::kInterrupted) {
+    findings_.Warn("finished", "manifest.json", "it was interrupted: `etprof run CONFIG --resume` goes on");
+  }
+  for (const ExperimentData& data : run_.experiments) {
+    if (!data.error.empty()) {
+      findings_.Warn("finished", "manifest.json", fmt::format("{} failed: {}", data.label, data.error));
+    }
+  }
+  std::error_code error;
+  auto entry = std::filesystem::recursive_directory_iterator(
+      run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    const std::filesystem::path& path = entry->path();
+    if (entry->is_directory(ignored)) {
+      if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
+      if (path.filename() == "launches" && !foreign_) {
+        findings_.Broken("finished", Relative(path),
+                         "parts of launches that were not merged: `etprof analyze` does");
+        entry.disable_recursion_pending();
+      }
+    } else if (path.extension() == ".tmp") {
+      findings_.Broken("finished", Relative(path), "a file that was not written to its end");
+    }
+  }
+}
+
+json Validator::ReadJson(const std::string& name) {
+  const std::filesystem::path path = run_.folder / (name + ".json");
+  const auto cannot = [&](const std::string& problem) {
+    foreign_ ? findings_.Warn(name, name + ".json", problem)
+             : findings_.Broken(name, name + ".json", problem);
+    return json(json::value_t::discarded);
+  };
+  if (!IsThere(path)) return cannot("is not there");
+  std::string text;
+  try {
+    text = ReadTextFile(path);
+  } catch (const Error& error) {
+    return cannot(error.problem());
+  }
+  json value = ParseJson(text);
+  if (value.is_discarded()) return cannot(text.empty() ? "is empty" : "is not JSON, or is cut short");
+  if (foreign_) return value;
+  const std::vector<SchemaProblem> problems = CheckSchema(value, json::parse(SchemaText(name)));
+  for (const SchemaProblem& problem : problems) {
+    findings_.Broken(
+        name, name + ".json",
+        fmt::format("{} {}", problem.path.empty() ? "the whole" : problem.path, problem.problem));
+  }
+  return problems.empty() ? value : json(json::value_t::discarded);
+}
+
+void Validator::CheckManifest() {
+  const json manifest = ReadJson("manifest");
+  // Counts are taken from it only where it has the types that they need.
+  if (foreign_ || !manifest.is_object()) return;
+  for (const json& result : manifest.at("results")) CheckLatencies(result);
+}
+
+void Validator::CheckMetrics() {
+  const json metrics = ReadJson("metrics");
+  if (foreign_ || !metrics.is_object() || findings_.HasBroken("manifest")) return;
+  // What the manifest sums up of the latencies stands in both files, and is made of the CSV.
+  const json expected = json(MetricsJson(run_)).at("results");
+  const json& results = manifest_.at("results");
+  if (metrics.at("results").size() != results.size()) {
+    findings_.Broken(
+        "metrics", "metrics.json",
+        fmt::format("has {} results, the manifest has {}", metrics.at("results").size(), results.size()));
+    return;
+  }
+  const bool latencies_known = !findings_.HasBroken("latency_csv") && !findings_.HasBroken("latency_counts");
+  for (std::size_t i = 0; i < results.size() && i < expected.size(); ++i) {
+    for (const auto& [key, value] : metrics.at("results")[i].items()) {
+      if (value != results[i].at(key)) {
+        findings_.Broken("metrics", "metrics.json",
+                         fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
+                                     results[i].at(key).dump()));
+      }
+    }
+    if (!latencies_known || run_.experiments[i].latency_csv.empty()) continue;
+    for (const char* key : {"latency_ms", "median_ms", "min_ms", "max_ms", "runs"}) {
+      if (results[i].at(key) == expected[i].at(key)) continue;
+      findings_.Broken("latency_values", Relative(run_.experiments[i].latency_csv),
+                       fmt::format("gives {} {}, the manifest says {}", key, expected[i].at(key).dump(),
+                                   results[i].at(key).dump()));
+    }
+  }
+}
+
+void Validator::CheckNamedFiles() {
+  const auto check = [&](const std::string& name, const std::string& named_by) {
+    const std::filesystem::path named = name;
+    const std::filesystem::path file = named.is_absolute() ? named : run_.folder / named;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) {
+      findings_.Broken("files", Relative(file), named_by + "is not there");
+    } else if (std::filesystem::file_size(file, error) == 0) {
+      findings_.Broken("files", Relative(file), "is empty");
+    }
+  };
+  if (manifest_.is_object() && manifest_.contains("results") && manifest_.at("results").is_array()) {
+    for (const json& result : manifest_.at("results")) {
+      for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
+        if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
+          check(result.at(key).get<std::string>(), "the manifest names it, and it ");
+        }
+      }
+    }
+  }
+  if (foreign_) return;
+  for (const char* name : {"config.json", "pipeline_summary.md", "report.md"}) check(name, "");
+}
+
+void Validator::CheckHashes() {
+  std::set<std::filesystem::path> known;
+  for (const ExperimentData& data : run_.experiments) {
+    for (const auto& [file, sha256, what] : {std::tuple{data.model, data.model_sha256, "model"},
+                                             std::tuple{data.runner, data.runner_sha256, "runner"}}) {
+      if (file.empty() || sha256.empty() || !known.insert(file).second || !IsThere(file)) continue;
+      try {
+        if (Sha256HexOfFile(file) == sha256) continue;
+        findings_.Warn("sha256", file.string(),
+                       fmt::format("is not the {} that was measured any more: its SHA-256 is another", what));
+      } catch (const Error& error) {
+        findings_.Warn("sha256", file.string(), error.problem());
+      }
+    }
+  }
+}
+
+void Validator::CheckAnalysis() {
+  ReadJson("pipeline_summary");
+  const json summary = ReadJson("analysis_summary");
+  if (foreign_ || !summary.is_object()) return;
+  CheckSums(summary, findings_);
+  if (manifest_.is_object()) CheckAnalysisOfTraces(summary);
+  for (const json& file : summary.at("csv_files")) {
+    const std::filesystem::path path = run_.folder / file.get<std::string>();
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      findings_.Broken("files", file.get<std::string>(),
+                       "analysis_summary.json names it, and it is not there");
+    } else if (std::filesystem::file_size(path, error) == 0) {
+      findings_.Broken("files", file.get<std::string>(), "is empty");
+    }
+  }
+}
+
+void Validator::CheckAnalysisOfTraces(const json& summary) {
+  const char* renew = "`etprof analyze` renews it";
+  std::set<std::pair<std::string, int>> found;
+  for (const json& experiment : summary.at("experiments")) {
+    const std::pair key(experiment.at("name").get<std::string>(), experiment.at("threads").get<int>());
+    found.insert(key);
+    const auto facts = traces_.find(key);
+    if (facts == traces_.end() || !experiment.contains("groups")) continue;
+    if (experiment.at("runs").at("traced") != facts->second.runs) {
+      findings_.Broken("analysis_summary", "analysis_summary.json",
+                       fmt::format("{} has {} traced runs, its ETDump has {}; {}", key.first,
+                                   experiment.at("runs").at("traced").dump(), facts->second.runs, renew));
+    }
+    if (experiment.at("groups").at("total_ns") != facts->second.total) {
+      findings_.Broken(
+          "analysis_summary", "analysis_summary.json",
+          fmt::format("{} has {} ns in its common set, its ETDump has {}; {}", key.first,
+                      experiment.at("groups").at("total_ns").dump(), facts->second.total, renew));
+    }
+  }
+  for (const auto& [key, facts] : traces_) {
+    if (found.contains(key)) continue;
+    findings_.Broken(
+        "analysis_summary", "analysis_summary.json",
+        fmt::format("lacks the experiment {} with {} threads; {}", key.first, key.second, renew));
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/latency_csv.h"
+#include "render/csv.h"
+#include "validate/csv_reader.h"
+#include "validate/same_text.h"
+#include "validate/validator.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+// The seeds' columns, which a timeline of any tool begins with.
+const std::vector<std::string>& TimelineColumns() {
+  static const std::vector<std::string> columns = {"model_id", "name",      "type",        "delegate_backend",
+                                                   "start_us", "end_us",    "duration_ms", "pct_total",
+                                                   "node_id",  "run_index", "block"};
+  return columns;
+}
+
+bool IsCount(const std::string& text, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+// A phase of a round of a launch; the round is -1 before the first.
+struct Place {
+  std::int64_t launch = 0, round = -1;
+  std::string phase;
+  auto operator<=>(const Place&) const = default;
+};
+
+std::string Text(const Place& place) {
+  std::string text = fmt::format("launch {}", place.launch);
+  if (place.round >= 0) text += fmt::format(", round {}", place.round);
+  return text + ", phase " + place.phase;
+}
+
+// launch,round,order,position,phase,traced,latency_ns
+std::string ReadPlace(const std::vector<std::string>& fields, Place& place) {
+  std::int64_t number = 0;
+  if (!IsCount(fields[0], place.launch)) return "launch is no number";
+  const bool before_rounds = fields[1].empty() && fields[2].empty();
+  if (!before_rounds && (!IsCount(fields[1], place.round) || !IsCount(fields[2], number))) {
+    return "round or order is no number";
+  }
+  if (!IsCount(fields[3], number)) return "position is no number";
+  place.phase = fields[4];
+  const bool known = before_rounds
+                         ? place.phase == "first" || place.phase == "warmup"
+                         : place.phase == "opening" || place.phase == "recorded" || place.phase == "traced";
+  if (!known) return fmt::format("phase is \"{}\"", place.phase);
+  if (fields[5] != "0" && fields[5] != "1") return "traced is neither 0 nor 1";
+  if (!IsCount(fields[6], number)) return "latency_ns is no number";
+  return "";
+}
+
+// What the manifest counts.
+std::map<Place, std::int64_t> CountsOf(const json& result) {
+  std::map<Place, std::int64_t> counts;
+  for (const json& launch : result.at("launches")) {
+    const auto index = launch.at("index").get<std::int64_t>();
+    if (launch.at("first_run_ns").is_number()) counts[{index, -1, "first"}] = 1;
+    counts[{index, -1, "warmup"}] = launch.at("warmup_runs").get<std::int64_t>();
+    for (const json& burst : launch.at("bursts")) {
+      const auto round = burst.at("round").get<std::int64_t>();
+      counts[{index, round, "opening"}] += burst.at("opening_runs").get<std::int64_t>();
+      counts[{index, round, "recorded"}] += burst.at("recorded_runs").get<std::int64_t>();
+      counts[{index, round, "traced"}] += burst.at("traced_runs").get<std::int64_t>();
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+void Validator::CheckLatencies(const json& result) {
+  if (!result.at("latency_csv").is_string()) return;
+  const std::string name = result.at("latency_csv").get<std::string>();
+  const std::filesystem::path named = name;
+  const std::filesystem::path path = named.is_absolute() ? named : run_.folder / named;
+  compared_.insert(path.lexically_normal());
+  std::string text;
+  try {
+    text = ReadTextFile(path);
+  } catch (const Error&) {
+    return;  // "files" says that it is not there
+  }
+  if (text.empty()) return;
+  if (!text.starts_with(kLatencyHeader)) {
+    findings_.Broken("latency_csv", name, "has not the columns of a latency CSV");
+    return;
+  }
+  std::map<Place, std::int64_t> counts;
+  bool readable = true;
+  const auto problem = ReadCsv(text, [&](std::uint64_t line, const std::vector<std::string>& fields) {
+    if (line == 1) return;
+    Place place;
+    const std::string wrong = ReadPlace(fields, place);
+    if (wrong.empty()) {
+      ++counts[place];
+    } else {
+      readable = false;
+      findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong));
+    }
+  });
+  if (problem)
+    findings_.Broken("latency_csv", name, fmt::format("line {}: {}", problem->line, problem->problem));
+  if (problem || !readable) return;
+  std::map<Place, std::int64_t> expected = CountsOf(result);
+  for (const auto& [place, count] : counts) expected[place] -= count;
+  for (const auto& [place, missing] : expected) {
+    if (missing == 0) continue;
+    findings_.Broken("latency_counts", name,
+                     fmt::format("{}: {} runs, the manifest says {}", Text(place), counts[place],
+                                 counts[place] + missing));
+  }
+}
+
+void Validator::CheckSame(std::string_view check, const std::filesystem::path& file,
+                          const std::function<void(std::ostream&)>& render) {
+  std::error_code error;
+  // Empty or missing: "files" says so where it was promised.
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return;
+  compared_.insert(file.lexically_normal());
+  try {
+    if (const auto line = FirstDifferentLine(file, render)) {
+      findings_.Broken(
+          check, Relative(file),
+          fmt::format("is not what its ETDump gives, from line {} on; `etprof analyze` renews it", *line));
+    }
+  } catch (const Error& problem) {
+    findings_.Broken(check, Relative(file), problem.problem());
+  }
+}
+
+void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const Profile& profile) {
+  if (foreign_ || !manifest_.is_object()) return;
+  if (data.etdump_runs.empty()) {
+    findings_.Warn(
+        "run_counts", Relative(data.etdump),
+        fmt::format("holds {} runs, and the manifest does not know of which launches", profile.runs.size()));
+  } else if (data.etdump_runs.size() != profile.runs.size()) {
+    findings_.Broken(
+        "run_counts", Relative(data.etdump),
+        fmt::format("holds {} runs, the manifest says {}", profile.runs.size(), data.etdump_runs.size()));
+    return;  // its tables were made of other labels
+  }
+  TraceFacts& facts = traces_[{data.name, data.threads}];
+  facts.runs = static_cast<std::int64_t>(profile.runs.size());
+  facts.total = ByGroup(profile).total;
+  const std::filesystem::path stem = data.etdump.parent_path() / data.etdump.stem();
+  const auto beside = [&](const char* suffix) { return std::filesystem::path(stem.string() + suffix); };
+  CheckSame("timeline", beside("_exec_all_runs_timeline.csv"),
+            [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
+  CheckSame("timeline", beside("_exec_run0_timeline.csv"),
+            [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
+  CheckSame("ops_stats", beside("_exec_ops_stats.csv"),
+            [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
+}
+
+void Validator::CannotRead(const ExperimentData& data, const std::string& problem) {
+  std::error_code error;
+  // An empty file is said by "files" where the manifest names it.
+  if (!foreign_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
+  findings_.Broken("etdump", Relative(data.etdump), problem);
+}
+
+void Validator::CheckOtherCsvFiles() {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  auto entry = std::filesystem::recursive_directory_iterator(
+      run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    const std::filesystem::path& path = entry->path();
+    if (entry->is_directory(ignored)) {
+      if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
+    } else if (path.extension() == ".csv" && entry->is_regular_file(ignored) &&
+               entry->file_size(ignored) > 0 && !compared_.contains(path.lexically_normal())) {
+      files.push_back(path);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    const std::string name = Relative(file);
+    try {
+      const MappedFile mapped = MappedFile::Open(file);
+      const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
+                                  mapped.bytes().size());
+      const bool is_timeline = name.ends_with("_timeline.csv");
+      const auto problem = ReadCsv(text, [&](std::uint64_t line, const std::vector<std::string>& fields) {
+        const auto& columns = TimelineColumns();
+        if (line == 1 && is_timeline &&
+            (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
+          findings_.Broken("csv", name, "has not the columns of a timeline");
+        }
+      });
+      if (problem) findings_.Broken("csv", name, fmt::format("line {}: {}", problem->line, problem->problem));
+    } catch (const Error& problem) {
+      findings_.Broken("csv", name, problem.problem());
+    }
+  }
+}
+
+}  // namespace etprof
