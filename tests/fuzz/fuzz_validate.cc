@@ -1,0 +1,81 @@
+// Bytes as one of the files that `etprof validate` looks at: the first byte says which.
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "fuzz.h"
+#include "measure/manifest.h"
+#include "render/csv.h"
+#include "validate/csv_reader.h"
+#include "validate/validator.h"
+
+namespace {
+
+using namespace etprof;
+
+// A run of one experiment, whose manifest fits its schema; its other promises are broken, which is no matter.
+std::string Manifest(const std::filesystem::path& folder) {
+  RunData run;
+  run.folder = folder;
+  run.status = RunData::Status::kComplete;
+  run.generated_at = "2026-01-01T00:00:00Z";
+  run.config_hash = std::string(64, '0');
+  run.model_id = "net";
+  ExperimentData data;
+  data.name = data.label = "a";
+  data.latency_csv = folder / "latency.csv";
+  Launch launch;
+  launch.first_run = 9;
+  launch.warmup = {8};
+  Burst burst;
+  burst.recorded = {5, 6};
+  launch.bursts = {burst};
+  data.launches = {launch};
+  run.experiments = {data};
+  return ManifestJson(run).dump();
+}
+
+void Csv(const std::string& text) {
+  std::string written;
+  std::size_t columns = 0;
+  const auto problem = ReadCsv(text, [&](std::uint64_t, const std::vector<std::string>& fields) {
+    if (columns == 0) columns = fields.size();
+    fuzz::Require(fields.size() == columns, "a record has the fields of its header");
+    for (std::size_t i = 0; i < fields.size(); ++i) written += (i > 0 ? "," : "") + CsvField(fields[i]);
+    written += '\n';
+  });
+  if (problem) {
+    fuzz::Require(problem->line >= 1 && !problem->problem.empty(), "a problem has its place");
+    return;
+  }
+  std::string again;
+  const auto second = ReadCsv(written, [&](std::uint64_t, const std::vector<std::string>& fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) again += (i > 0 ? "," : "") + CsvField(fields[i]);
+    again += '\n';
+  });
+  fuzz::Require(!second && again == written, "records that are written and read again are the same");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::array kFiles = {"manifest.json",         "metrics.json", "analysis_summary.json",
+                                 "pipeline_summary.json", "latency.csv",  "x_timeline.csv"};
+  if (size == 0) return 0;
+  const std::filesystem::path folder = fuzz::ScratchFolder() / "validated";
+  std::filesystem::remove_all(folder);
+  const std::string manifest = Manifest(folder);
+  fuzz::ScratchFile("validated/manifest.json", std::as_bytes(std::span(manifest)));
+  const std::string file = std::string("validated/") + kFiles[data[0] % kFiles.size()];
+  fuzz::ScratchFile(file, fuzz::Bytes(data + 1, size - 1));
+  if (file.ends_with(".csv")) Csv(fuzz::Text(data + 1, size - 1));
+  fuzz::Accepts({ExitCode::kBadInput}, [&] {
+    Validator validator(folder);
+    const std::vector<Finding> findings = validator.Finish();
+    for (const Finding& finding : findings) {
+      fuzz::Require(!finding.file.empty() && !finding.problem.empty(),
+                    "a finding names a file and says what it is");
+    }
+  });
+  return 0;
+}
