@@ -103,6 +103,22 @@ Json CategoryTotals(const Breakdown& breakdown) {
   return totals;
 }
 
+// Edges are from_ms + i width_ms.
+Json HistogramJson(const stats::Histogram& histogram) {
+  return {{"from_ms", histogram.counts.empty() ? Json(nullptr) : Number(histogram.from / 1e6)},
+          {"width_ms", histogram.counts.empty() ? Json(nullptr) : Number(histogram.width / 1e6)},
+          {"counts", histogram.counts}};
+}
+
+Json EcdfJson(const std::vector<stats::EcdfPoint>& points) {
+  Json json = {{"ms", Json::array()}, {"share", Json::array()}};
+  for (const stats::EcdfPoint& point : points) {
+    json["ms"].push_back(Number(point.value / 1e6));
+    json["share"].push_back(Number(point.share));
+  }
+  return json;
+}
+
 Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
   Json json = {{"name", data.name},
@@ -119,6 +135,8 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                {"tracer_always_on", experiment.tracer_always_on},
                {"latency_ms", DistributionMs(experiment.latency)},
                {"traced_ms", DistributionMs(experiment.traced)},
+               {"latency_histogram", HistogramJson(experiment.latency_histogram)},
+               {"latency_ecdf", EcdfJson(experiment.latency_ecdf)},
                {"first_run_ms", Ms(experiment.first_run)},
                {"load_ms", Ms(experiment.load)},
                {"peak_rss_bytes", experiment.peak_rss ? Json(*experiment.peak_rss) : Json(nullptr)},

@@ -173,6 +173,9 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.traced = profile.whole;
   if (out.latency.n == 0 && !trace_enabled) {
     out.latency = out.traced;
+    const std::vector<double> totals = totals_of(profile.DescribedRuns());
+    out.latency_histogram = stats::MakeHistogram(totals);
+    out.latency_ecdf = stats::MakeEcdf(totals);
     out.latency_from_trace = true;
   }
   if (!out.first_run) out.first_run = stats::Median(totals_of(first));
@@ -193,7 +196,10 @@ ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::op
   out.etdump_name = data.etdump.filename().string();
   out.tracer_always_on = data.tracer_always_on;
   if (!data.trace_enabled) {
-    out.latency = stats::Describe(AsDoubles(data.Latencies()));
+    const std::vector<double> latencies = AsDoubles(data.Latencies());
+    out.latency = stats::Describe(latencies);
+    out.latency_histogram = stats::MakeHistogram(latencies);
+    out.latency_ecdf = stats::MakeEcdf(latencies);
     out.interval = IntervalOf(data);
   }
   if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);

@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "measure/run_data.h"
 #include "stats/distribution.h"
+#include "stats/histogram.h"
 
 namespace etprof {
 
@@ -51,6 +52,8 @@ struct ReportExperiment {
 
   // The headline: untraced steady runs; where there are none, Method::execute of the traced steady runs.
   stats::Distribution latency;
+  stats::Histogram latency_histogram;          // of the headline's runs, ns
+  std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
   bool latency_from_trace = false;
   bool tracer_always_on = false;  // untraced runs were not to be had: the tracer's cost is in `latency`
   std::optional<LatencyInterval> interval;  // of the median, over launches (at least 2)

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etprof::stats {
+
+// Counts of values in bins of one width, from the least value on. Empty `counts` for no values.
+struct Histogram {
+  double from = 0;
+  double width = 0;  // 0 when all values are equal: then there is one bin
+  std::vector<std::int64_t> counts;
+};
+
+// The histogram of finite `values`, any order, with bins 2 IQR / n^(1/3) wide (Freedman & Diaconis, "On the
+// Histogram as a Density Estimator", 1981), but at most `most_bins` bins (at least 1): wider ones where a far
+// outlier would ask for more.
+Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins = 60);
+
+// A point of the empirical distribution function: `share` of the values are at most `value`.
+struct EcdfPoint {
+  double value = 0;
+  double share = 0;
+};
+
+// The empirical distribution function of finite `values`, any order: a point for each different value, thinned
+// to at most `most_points` (at least 2) of about equal steps of share; the least and the greatest value are
+// kept.
+std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most_points = 200);
+
+}  // namespace etprof::stats
