@@ -71,7 +71,9 @@ void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out)
   out << table.ToMarkdown() << '\n';
   if (matrix.threads) {
     out << "In parentheses the speed-up over the fewest threads, and the efficiency: the speed-up over the "
-           "ratio of the threads. 100 % is perfect scaling.\n\n";
+           "ratio of the threads. 100 % is perfect scaling. Without parentheses the measurement cannot tell; "
+           "≈: "
+           "too few runs for an interval.\n\n";
   } else {
     out << "In parentheses the gain over the first column, where the measurement can tell.\n\n";
   }

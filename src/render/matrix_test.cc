@@ -66,6 +66,19 @@ TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
   }
 }
 
+TEST(RenderMatrix, WhatTheMeasurementCannotTellIsNotTold) {
+  Report report = Sweep();
+  Quantity& quantity = report.matrices[0].latency.against[0];
+  const auto cell = [&] { return MatrixCell(report, report.matrices[0], quantity, 1); };
+  EXPECT_EQ(cell(), "1.32x, 66 %");
+  quantity.verdict = stats::Verdict::kInconclusive;
+  EXPECT_EQ(cell(), kUndefined);
+  quantity.estimate.reset();
+  EXPECT_EQ(cell(), "≈1.32x, 66 %");
+  quantity.verdict = stats::Verdict::kEmulated;
+  EXPECT_EQ(cell(), kUndefined);
+}
+
 TEST(RenderMatrix, ANarrowScreenSaysWhatItLeavesOut) {
   TerminalOptions options;
   options.width = 60;

@@ -53,7 +53,8 @@ void DrawMatrix(const Report& report, const Matrix& matrix, int width, std::ostr
   if (shown < matrix.candidates.size()) {
     out << "  " << matrix.candidates.size() - shown << " more in the report: the screen is not wide enough\n";
   }
-  if (matrix.threads) out << "  speed-up, and efficiency: speed-up over the ratio of the threads\n";
+  if (matrix.threads)
+    out << "  speed-up, and efficiency: speed-up over the ratio of the threads; —: cannot tell\n";
   if (!matrix.interleaved) out << "  not all measured alternately: drift cannot be told from an effect\n";
   out << '\n';
 }

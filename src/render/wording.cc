@@ -170,7 +170,8 @@ std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantit
   const auto ratio = RatioOf(quantity);
   const auto efficiency = EfficiencyOf(quantity, before, after);
   if (!ratio || !efficiency) return kUndefined;
-  return RatioText(*ratio) + ", " + PercentText(*efficiency);
+  if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
+  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*efficiency);
 }
 
 std::string SampleText(const Comparison& comparison) {

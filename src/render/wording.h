@@ -54,7 +54,8 @@ std::vector<std::string> CostTexts(const SideCosts& costs);
 // The words in those parentheses: "1.29x more", "same"; empty where the measurement cannot tell.
 std::string CostVerdict(const SideCost& cost);
 
-// The cell of one candidate: "1.86x, 93 %" of a sweep (speed-up and efficiency), "1.86x", "same" or "—".
+// The cell of one candidate: "1.86x, 93 %" of a sweep (speed-up and efficiency), "≈1.86x, 93 %" where there
+// are too few runs for an interval, "1.86x", "same", or "—" where the measurement cannot tell.
 std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
                        std::size_t candidate);
 

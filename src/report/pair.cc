@@ -30,6 +30,8 @@ CompareOptions OptionsOf(const RunData& run) {
   return options;
 }
 
+constexpr std::size_t kFewestLaunches = 5;
+
 using ValueOfLaunch = std::function<std::optional<std::int64_t>(const Launch&)>;
 
 // By launch: its logarithm.
@@ -50,6 +52,8 @@ void Judge(const ExperimentData& baseline, const ExperimentData& candidate, cons
   for (const auto& [launch, log] : LogsOf(candidate, value_of)) {
     if (const auto same = before.find(launch); same != before.end()) effects.push_back(same->second - log);
   }
+  // Who starts first finds colder caches. The order is random, which takes some launches to even out.
+  if (effects.size() < kFewestLaunches) return;
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate) return;
   cost.verdict = baseline.emulated || candidate.emulated

@@ -12,7 +12,8 @@ Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseli
                               const ReportExperiment& candidate, const std::string& baseline_label = "",
                               const std::string& candidate_label = "");
 
-// What a process costs beside its runs. `paired`: the launches of both sides were measured alternately.
+// What a process costs beside its runs. `paired`: the launches of both sides were measured alternately. The
+// estimate is that of the latency, a launch having one value; there is none for fewer than five launches.
 SideCosts CompareSideCosts(const RunData& run, const ReportExperiment& baseline,
                            const ReportExperiment& candidate, bool paired);
 
