@@ -13,6 +13,8 @@ import pytest
 MODEL = program.DATA / "toy_cnn.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
 WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary"]
+# Files whose names begin with a model's or an experiment's.
+SUFFIXES = ["robust_stats", "robust_comparison"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs"},
@@ -71,7 +73,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, "config"}
+    assert names == {*WRITTEN, *SUFFIXES, "config"}
     for name in names:
         schema(name)
 
@@ -79,15 +81,20 @@ def test_every_schema_is_one():
 def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
     files = [path for path in measured.rglob("*.json") if "previous" not in path.parts]
     assert {path.stem for path in files} >= {*WRITTEN, "config"}
+    seen = set()
     for path in files:
-        if not (SCHEMAS / f"{path.stem}.schema.json").exists():
-            continue
-        assert errors(path.stem, read(path)) == []
+        (name,) = [
+            name for name in (*WRITTEN, *SUFFIXES, "config") if path.stem == name or path.stem.endswith(f"_{name}")
+        ]
+        seen.add(name)
+        assert errors(name, read(path)) == []
+    assert seen == {*WRITTEN, *SUFFIXES, "config"}
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES])
 def test_whatever_is_spoilt_is_refused(name, measured):
-    document = read(measured / f"{name}.json")
+    path = next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json"
+    document = read(path)
     accepted = []
     count = 0
     validator = schema(name)
