@@ -13,7 +13,7 @@ namespace etprof {
 namespace {
 
 TEST(ParallelFor, DoesEveryIndexOnce) {
-  for (const std::size_t threads : {0, 1, 2, 7}) {
+  for (const std::size_t threads : {0U, 1U, 2U, 7U}) {
     std::vector<std::atomic<int>> calls(100);
     ParallelFor(calls.size(), threads, [&](std::size_t i) { ++calls[i]; });
     for (const auto& count : calls) EXPECT_EQ(count, 1);

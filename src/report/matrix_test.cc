@@ -66,7 +66,7 @@ TEST(Matrix, SeveralAgainstOneBaselineAreOneTable) {
     run.experiments.push_back(example::MakeExperiment(name, latency));
     profiles.emplace_back(example::MakeProfile(name, latency - 1'000'000));
   }
-  for (const std::size_t candidate : {1, 2}) {
+  for (const std::size_t candidate : {1U, 2U}) {
     ComparePair pair;
     pair.candidate = candidate;
     run.pairs.push_back(pair);
