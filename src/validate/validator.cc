@@ -19,6 +19,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kNotAnalysed = "is not there yet: `etprof analyze` makes it";
+
 // Whether another process holds the lock of measure/run_directory.cc.
 bool IsLocked(const std::filesystem::path& folder) {
   const int lock = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
@@ -112,6 +114,10 @@ json Validator::ReadJson(const std::string& name) {
              : findings_.Broken(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
+  if (!IsThere(path) && name.ends_with("_summary") && !analysis_promised()) {
+    findings_.Warn(name, name + ".json", kNotAnalysed);
+    return json(json::value_t::discarded);
+  }
   if (!IsThere(path)) return cannot("is not there");
   std::string text;
   try {
@@ -190,7 +196,14 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (foreign_) return;
-  for (const char* name : {"config.json", "pipeline_summary.md", "report.md"}) check(name, "");
+  check("config.json", "");
+  for (const char* name : {"pipeline_summary.md", "report.md"}) {
+    if (analysis_promised() || IsThere(run_.folder / name)) {
+      check(name, "");
+    } else {
+      findings_.Warn("files", name, kNotAnalysed);
+    }
+  }
 }
 
 void Validator::CheckHashes() {

@@ -50,6 +50,8 @@ class Validator {
     Nanoseconds total = 0;  // of the common set
   };
 
+  // What ended before its end may not have been analysed.
+  bool analysis_promised() const { return run_.status == RunData::Status::kComplete; }
   std::string Relative(const std::filesystem::path& file) const;
   void CheckLock();
   void CheckFinished();

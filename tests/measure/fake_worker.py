@@ -101,7 +101,7 @@ class Fake:
             elif command == "burst":
                 self.burst(request)
             elif command == "outputs":
-                digest = {"info": {"dtype": "Float", "shape": [1]}, "sha256": "00"}
+                digest = {"info": {"dtype": "Float", "shape": [1]}, "sha256": "00" * 32}
                 reply("outputs", outputs=[digest])
             elif command == "etdump":
                 shutil.copyfile(ETDUMP, request["path"])

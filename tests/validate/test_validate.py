@@ -232,6 +232,18 @@ def test_an_interrupted_run_is_a_warning(run):
     assert [finding["check"] for finding in findings(run, "warning")] == ["finished"]
 
 
+def test_an_interrupted_run_need_not_be_analysed_yet(run):
+    change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
+    missing = ["analysis_summary.json", "pipeline_summary.json", "pipeline_summary.md", "report.md"]
+    for name in missing:
+        (run / name).unlink()
+    for path in run.rglob("*_exec_*.csv"):
+        path.unlink()
+    assert validate(run)[0] == DONE
+    warned = {finding["file"] for finding in findings(run, "warning")}
+    assert warned == {"manifest.json", *missing}
+
+
 def test_several_runs_are_each_judged(run, tmp_path):
     other = Path(shutil.copytree(run, tmp_path / "other"))
     (other / "metrics.json").unlink()
