@@ -94,6 +94,7 @@ class Reader {
   std::filesystem::path Resolve(const std::string& text) const {
     const std::filesystem::path path = text;
     std::error_code error;
+    if (path.empty()) return {};  // as if it were not given
     if (path.is_absolute()) return path.lexically_normal();
     const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
     if (!std::filesystem::exists(path, error) && std::filesystem::exists(beside, error))

@@ -107,6 +107,7 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
               HasSubstr("is there twice"));
   EXPECT_THAT(ErrorOf(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ErrorOf(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": []})"), HasSubstr("at least one experiment"));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("must be an object"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
