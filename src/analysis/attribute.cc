@@ -9,6 +9,7 @@
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
 #include "analysis/statistics.h"
+#include "core/error.h"
 #include "core/parallel.h"
 #include "stats/level.h"
 
@@ -285,7 +286,8 @@ class Attributor {
       }
     }
     std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t> occurrences;  // of calls
-    std::map<std::pair<std::int32_t, SpanKind>, std::int32_t> ordinals;                    // within a call
+    // Of all but the ordinal: events outside any call may have the instruction of a call's own.
+    std::map<OperatorKey, std::int32_t> ordinals;
     std::vector<std::int32_t> occurrence(count, 0);
     for (std::size_t position = 0; position < count; ++position) {
       if (call_index[position] < 0) continue;
@@ -303,7 +305,7 @@ class Attributor {
       op.key.chain = kind == SpanKind::kMethod ? 0 : columns.chain[event];
       op.key.instruction = kind == SpanKind::kMethod ? -1 : columns.instruction[event];
       op.key.occurrence = call >= 0 ? occurrence[static_cast<std::size_t>(call)] : 0;
-      if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[{call, kind}]++;
+      if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
       op.name = trace_.NameOf(columns, first + position);
       operators[position] = FindOrAdd(std::move(op));
@@ -347,6 +349,15 @@ class Attributor {
     std::uint32_t rows = 0;
     for (const std::uint8_t has : has_children_)
       profile_.duration_row.push_back(has != 0 ? rows++ : Profile::kNoRow);
+    // Runs repeat each other. Where each has operators of its own, the table would be nearly empty and huge.
+    constexpr std::size_t kMostCells = std::size_t{1} << 24;
+    if (operators * runs > std::max(kMostCells, 64 * trace_.event_count())) {
+      throw Error(
+          ExitCode::kBadInput,
+          fmt::format("{} runs with {} different operators have too little in common to be one model's", runs,
+                      operators))
+          .Remedy("measure again with fewer runs");
+    }
     profile_.self.resize(operators * runs);
     profile_.duration.resize(rows * runs);
     // Where every run has every operator, each cell is written below.

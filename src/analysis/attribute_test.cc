@@ -6,6 +6,7 @@
 
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
+#include "core/error.h"
 #include "etdump/reader.h"
 #include "etdump/testing.h"
 
@@ -107,6 +108,31 @@ TEST(Attribute, AnInstructionThatRunsAgainIsAnOccurrence) {
   ASSERT_EQ(profile.operators.size(), 5U);
   EXPECT_EQ(KeyText(profile.operators[0].key), "forward/3/kernel/0");
   EXPECT_EQ(KeyText(profile.operators[2].key), "forward/3/kernel/0/again1");
+}
+
+TEST(Attribute, AnEventOutsideAnyCallIsNoneOfACallsOwn) {
+  TraceBuilder builder;
+  builder.Block("Execute")
+      .Backend(0, "Add (ND) #1", 10, 20)
+      .Framework(0, "DELEGATE_CALL", 5, 25)
+      .Backend(0, "Add (ND) #1", 30, 40)
+      .Framework(-1, "Method::execute", 0, 50);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.operators.size(), 4U);
+  ExpectAddsUp(profile);
+}
+
+TEST(Attribute, RunsWithNothingInCommonAreRefusedBeforeTheyFillTheMemory) {
+  TraceBuilder builder;
+  for (int run = 0; run < 5000; ++run) {
+    builder.Block("Execute");
+    for (int i = 0; i < 10; ++i)
+      builder.Backend(run, "op" + std::to_string(run), 100 * run + 2 * i, 100 * run + 2 * i + 1);
+    builder.Framework(run, "DELEGATE_CALL", 100 * run, 100 * run + 50);
+    builder.Framework(-1, "Method::execute", 100 * run, 100 * run + 50);
+  }
+  const Trace trace = builder.Take();
+  EXPECT_THROW(Attribute(trace, {}), Error);
 }
 
 TEST(Attribute, TheSameOperatorIsOneRowInEveryRun) {

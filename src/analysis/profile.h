@@ -129,8 +129,9 @@ struct Profile {
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
 // order), or is empty: then the first run of the file is kFirst and the warm-up is found from the latencies
-// (stats/level.h), with at least `minimum_warmup` runs of it. Never throws for odd traces: what is odd is in
-// Profile::health.
+// (stats/level.h), with at least `minimum_warmup` runs of it. Odd traces do not throw, what is odd is in
+// Profile::health; only one whose runs have nothing in common does (Error, kBadInput), since its table would
+// be quadratic in the file.
 struct AttributeOptions {
   std::string experiment;
   std::string model_id;

@@ -12,6 +12,10 @@ namespace {
 // No runner writes names that long; a file whose events all share a huge one would take forever to compare.
 constexpr std::size_t kLongestName = 4096;
 
+constexpr Nanoseconds kLongestEvent = Nanoseconds{1} << 44;
+constexpr const char* kOutOfRange =
+    "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
+
 template <typename T>
 void Combine(std::size_t& hash, const std::vector<T>& column) {
   for (const T value : column) {
@@ -90,6 +94,14 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
   const Nanoseconds end = Time(event.end_time(), event);
   start_[count_] = start;
   end_[count_] = end;
+  const Nanoseconds length = end < start ? start - end : end - start;
+  if (length > kLongestEvent) {
+    end_[count_] = start;
+    Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, name);
+    ++count_;
+    return;
+  }
+  total_length_ += static_cast<double>(length);
   if (end < start) {
     Note("event_backwards", HealthEntry::Severity::kError,
          "an event that ends before it starts counts as 0 ns", &event, name, start - end);
@@ -180,8 +192,7 @@ Nanoseconds BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent&
   const bool fits =
       scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
   if (!fits) {
-    Note("time_out_of_range", HealthEntry::Severity::kError, "a time beyond 146 years counts as 0", &event,
-         "");
+    Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, "");
     return 0;
   }
   return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)

@@ -23,6 +23,8 @@ class BlockReader {
 
   // What has been found so far; of `Trace` only layouts, names, allocations, counts and health are filled.
   Trace& found() { return found_; }
+  // The lengths of all events, backwards ones too, added up; ns.
+  double total_length() const { return total_length_; }
 
  private:
   void ReadProfileEvent(const ::etdump::ProfileEvent& event);
@@ -38,6 +40,7 @@ class BlockReader {
   ByteView bytes_;
   double scale_;
   Trace found_;
+  double total_length_ = 0;  // a number of nanoseconds that need not fit an integer
 
   // The block being read.
   std::string_view block_name_;

@@ -137,6 +137,15 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
                                                trace.end.data() + places[block]);
     }
   });
+  // What is computed of times are sums and differences of these lengths: within this they all fit.
+  constexpr double kMostTime = 1LL << 50;
+  double total = 0;
+  for (const BlockReader& reader : readers) total += reader.total_length();
+  if (total > kMostTime) {
+    throw Error(ExitCode::kBadInput, "holds events of more than 13 days together")
+        .InFile(file_name)
+        .Remedy("give the clock of the file by --time-scale, if it does not count nanoseconds");
+  }
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash;
   for (std::size_t part = 0; part < parts.size(); ++part)
     Join(trace, readers[part].found(), parts[part], by_hash);

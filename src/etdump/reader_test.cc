@@ -227,6 +227,23 @@ TEST(ReadEtdump, NotesEventsThatRunBackwardsAndTimesOutOfRange) {
   EXPECT_TRUE(trace.health.entries()[0].first_offset.has_value());
 }
 
+TEST(ReadEtdump, TakesTimesOnlyWithinWhichSumsFit) {
+  ::etdump::ProfileEventT hours;
+  hours.name = "op";
+  hours.end_time = std::uint64_t{1} << 43;  // 2.4 hours
+  const Trace trace = ReadEtdump(DumpOf({hours}), "x.etdump");
+  EXPECT_EQ(trace.end[0], Nanoseconds{1} << 43);
+  EXPECT_TRUE(trace.health.entries().empty());
+  hours.end_time *= 4;
+  const Trace longer = ReadEtdump(DumpOf({hours}), "x.etdump");
+  EXPECT_EQ(longer.end[0], 0);
+  EXPECT_EQ(longer.health.CountOf("time_out_of_range"), 1);
+  hours.end_time = std::uint64_t{1} << 43;
+  EXPECT_EQ(MessageOf(DumpOf(std::vector<::etdump::ProfileEventT>(128, hours))), "no error");
+  EXPECT_THAT(MessageOf(DumpOf(std::vector<::etdump::ProfileEventT>(129, hours))),
+              HasSubstr("more than 13 days"));
+}
+
 TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
   ::etdump::ProfileEventT by_text;
   by_text.delegate_debug_id_str = "Add (ND) #1";

@@ -24,9 +24,9 @@ struct EcdfPoint {
   double share = 0;
 };
 
-// The empirical distribution function of finite `values`, any order: a point for each different value, thinned
-// to at most `most_points` (at least 2) of about equal steps of share; the least and the greatest value are
-// kept.
+// The empirical distribution function of finite `values`, any order: a point for each different value,
+// thinned to at most `most_points` (at least 2) of about equal steps of share; the least and the greatest
+// value are kept.
 std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most_points = 200);
 
 }  // namespace etprof::stats

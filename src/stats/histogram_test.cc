@@ -50,7 +50,8 @@ TEST(Ecdf, IsThinnedToStepsOfShare) {
   EXPECT_EQ(points.front().value, *std::min_element(values.begin(), values.end()));
   EXPECT_EQ(points.back().value, *std::max_element(values.begin(), values.end()));
   for (const EcdfPoint& point : points) {
-    const auto at_most = std::count_if(values.begin(), values.end(), [&](double x) { return x <= point.value; });
+    const auto at_most =
+        std::count_if(values.begin(), values.end(), [&](double x) { return x <= point.value; });
     EXPECT_DOUBLE_EQ(point.share, static_cast<double>(at_most) / 10'000);
   }
 }
