@@ -79,7 +79,7 @@ def main() -> None:
         f"| Inspector(...).to_dataframe(), a process | {theirs[0]:.1f} s | {theirs[1]:.0f} MiB | |",
         f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in ours):.0f} MiB "
         f"({max(m for _, m in ours) * 2**20 / size:.2f} times the file) | {theirs[0] / seconds:.0f} times less |",
-        f"| etprof analyze -o DIR, with two rows of CSV an event, to a memory file system | {1000 * rows:.0f} ms | "
+        f"| etprof analyze -o DIR, with a row of CSV an event, to a memory file system | {1000 * rows:.0f} ms | "
         f"{max(m for _, m in with_rows):.0f} MiB | |",
         "",
         passes,

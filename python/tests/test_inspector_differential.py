@@ -1,6 +1,7 @@
 """etprof's reading of an ETDump against ExecuTorch's own Inspector: the same events, the same nanoseconds."""
 
 import csv
+import json
 import os
 import subprocess
 from decimal import Decimal
@@ -138,3 +139,60 @@ def test_the_comparison_refuses_a_wrong_timeline(tmp_path: Path, change):
     etdump = DATA / "sme2_emulated" / "toy_fp16.sme2_on.etdump"
     timeline = write_timeline(etdump, tmp_path / "timeline.csv", change)
     assert differences(inspector_runs(etdump), timeline_runs(timeline)) != []
+
+
+@pytest.fixture(scope="module")
+def two_methods(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ETDump of one program with two methods that took turns, written by ExecuTorch's own Python runtime."""
+    import torch
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch
+
+    class Block(torch.nn.Module):
+        def __init__(self, layers: int):
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(layers))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return x.argmax(-1)
+
+    inputs = {"prefill": torch.randn(4, 64), "decode": torch.randn(1, 64)}
+    layers = {"prefill": 3, "decode": 1}
+    programs = {
+        name: torch.export.export(Block(layers[name]).eval(), (value,), strict=False) for name, value in inputs.items()
+    }
+    folder = tmp_path_factory.mktemp("two_methods")
+    program = to_edge_transform_and_lower(
+        programs, partitioner={name: [XnnpackPartitioner()] for name in programs}
+    ).to_executorch()
+    with (folder / "two.pte").open("wb") as file:
+        program.write_to_file(file)
+    module = _load_for_executorch(str(folder / "two.pte"), enable_etdump=True)
+    for _ in range(RUNS):
+        for name, value in inputs.items():
+            module.run_method(name, (value,))
+    module.write_etdump_result_to_file(str(folder / "two.etdump"))
+    return folder / "two.etdump"
+
+
+@pytest.mark.usefixtures("needs_build")
+def test_an_etdump_of_two_methods(two_methods: Path, tmp_path: Path):
+    theirs = inspector_runs(two_methods)
+    assert len(theirs) == 2, "the methods have the same events: nothing tells them apart"
+    assert number_of_runs(theirs) == 2 * RUNS
+    run_program(ETPROF, "analyze", two_methods, "-o", tmp_path)
+    timelines = sorted(tmp_path.glob("*_exec_all_runs_timeline.csv"))
+    assert len(timelines) == 2
+    ours = {names: runs for timeline in timelines for names, runs in timeline_runs(timeline).items()}
+    assert differences(theirs, ours) == []
+    experiments = json.loads((tmp_path / "analysis_summary.json").read_text())["experiments"]
+    assert [experiment["label"].rpartition(" method ")[2] for experiment in experiments] == ["1", "2"]
+    assert [
+        sum(experiment["runs"][phase] for phase in ("first", "warmup", "steady")) for experiment in experiments
+    ] == [
+        RUNS,
+        RUNS,
+    ]

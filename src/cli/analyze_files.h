@@ -23,7 +23,8 @@ RunData OpenRunDirectory(const std::filesystem::path& folder);
 
 // The profiles of the experiments' traces (ETDumps, or timeline CSVs), index by index; absent where there is
 // none. With `tolerant`, a file that cannot be read becomes a warning of its experiment; else its Error goes
-// on.
+// on. A bare ETDump of several methods (AttributeMethods) becomes one experiment for each, and a pair of two
+// such one for each of their methods.
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {},
                                                const EtdumpOptions& etdump = {});
 

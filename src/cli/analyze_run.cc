@@ -115,13 +115,44 @@ Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOpti
   return std::move(timeline.trace);
 }
 
+// The names of events do not say whose they are; the method does, where it has one backend.
+void NameBackend(const ExperimentData& data, Profile& profile) {
+  if (data.backends.size() != 1) return;
+  for (Operator& op : profile.operators) {
+    if (op.key.kind == SpanKind::kBackend && op.backend.empty()) op.backend = data.backends.front();
+  }
+}
+
+// Where experiment i stood, `places[i]` now stand: one for each method that its trace holds. A pair of two
+// becomes a pair of each of their methods.
+void RewritePairs(const std::vector<std::vector<std::size_t>>& places, RunData& run) {
+  std::vector<ComparePair> pairs;
+  for (const ComparePair& pair : run.pairs) {
+    const std::size_t methods = std::min(places[pair.baseline].size(), places[pair.candidate].size());
+    for (std::size_t method = 0; method < methods; ++method) {
+      pairs.push_back(pair);
+      pairs.back().baseline = places[pair.baseline][method];
+      pairs.back().candidate = places[pair.candidate][method];
+      if (methods == 1) continue;
+      for (std::string* label : {&pairs.back().baseline_label, &pairs.back().candidate_label}) {
+        if (!label->empty()) *label += fmt::format(" method {}", method + 1);
+      }
+    }
+  }
+  run.pairs = std::move(pairs);
+}
+
 }  // namespace
 
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
                                                const EtdumpOptions& etdump) {
   std::vector<std::optional<Profile>> profiles;
-  for (ExperimentData& data : run.experiments) {
+  std::vector<std::vector<std::size_t>> places(run.experiments.size());
+  std::size_t at = 0;
+  for (std::vector<std::size_t>& place : places) {
+    place.push_back(at);
     profiles.emplace_back();
+    ExperimentData& data = run.experiments[at++];
     if (data.etdump.empty()) continue;
     try {
       AttributeOptions options;
@@ -130,33 +161,46 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
       options.method = run.method;
       options.labels = data.etdump_runs;
       const Trace trace = ReadTrace(data, etdump, options);
-      profiles.back() = Attribute(trace, options);
-      if (data.backends.size() == 1) {
-        // The event names do not say whose they are; the method does, where it has one backend.
-        for (Operator& op : profiles.back()->operators) {
-          if (op.key.kind == SpanKind::kBackend && op.backend.empty()) op.backend = data.backends.front();
+      std::vector<Profile> methods = AttributeMethods(trace, options);
+      const ExperimentData whole = data;
+      for (std::size_t method = 0; method < methods.size(); ++method) {
+        if (method > 0) {
+          place.push_back(at);
+          run.experiments.insert(run.experiments.begin() + static_cast<std::ptrdiff_t>(at), whole);
+          profiles.emplace_back();
+          ++at;
         }
+        ExperimentData& own = run.experiments[at - 1];
+        if (methods.size() > 1) {
+          own.name = fmt::format("{}_method_{}", whole.name, method + 1);
+          own.label = fmt::format("{} method {}", whole.label.empty() ? whole.name : whole.label, method + 1);
+        }
+        profiles.back() = std::move(methods[method]);
+        NameBackend(own, *profiles.back());
+        if (visit) visit(own, trace, *profiles.back());
       }
-      if (visit) visit(data, trace, *profiles.back());
     } catch (const Error& error) {
       if (!tolerant || error.exit_code() != ExitCode::kBadInput) throw;
-      data.warnings.push_back(error.Message());
+      run.experiments[at - 1].warnings.push_back(error.Message());
     }
   }
+  RewritePairs(places, run);
   return profiles;
 }
 
 Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, const EtdumpOptions& etdump) {
   std::vector<std::filesystem::path> written;
   std::set<std::string> names;
-  std::vector<std::filesystem::path> stems(run.experiments.size());  // empty: no table was written
+  std::vector<std::filesystem::path> stems;  // empty: no table was written
   std::vector<std::optional<Profile>> profiles = ProfileRun(
       run, tolerant,
       [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
         const auto index = static_cast<std::size_t>(&data - run.experiments.data());
+        stems.resize(std::max(stems.size(), index + 1));
         stems[index] = WriteTables(data, trace, profile, folders, names, written);
       },
       etdump);
+  stems.resize(run.experiments.size());
   Report report = Assemble(std::move(run), std::move(profiles));
   const auto note = [&](const std::vector<std::filesystem::path>& more) {
     written.insert(written.end(), more.begin(), more.end());
