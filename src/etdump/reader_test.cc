@@ -173,7 +173,7 @@ TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(one.allocations[0].events, allocations);
   EXPECT_EQ(one.allocations[0].bytes, 10 * allocations);
 
-  for (const std::size_t threads : {2, 3, 7, 100}) {
+  for (const std::size_t threads : {2U, 3U, 7U, 100U}) {
     const Trace many = ReadEtdump(bytes, "x.etdump", {.threads = threads});
     EXPECT_EQ(many.start, one.start);
     EXPECT_EQ(many.end, one.end);
