@@ -1,4 +1,4 @@
-"""Where the built etprof is, for the tests that run it."""
+"""Where the built etprof is, for the tests that run it, and what several of them know of its files."""
 
 import os
 import subprocess
@@ -8,6 +8,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
+# The columns of the kit's timeline CSV, with which etprof's begins.
+KIT_TIMELINE = [
+    "model_id",
+    "name",
+    "type",
+    "delegate_backend",
+    "start_us",
+    "end_us",
+    "duration_ms",
+    "pct_total",
+    "node_id",
+    "run_index",
+    "block",
+]
 
 
 def etprof() -> Path:

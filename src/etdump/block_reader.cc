@@ -16,24 +16,7 @@ constexpr Nanoseconds kLongestEvent = Nanoseconds{1} << 44;
 constexpr const char* kOutOfRange =
     "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
 
-template <typename T>
-void Combine(std::size_t& hash, const std::vector<T>& column) {
-  for (const T value : column) {
-    hash = (hash ^ static_cast<std::size_t>(static_cast<std::uint32_t>(value))) * 0x100000001b3U;  // FNV-1a
-  }
-}
-
 }  // namespace
-
-std::size_t HashOf(const Trace::Layout& layout) {
-  std::size_t hash = layout.size();
-  Combine(hash, layout.name);
-  Combine(hash, layout.source);
-  Combine(hash, layout.chain);
-  Combine(hash, layout.instruction);
-  Combine(hash, layout.delegate_id);
-  return hash;
-}
 
 Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start,
                                Nanoseconds* end) {
@@ -145,18 +128,8 @@ std::uint32_t BlockReader::FinishLayout() {
   if (as_expected_ && count_ < found_.layouts[expected_].size()) LeaveExpected();
   std::uint32_t layout = expected_;
   if (!as_expected_) {
-    const std::size_t hash = HashOf(scratch_);
-    const auto [first, last] = layouts_by_hash_.equal_range(hash);
-    const auto known = std::find_if(
-        first, last, [&](const auto& entry) { return found_.layouts[entry.second] == scratch_; });
-    if (known != last) {
-      layout = known->second;
-    } else {
-      layout = static_cast<std::uint32_t>(found_.layouts.size());
-      found_.layouts.push_back(std::move(scratch_));
-      layouts_by_hash_.emplace(hash, layout);
-      successor_.push_back(layout);
-    }
+    layout = layout_index_.FindOrAdd(found_.layouts, std::move(scratch_));
+    if (layout == successor_.size()) successor_.push_back(layout);
   }
   if (!successor_.empty()) successor_[last_layout_] = layout;
   last_layout_ = layout;
@@ -173,17 +146,10 @@ void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::
     if (allocator->name() != nullptr) name = {allocator->name()->c_str(), allocator->name()->size()};
   }
   name = name.substr(0, kLongestName);
-  auto& all = found_.allocations;
-  auto known =
-      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == name; });
-  if (known == all.end()) known = all.insert(all.end(), {std::string(name), 0, 0});
-  ++known->events;
-  // Sizes from a foreign file: a sum that does not fit stays at the most there is.
-  const Bytes most = std::numeric_limits<Bytes>::max();
-  const Bytes size = event.allocation_size() > static_cast<std::uint64_t>(most)
-                         ? most
-                         : static_cast<Bytes>(event.allocation_size());
-  known->bytes = known->bytes > most - size ? most : known->bytes + size;
+  // A size from a foreign file may be beyond what fits.
+  const auto size =
+      std::min(event.allocation_size(), static_cast<std::uint64_t>(std::numeric_limits<Bytes>::max()));
+  AddAllocations(found_.allocations, {std::string(name), 1, static_cast<Bytes>(size)});
 }
 
 Nanoseconds BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/file.h"
+#include "etdump/gather.h"
 #include "etdump/trace.h"
 #include "etdump_schema_flatcc_generated.h"
 
@@ -56,10 +56,7 @@ class BlockReader {
   // Which layout came after which the last time: two methods that take turns are both expected.
   std::vector<std::uint32_t> successor_;
   std::uint32_t last_layout_ = 0;
-  std::unordered_multimap<std::size_t, std::uint32_t> layouts_by_hash_;
+  LayoutIndex layout_index_;
 };
-
-// A hash of a layout's columns.
-std::size_t HashOf(const Trace::Layout& layout);
 
 }  // namespace etprof

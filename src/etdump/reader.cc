@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "core/parallel.h"
@@ -50,38 +49,18 @@ std::vector<Part> Cut(const std::vector<std::size_t>& places, std::size_t count)
 }
 
 // Adds what one part found to the whole; its blocks' layouts are renamed to the whole's.
-void Join(Trace& whole, Trace& part, const Part& blocks,
-          std::unordered_multimap<std::size_t, std::uint32_t>& by_hash) {
+void Join(Trace& whole, Trace& part, const Part& blocks, LayoutIndex& layout_index) {
   std::vector<NameId> names;
   for (NameId id = 0; id < part.names.size(); ++id) names.push_back(whole.names.Intern(part.names.Text(id)));
   std::vector<std::uint32_t> layouts;
   for (Trace::Layout& layout : part.layouts) {
     for (NameId& name : layout.name) name = names[name];
-    const std::size_t hash = HashOf(layout);
-    std::uint32_t index = static_cast<std::uint32_t>(whole.layouts.size());
-    const auto [first, last] = by_hash.equal_range(hash);
-    for (auto known = first; known != last; ++known) {
-      if (whole.layouts[known->second] == layout) index = known->second;
-    }
-    if (index == whole.layouts.size()) {
-      whole.layouts.push_back(std::move(layout));
-      by_hash.emplace(hash, index);
-    }
-    layouts.push_back(index);
+    layouts.push_back(layout_index.FindOrAdd(whole.layouts, std::move(layout)));
   }
   for (std::size_t block = blocks.first; block < blocks.end; ++block)
     whole.blocks[block].layout = layouts[whole.blocks[block].layout];
-  for (Trace::Allocations& allocations : part.allocations) {
-    auto known = whole.allocations.begin();
-    while (known != whole.allocations.end() && known->allocator != allocations.allocator) ++known;
-    if (known == whole.allocations.end()) {
-      whole.allocations.push_back(std::move(allocations));
-    } else {
-      known->events += allocations.events;
-      const Bytes most = std::numeric_limits<Bytes>::max();
-      known->bytes = known->bytes > most - allocations.bytes ? most : known->bytes + allocations.bytes;
-    }
-  }
+  for (const Trace::Allocations& allocations : part.allocations)
+    AddAllocations(whole.allocations, allocations);
   whole.debug_events += part.debug_events;
   whole.metadata_events += part.metadata_events;
   whole.health.AddAll(part.health);
@@ -146,9 +125,9 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
         .InFile(file_name)
         .Remedy("give the clock of the file by --time-scale, if it does not count nanoseconds");
   }
-  std::unordered_multimap<std::size_t, std::uint32_t> by_hash;
+  LayoutIndex layout_index;
   for (std::size_t part = 0; part < parts.size(); ++part)
-    Join(trace, readers[part].found(), parts[part], by_hash);
+    Join(trace, readers[part].found(), parts[part], layout_index);
   CloseGaps(trace, places);
   return trace;
 }

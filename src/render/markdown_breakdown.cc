@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/operators.h"
 #include "render/markdown_text.h"
 #include "render/wording.h"
 
@@ -75,7 +76,7 @@ double Mean(Nanoseconds total, std::int64_t runs) {
 
 // A framework span's row is what it takes beside its children.
 std::string NameOf(const Operator& op) {
-  const bool is_operator = op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
+  const bool is_operator = IsOperator(op);
   return is_operator ? op.name : op.name + " (overhead)";
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/operators.h"
 #include "report/matrix.h"
 #include "report/pair.h"
 #include "report/report.h"
@@ -31,10 +32,6 @@ void SplitModelName(const std::string& stem, std::string& backend, std::string& 
     backend = candidate;
     dtype = stem.substr(at + mark.size());
   }
-}
-
-bool IsOperator(const Operator& op) {
-  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
 }
 
 // The median with the spread of the launches' medians around their mean (Student's t); the launch is the

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/operators.h"
 #include "core/units.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
@@ -60,10 +61,6 @@ std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baselin
       effects.push_back(std::log(value / other->second));
   }
   return stats::EstimateRatio(effects, kConfidence);
-}
-
-bool IsOperator(const Operator& op) {
-  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
 }
 
 class Assembler {

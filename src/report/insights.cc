@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/delegable.h"
+#include "analysis/operators.h"
 #include "report/report.h"
 #include "stats/stability.h"
 
@@ -62,10 +63,6 @@ std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
         fmt::format("{}: {}, {}", sum.type, Count(sum.operators, "operator", "operators"), Ms(sum.mean)));
   }
   return lines;
-}
-
-bool IsOperator(const Operator& op) {
-  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
 }
 
 // The largest group that is an operator's.

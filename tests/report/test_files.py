@@ -14,19 +14,7 @@ import program
 
 ETDUMPS = ["toy_cnn.t1.etdump", "sme2_emulated/toy_q8.sme2_on.etdump", "sme2_emulated/toy_fp16.sme2_off.etdump"]
 
-TIMELINE = [
-    "model_id",
-    "name",
-    "type",
-    "delegate_backend",
-    "start_us",
-    "end_us",
-    "duration_ms",
-    "pct_total",
-    "node_id",
-    "run_index",
-    "block",
-]
+TIMELINE = program.KIT_TIMELINE
 STATISTICS = ["model_id", "name", "type", "delegate_backend", "count", "total_ms", "avg_ms", "pct_total"]
 
 

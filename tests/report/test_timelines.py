@@ -12,19 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
 ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
-KIT = [
-    "model_id",
-    "name",
-    "type",
-    "delegate_backend",
-    "start_us",
-    "end_us",
-    "duration_ms",
-    "pct_total",
-    "node_id",
-    "run_index",
-    "block",
-]
+KIT = program.KIT_TIMELINE
 # What of an experiment's JSON is no property of the file that it was read from.
 ELSEWHERE = {"etdump", "load_ms"}
 

@@ -1,0 +1,51 @@
+#include "etdump/gather.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace etprof {
+namespace {
+
+template <typename T>
+void Combine(std::size_t& hash, const std::vector<T>& column) {
+  for (const T value : column) {
+    hash = (hash ^ static_cast<std::size_t>(static_cast<std::uint32_t>(value))) * 0x100000001b3U;  // FNV-1a
+  }
+}
+
+std::size_t HashOf(const Trace::Layout& layout) {
+  std::size_t hash = layout.size();
+  Combine(hash, layout.name);
+  Combine(hash, layout.source);
+  Combine(hash, layout.chain);
+  Combine(hash, layout.instruction);
+  Combine(hash, layout.delegate_id);
+  return hash;
+}
+
+}  // namespace
+
+std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout) {
+  const std::size_t hash = HashOf(layout);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& entry) { return layouts[entry.second] == layout; });
+  if (known != last) return known->second;
+  const auto index = static_cast<std::uint32_t>(layouts.size());
+  layouts.push_back(std::move(layout));
+  by_hash_.emplace(hash, index);
+  return index;
+}
+
+void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more) {
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == more.allocator; });
+  if (known == all.end()) {
+    all.push_back(more);
+    return;
+  }
+  known->events += more.events;
+  const Bytes most = std::numeric_limits<Bytes>::max();
+  known->bytes = known->bytes > most - more.bytes ? most : known->bytes + more.bytes;
+}
+
+}  // namespace etprof
