@@ -28,7 +28,8 @@ std::size_t HashOf(const Trace::Layout& layout) {
 std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout) {
   const std::size_t hash = HashOf(layout);
   const auto [first, last] = by_hash_.equal_range(hash);
-  const auto known = std::find_if(first, last, [&](const auto& entry) { return layouts[entry.second] == layout; });
+  const auto known =
+      std::find_if(first, last, [&](const auto& entry) { return layouts[entry.second] == layout; });
   if (known != last) return known->second;
   const auto index = static_cast<std::uint32_t>(layouts.size());
   layouts.push_back(std::move(layout));
@@ -37,8 +38,8 @@ std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace:
 }
 
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more) {
-  const auto known =
-      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.allocator == more.allocator; });
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& entry) { return entry.allocator == more.allocator; });
   if (known == all.end()) {
     all.push_back(more);
     return;
