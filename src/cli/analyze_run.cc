@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <iostream>
 #include <set>
+#include <utility>
 
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/parallel.h"
 #include "etdump/reader.h"
 #include "render/csv.h"
 #include "render/json.h"
@@ -144,44 +146,91 @@ void RewritePairs(const std::vector<std::vector<std::size_t>>& places, RunData& 
 
 }  // namespace
 
+namespace {
+
+// What was read of an experiment's file.
+struct Loaded {
+  Trace trace;
+  std::vector<Profile> methods;
+  std::vector<std::string> backends;
+  std::optional<Error> problem;
+};
+
+Loaded Load(const RunData& run, ExperimentData data, EtdumpOptions etdump, std::size_t threads) {
+  Loaded loaded;
+  try {
+    AttributeOptions options;
+    options.experiment = data.name;
+    options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
+    options.method = run.method;
+    options.labels = data.etdump_runs;
+    options.threads = threads;
+    etdump.threads = threads;
+    loaded.trace = ReadTrace(data, etdump, options);
+    loaded.methods = AttributeMethods(loaded.trace, options);
+    loaded.backends = std::move(data.backends);
+  } catch (const Error& error) {
+    loaded.problem = error;
+  }
+  return loaded;
+}
+
+// Files that fit into memory together are read side by side, one thread each; a large one alone, on all.
+constexpr std::uintmax_t kTogether = std::uintmax_t{64} << 20U;
+
+std::size_t SizeOf(const std::filesystem::path& file) {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(file, missing);
+  return missing ? 0 : size;
+}
+
+// The experiments after `first` that are read in one go with it.
+std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<ExperimentData>& experiments,
+                                 std::size_t first, const EtdumpOptions& etdump) {
+  std::size_t last = first + 1;
+  for (std::uintmax_t size = SizeOf(experiments[first].etdump); last < experiments.size(); ++last) {
+    size += SizeOf(experiments[last].etdump);
+    if (size > kTogether) break;
+  }
+  std::vector<Loaded> loaded(last - first);
+  ParallelFor(loaded.size(), 0, [&](std::size_t i) {
+    if (experiments[first + i].etdump.empty()) return;
+    loaded[i] = Load(run, experiments[first + i], etdump, loaded.size() == 1 ? 0 : 1);
+  });
+  return loaded;
+}
+
+}  // namespace
+
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
                                                const EtdumpOptions& etdump) {
+  const std::vector<ExperimentData> files = std::exchange(run.experiments, {});
   std::vector<std::optional<Profile>> profiles;
-  std::vector<std::vector<std::size_t>> places(run.experiments.size());
-  std::size_t at = 0;
-  for (std::vector<std::size_t>& place : places) {
-    place.push_back(at);
-    profiles.emplace_back();
-    ExperimentData& data = run.experiments[at++];
-    if (data.etdump.empty()) continue;
-    try {
-      AttributeOptions options;
-      options.experiment = data.name;
-      options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
-      options.method = run.method;
-      options.labels = data.etdump_runs;
-      const Trace trace = ReadTrace(data, etdump, options);
-      std::vector<Profile> methods = AttributeMethods(trace, options);
-      const ExperimentData whole = data;
-      for (std::size_t method = 0; method < methods.size(); ++method) {
-        if (method > 0) {
-          place.push_back(at);
-          run.experiments.insert(run.experiments.begin() + static_cast<std::ptrdiff_t>(at), whole);
-          profiles.emplace_back();
-          ++at;
-        }
-        ExperimentData& own = run.experiments[at - 1];
-        if (methods.size() > 1) {
-          own.name = fmt::format("{}_method_{}", whole.name, method + 1);
-          own.label = fmt::format("{} method {}", whole.label.empty() ? whole.name : whole.label, method + 1);
-        }
-        profiles.back() = std::move(methods[method]);
-        NameBackend(own, *profiles.back());
-        if (visit) visit(own, trace, *profiles.back());
+  std::vector<std::vector<std::size_t>> places(files.size());
+  std::vector<Loaded> loaded;
+  for (std::size_t file = 0, of_loaded = 0; file < files.size(); ++file, ++of_loaded) {
+    if (of_loaded == loaded.size()) {
+      loaded = LoadTogether(run, files, file, etdump);
+      of_loaded = 0;
+    }
+    Loaded read = std::move(loaded[of_loaded]);
+    if (read.problem && (!tolerant || read.problem->exit_code() != ExitCode::kBadInput)) throw *read.problem;
+    const std::size_t methods = std::max<std::size_t>(1, read.methods.size());
+    for (std::size_t method = 0; method < methods; ++method) {
+      places[file].push_back(run.experiments.size());
+      run.experiments.push_back(files[file]);
+      profiles.emplace_back();
+      ExperimentData& own = run.experiments.back();
+      if (read.problem) own.warnings.push_back(read.problem->Message());
+      if (read.methods.empty()) continue;
+      own.backends = read.backends;
+      if (methods > 1) {
+        own.name = fmt::format("{}_method_{}", own.name, method + 1);
+        own.label = fmt::format("{} method {}", own.label.empty() ? files[file].name : own.label, method + 1);
       }
-    } catch (const Error& error) {
-      if (!tolerant || error.exit_code() != ExitCode::kBadInput) throw;
-      run.experiments[at - 1].warnings.push_back(error.Message());
+      profiles.back() = std::move(read.methods[method]);
+      NameBackend(own, *profiles.back());
+      if (visit) visit(own, read.trace, *profiles.back());
     }
   }
   RewritePairs(places, run);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
@@ -36,7 +37,9 @@ Json DistributionMs(const stats::Distribution& d) {
           {"outliers", d.outliers}};
 }
 
-Json BreakdownJson(const Breakdown& breakdown) {
+// `self` gives the distribution of a row's self time over the runs, or null where a row has none.
+Json BreakdownJson(const Breakdown& breakdown,
+                   const std::function<const stats::Distribution*(const std::string&)>& self) {
   Json rows = Json::array();
   for (const AdditiveRow& row : breakdown.rows) {
     const double runs = static_cast<double>(breakdown.runs);
@@ -48,8 +51,29 @@ Json BreakdownJson(const Breakdown& breakdown) {
                     {"share", breakdown.total > 0 ? Number(static_cast<double>(row.total) /
                                                            static_cast<double>(breakdown.total))
                                                   : Json(nullptr)}});
+    const stats::Distribution* const distribution = self(row.name);
+    rows.back()["self_ms"] = distribution != nullptr ? DistributionMs(*distribution) : Json(nullptr);
   }
   return {{"runs", breakdown.runs}, {"total_ns", breakdown.total}, {"rows", std::move(rows)}};
+}
+
+Json GroupsJson(const ReportExperiment& experiment) {
+  const Profile& profile = *experiment.profile;
+  return BreakdownJson(experiment.groups, [&](const std::string& name) -> const stats::Distribution* {
+    for (std::size_t i = 0; i < profile.groups.size(); ++i) {
+      if (GroupName(kAllGroups[i]) == name) return &profile.groups[i];
+    }
+    return nullptr;  // "Clipped"
+  });
+}
+
+Json CategoriesJson(const ReportExperiment& experiment) {
+  return BreakdownJson(experiment.categories, [&](const std::string& name) -> const stats::Distribution* {
+    for (const auto& [category, distribution] : experiment.profile->categories) {
+      if (category == name) return &distribution;
+    }
+    return nullptr;
+  });
 }
 
 Json OperatorsJson(const ReportExperiment& experiment) {
@@ -156,9 +180,9 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   if (!experiment.profile) return json;
   json["mean_execute_ms"] = Ms(experiment.MeanExecute());
   json["tracer_ms"] = Ms(experiment.tracer);
-  json["groups"] = BreakdownJson(experiment.groups);
-  json["categories"] = BreakdownJson(experiment.categories);
-  json["places"] = BreakdownJson(experiment.places);
+  json["groups"] = GroupsJson(experiment);
+  json["categories"] = CategoriesJson(experiment);
+  json["places"] = BreakdownJson(experiment.places, [](const std::string&) { return nullptr; });
   json["operators"] = OperatorsJson(experiment);
   json["operators_rest"] = RestJson(experiment);
   json["delegate_calls"] = experiment.delegate_calls;

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -95,6 +96,31 @@ def test_every_table_of_the_analysis_adds_up_exactly(analysed):
         assert operators == experiment["groups"]["total_ns"]
         median = experiment["latency_ms"]["p50"]
         assert experiment["mean_execute_ms"] + experiment["tracer_ms"] == pytest.approx(median, rel=1e-12)
+
+
+def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analysed):
+    folder, stem = analysed
+    (experiment,) = read_json(folder / "analysis_summary.json")["experiments"]
+    sums: dict[tuple[str, str], dict[str, Decimal]] = {}
+    for row in read_csv(folder / f"{stem}_exec_all_runs_timeline.csv"):
+        if row["phase"] != "steady" and experiment["runs"]["steady"] > 0:
+            continue
+        for table in ("group", "category"):
+            of_run = sums.setdefault((table, row[table]), {})
+            of_run[row["run_index"]] = of_run.get(row["run_index"], Decimal(0)) + Decimal(row["self_ms"])
+    checked = 0
+    for table, key in (("groups", "group"), ("categories", "category")):
+        for row in experiment[table]["rows"]:
+            if row["operators"] == 0:
+                continue
+            values = np.array([float(value) for value in sums[key, row["name"]].values()])
+            assert row["self_ms"]["n"] == len(values)
+            assert row["self_ms"]["mean"] == pytest.approx(values.mean(), rel=1e-9)
+            assert row["self_ms"]["max"] == pytest.approx(values.max(), rel=1e-12)
+            # Inspector's and NumPy's default definition of a quantile.
+            assert row["self_ms"]["p90"] == pytest.approx(np.quantile(values, 0.9), rel=1e-9)
+            checked += 1
+    assert checked >= 8
 
 
 @pytest.mark.parametrize("model", ["toy_cnn", "toy_fp16", "toy_q8"])

@@ -1,0 +1,55 @@
+// Bytes as a timeline CSV: what is read has as many events as rows at most, adds up, and is the same when it is written
+// as etprof's own timeline and read again.
+
+#include <algorithm>
+#include <sstream>
+
+#include "check_profile.h"
+#include "fuzz.h"
+#include "render/csv.h"
+#include "timeline/timeline_csv.h"
+
+namespace {
+
+using namespace etprof;
+
+std::size_t Events(const Profile& profile) {
+  std::size_t events = 0;
+  for (const ProfiledRun& run : profile.runs) events += profile.layouts[run.layout].size();
+  return events;
+}
+
+std::string Written(const Trace& trace, const Profile& profile) {
+  std::ostringstream csv;
+  RenderTimelineCsv(trace, profile, std::nullopt, csv);
+  return csv.str();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = fuzz::Text(data, size);
+  Timeline timeline;
+  Profile profile;
+  const auto read = [&](const std::string& from) {
+    timeline = ReadTimelineCsv(from, "x.csv");
+    // Attribute refuses a file whose runs have nothing in common.
+    AttributeOptions options;
+    options.method = timeline.method;
+    options.labels = timeline.labels;
+    profile = Attribute(timeline.trace, options);
+  };
+  if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { read(text); })) return 0;
+  fuzz::Require(Events(profile) <= static_cast<std::size_t>(std::count(data, data + size, '\n')) + 1,
+                "an event is one row");
+  fuzz::CheckSums(timeline.trace);
+  if (profile.runs.empty()) return 0;
+  std::vector<Nanoseconds> totals;
+  for (const ProfiledRun& run : profile.runs) totals.push_back(run.total);
+  const std::string written = Written(timeline.trace, profile);
+  read(written);
+  fuzz::Require(profile.runs.size() == totals.size(), "a timeline that is written has the same runs");
+  for (std::size_t run = 0; run < totals.size(); ++run)
+    fuzz::Require(profile.runs[run].total == totals[run], "and they took as long");
+  return 0;
+}
