@@ -7,7 +7,6 @@
 #include "cli/locate.h"
 #include "core/error.h"
 #include "device/cpus.h"
-#include "device/local_properties.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -42,20 +41,21 @@ const char* NameOf(Kind kind) {
   return "";
 }
 
-ConfigContext Context() {
+ConfigContext Context(const Device& device, const DeviceProperties& properties) {
   try {
-    return {DefaultRunner()};
+    return {RunnerFor(device, properties)};
   } catch (const Error&) {
     return {};  // every experiment may name its own; where one does not, the configuration's error says so
   }
 }
 
-Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measurement) {
+Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measurement, Device& device,
+                      const DeviceProperties& properties) {
   ExperimentConfig baseline;
   baseline.name = "baseline";
   baseline.model = std::filesystem::absolute(sides.baseline).lexically_normal();
   baseline.runner = measurement.runner.empty()
-                        ? DefaultRunner()
+                        ? RunnerFor(device, properties)
                         : std::filesystem::absolute(measurement.runner).lexically_normal();
   baseline.cpu_affinity = measurement.cpus;
   if (!measurement.cpus.empty()) ParseCpus(measurement.cpus);
@@ -168,22 +168,23 @@ CheckSides SidesOf(const std::vector<std::string>& paths, const std::string& bas
   return sides;
 }
 
-Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement) {
+Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement, Device& device) {
+  const DeviceProperties properties = device.Properties();
   Config config;
   if (sides.kind == Kind::kModels) {
-    config = ConfigOfModels(sides, measurement);
+    config = ConfigOfModels(sides, measurement, device, properties);
   } else {
-    config = ReadConfig(sides.baseline, Context());
+    config = ReadConfig(sides.baseline, Context(device, properties));
     Override(config, measurement);
     if (!sides.candidate.empty()) {
-      Config candidate = ReadConfig(sides.candidate, Context());
+      Config candidate = ReadConfig(sides.candidate, Context(device, properties));
       Override(candidate, measurement);
       config = ConfigOfTwo(config, candidate);
     }
   }
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;
   if (config.output_root.empty()) {
-    config.output_root = DefaultRunDirectory(config.experiments.back().model, ReadLocalProperties().platform);
+    config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
   }
   if (MakePlan(config).pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/device_option.h"
 #include "measure/config.h"
 
 namespace etprof {
@@ -28,10 +29,11 @@ CheckSides SidesOf(const std::vector<std::string>& paths, const std::string& bas
 struct CheckMeasurement {
   std::optional<int> threads, runs;
   std::string cpus, runner, output_root;
+  DeviceChoice device;
 };
 
 // What to measure for sides of kModels or kConfigs, but for how long. Every pair of its plan is a check.
 // Throws Error (kUsage, kBadInput).
-Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement);
+Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement, Device& device);
 
 }  // namespace etprof

@@ -85,7 +85,8 @@ bool MoreLaunchesMayDecide(const CheckReport& check) {
 // Launches for one look after the other, until all is decided or the time is over.
 int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLimits& limits,
              const std::string& github_summary) {
-  Config config = CheckConfig(sides, options.measurement);
+  const std::unique_ptr<Device> device = Open(options.measurement.device);
+  Config config = CheckConfig(sides, options.measurement, *device);
   const std::optional<int> launches = options.launches ? options.launches : config.launches;
   if (options.budget || options.max_seconds || !config.max_seconds) {
     const double of_pairs =
@@ -103,7 +104,7 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
   RunData run;
   for (const int look : looks) {
     config.launches = look;
-    run = MeasureWithProgress(config, measure);
+    run = MeasureWithProgress(config, *device, measure);
     if (run.status == RunData::Status::kInterrupted)
       return TellInterruption(run, "the same command with --resume");
     measure.resume = true;
@@ -152,7 +153,7 @@ int CheckStored(const CheckSides& sides, const CheckOptions& options, const Chec
                 const std::string& github_summary) {
   const CheckMeasurement& m = options.measurement;
   if (options.max_seconds || options.budget || options.launches || options.resume || m.threads || m.runs ||
-      !m.cpus.empty() || !m.runner.empty() || !m.output_root.empty()) {
+      !m.cpus.empty() || !m.runner.empty() || !m.output_root.empty() || m.device.name != "local") {
     throw Error(ExitCode::kUsage, "a stored run is not measured: options of measuring do not go with it");
   }
   RunData run = OpenRunDirectory(sides.baseline);
@@ -227,6 +228,7 @@ void AddMeasurement(CLI::App& app, CheckOptions& options) {
   app.add_option("--output-root", options.measurement.output_root,
                  "the run directory [out_<model>/runs/<platform>]")
       ->type_name("DIR");
+  AddDeviceOption(app, options.measurement.device);
   app.add_flag("--resume", options.resume, "go on with an interrupted check of the same command");
 }
 

@@ -4,13 +4,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "cli/commands.h"
-#include "cli/locate.h"
+#include "cli/device_option.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
 #include "device/cpus.h"
-#include "device/local_properties.h"
 #include "measure/config.h"
 #include "measure/variant.h"
 
@@ -25,6 +25,8 @@ struct ProfileOptions {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> runs, launches, warmup;
   std::vector<int> threads = {1};
+  DeviceChoice device;
+  std::string exec_wrapper;
   bool json = false, resume = false;
 };
 
@@ -53,8 +55,12 @@ std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts)
 int Profile(const ProfileOptions& options) {
   ExperimentConfig as_given;
   as_given.model = std::filesystem::absolute(options.model).lexically_normal();
-  as_given.runner =
-      options.runner.empty() ? DefaultRunner() : std::filesystem::absolute(options.runner).lexically_normal();
+  const std::unique_ptr<Device> device = Open(options.device);
+  const DeviceProperties properties = device->Properties();
+  as_given.runner = options.runner.empty() ? RunnerFor(*device, properties)
+                                           : std::filesystem::absolute(options.runner).lexically_normal();
+  std::istringstream words(options.exec_wrapper);
+  for (std::string word; words >> word;) as_given.exec_wrapper.push_back(word);
   if (!options.data.empty()) as_given.data = std::filesystem::absolute(options.data).lexically_normal();
   as_given.method = options.method;
   as_given.inputs = Inputs(options.inputs);
@@ -67,20 +73,19 @@ int Profile(const ProfileOptions& options) {
   if (options.runs) as_given.runs = *options.runs;
   as_given.warmup = options.warmup;
 
-  const DeviceProperties device = ReadLocalProperties();
   std::vector<Variant> variants;
   for (const std::string& spec : options.vs) variants.push_back(ParseVariant(spec));
-  if (options.vs.empty()) variants = DefaultVariants(device);
+  if (options.vs.empty()) variants = DefaultVariants(properties);
 
   Config config = MakeProfileConfig(as_given, variants);
-  config.output_root = options.output_root.empty() ? DefaultRunDirectory(as_given.model, device.platform)
+  config.output_root = options.output_root.empty() ? DefaultRunDirectory(as_given.model, properties.platform)
                                                    : std::filesystem::path(options.output_root);
   config.max_seconds = options.max_seconds;
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
   CheckFiles(config);
-  return MeasureAndShow(config, {options.resume, options.json, "the same command with --resume"});
+  return MeasureAndShow(config, *device, {options.resume, options.json, "the same command with --resume"});
 }
 
 }  // namespace
@@ -134,6 +139,10 @@ CommandSpec ProfileCommand() {
                "--inputs", options->inputs,
                "ones, random, an .inputs file, or one raw file a tensor [those saved beside the model]")
             ->delimiter(',');
+        app.add_option("--exec-wrapper", options->exec_wrapper,
+                       "put before the runner: an emulator or a tool, as the device names it")
+            ->type_name("\"CMD ..\"");
+        AddDeviceOption(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");

@@ -5,11 +5,10 @@
 
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
-#include "cli/locate.h"
+#include "cli/device_option.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
 #include "core/table.h"
-#include "device/local_properties.h"
 #include "measure/config.h"
 
 namespace etprof {
@@ -23,22 +22,24 @@ struct RunOptions {
   std::optional<double> max_seconds;
   std::optional<int> runs, launches;
   std::vector<int> threads;
+  DeviceChoice device;
 };
 
-ConfigContext Context() {
+ConfigContext Context(const Device& device, const DeviceProperties& properties) {
   try {
-    return {DefaultRunner()};
+    return {RunnerFor(device, properties)};
   } catch (const Error&) {
     return {};  // every experiment may name its own; where one does not, the configuration's error says so
   }
 }
 
-Config Configure(const RunOptions& options) {
-  Config config = ReadConfig(options.config, Context());
+Config Configure(const RunOptions& options, Device& device) {
+  const DeviceProperties properties = device.Properties();
+  Config config = ReadConfig(options.config, Context(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
   if (!options.output_root.empty()) config.output_root = options.output_root;
   if (config.output_root.empty()) {
-    config.output_root = DefaultRunDirectory(config.experiments[0].model, ReadLocalProperties().platform);
+    config.output_root = DefaultRunDirectory(config.experiments[0].model, properties.platform);
   }
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;
@@ -66,13 +67,14 @@ int ShowPlan(const Config& config) {
 }
 
 int Run(const RunOptions& options) {
-  const Config config = Configure(options);
+  const std::unique_ptr<Device> device = Open(options.device);
+  const Config config = Configure(options, *device);
   MakePlan(config);
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
   if (options.dry_run) return ShowPlan(config);
   return MeasureAndShow(
-      config, {options.resume, options.json, fmt::format("etprof run {} --resume", options.config)});
+      config, *device, {options.resume, options.json, fmt::format("etprof run {} --resume", options.config)});
 }
 
 }  // namespace
@@ -107,6 +109,7 @@ CommandSpec RunCommand() {
             ->delimiter(',')
             ->check(CLI::Range(1, 1024))
             ->type_name("N,..");
+        AddDeviceOption(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };
       }};

@@ -13,7 +13,6 @@
 #include "cli/analyze_run.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
-#include "device/local.h"
 #include "measure/measure.h"
 
 namespace etprof {
@@ -58,17 +57,16 @@ std::string FolderOf(const RunData& run) {
 
 }  // namespace
 
-RunData MeasureWithProgress(const Config& config, const MeasureWithProgressOptions& given) {
+RunData MeasureWithProgress(const Config& config, Device& device, const MeasureWithProgressOptions& given) {
   const InterruptionScope scope;
   ProgressLine progress;
-  const std::unique_ptr<Device> device = MakeLocalDevice();
   MeasureOptions options;
   options.resume = given.resume;
   options.interrupted = [] { return g_interrupted.load(); };
   options.progress = &progress;
   options.etprof_version = ETPROF_VERSION;
   options.look_confidence = given.look_confidence;
-  return Measure(config, *device, options);
+  return Measure(config, device, options);
 }
 
 int TellInterruption(const RunData& run, const std::string& resume_command) {
@@ -90,8 +88,8 @@ bool TellFailures(const RunData& run) {
   return failed;
 }
 
-int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options) {
-  const RunData run = MeasureWithProgress(config, {.resume = options.resume});
+int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOptions& options) {
+  const RunData run = MeasureWithProgress(config, device, {.resume = options.resume});
   if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
   int code = static_cast<int>(ExitCode::kDone);
   if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});

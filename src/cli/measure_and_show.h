@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "device/device.h"
 #include "measure/config.h"
 
 namespace etprof {
@@ -19,9 +20,9 @@ struct MeasureWithProgressOptions {
   double look_confidence = 0;  // as MeasureOptions
 };
 
-// Measures on this machine with a progress line on stderr. Ctrl-C ends the measurement in good order (a
+// Measures on the device with a progress line on stderr. Ctrl-C ends the measurement in good order (a
 // second one at once). Throws as Measure.
-RunData MeasureWithProgress(const Config& config, const MeasureWithProgressOptions& options);
+RunData MeasureWithProgress(const Config& config, Device& device, const MeasureWithProgressOptions& options);
 
 // Tells on stderr that a measurement was interrupted, and how to go on. Returns the exit code.
 int TellInterruption(const RunData& run, const std::string& resume_command);
@@ -30,6 +31,6 @@ int TellInterruption(const RunData& run, const std::string& resume_command);
 bool TellFailures(const RunData& run);
 
 // MeasureWithProgress, then analyses and shows the run. Returns the exit code.
-int MeasureAndShow(const Config& config, const MeasureAndShowOptions& options);
+int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOptions& options);
 
 }  // namespace etprof

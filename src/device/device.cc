@@ -7,9 +7,8 @@
 #include "device/cpus.h"
 
 namespace etprof {
-namespace {
 
-std::string Quoted(const std::string& text) {
+std::string ShellQuoted(const std::string& text) {
   const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
   std::string quoted = "'";
@@ -17,15 +16,14 @@ std::string Quoted(const std::string& text) {
   return quoted + "'";
 }
 
-}  // namespace
-
 std::string CommandText(const Command& command) {
   std::string text;
-  for (const auto& [name, value] : command.environment) text += fmt::format("{}={} ", name, Quoted(value));
+  for (const auto& [name, value] : command.environment)
+    text += fmt::format("{}={} ", name, ShellQuoted(value));
   if (!command.cpus.empty()) text += fmt::format("taskset -c {} ", CpusText(command.cpus));
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     if (i > 0) text += " ";
-    text += Quoted(command.arguments[i]);
+    text += ShellQuoted(command.arguments[i]);
   }
   return text;
 }

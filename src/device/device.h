@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/units.h"
 #include "device/properties.h"
 
@@ -21,6 +22,14 @@ struct Command {
 };
 // For people and manifests: quoted for a POSIX shell where needed.
 std::string CommandText(const Command& command);
+// One word of a POSIX shell's command line.
+std::string ShellQuoted(const std::string& text);
+
+// The device cannot be reached any more: what runs there ends by itself, and another try may find it again.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
+};
 
 struct ExitStatus {
   int code = 0;                         // of exit(), or -1
@@ -56,6 +65,8 @@ class Process {
   virtual void Kill() = 0;
   // The last lines of its stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
+  // After its end: the connection to its device broke, so that nothing is known of how it ended.
+  virtual bool Lost() const { return false; }
 };
 
 // Where models run. One interface and one file each for this machine, ssh and adb; only here are processes
@@ -72,16 +83,24 @@ class Device {
   // Makes a local file available on the device and returns its path there. Files keep their names, since what
   // belongs to a model (`.inputs`) is found beside it.
   virtual std::string Put(const std::filesystem::path& local) = 0;
+  // The same for a program: the words that start it. A program of a bundle (`etprof build`; bundle.json lies
+  // beside it) starts by the loader that the bundle brings, with the bundle's libraries.
+  virtual std::vector<std::string> PutProgram(const std::filesystem::path& local) = 0;
   // A path on the device for a file that will be fetched to `local`.
   virtual std::string Place(const std::filesystem::path& local) = 0;
   // Fetches what Place named. False when it is not there. Throws Error (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
   virtual void Remove(const std::string& remote) = 0;
-  // Removes everything that Put and Place left on the device (never a local file).
+  // Removes what Place left on the device (never a local file), and puts back what was changed there. What
+  // Put left stays for the next time (docs/devices.md).
   virtual void CleanUp() = 0;
 
+  // After DeviceLost or Process::Lost: waits until the device answers again, at most `timeout_seconds`.
+  // Whether it does.
+  virtual bool WaitUntilBack(double timeout_seconds) = 0;
+
   // Throws Error (kDeviceFailed, or kBadInput when the program is missing or is no program of this device),
-  // naming the program and the reason in one line.
+  // naming the program and the reason in one line; DeviceLost.
   virtual std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) = 0;
 
   // Asked while waiting for a process; true makes the wait end with kInterrupted.

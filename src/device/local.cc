@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "device/bundle.h"
 #include "device/local_process.h"
 #include "device/local_properties.h"
 
@@ -23,6 +24,11 @@ class LocalDevice : public Device {
   std::string Put(const std::filesystem::path& local) override {
     return std::filesystem::absolute(local).string();
   }
+  std::vector<std::string> PutProgram(const std::filesystem::path& local) override {
+    const std::string path = Put(local);
+    const std::optional<Bundle> bundle = BundleOf(path);
+    return bundle ? bundle->StartWords(bundle->folder.string()) : std::vector<std::string>{path};
+  }
   std::string Place(const std::filesystem::path& local) override {
     return std::filesystem::absolute(local).string();
   }
@@ -35,6 +41,7 @@ class LocalDevice : public Device {
     std::filesystem::remove(remote, error);
   }
   void CleanUp() override {}
+  bool WaitUntilBack(double) override { return true; }
 
   std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
     return StartLocalProcess(command, std::move(on_stderr), interrupted_);

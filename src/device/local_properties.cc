@@ -40,9 +40,8 @@ std::optional<Bytes> Kilobytes(const std::string& text) {
   return *kilobytes * 1024;
 }
 
-// "key   : value" lines; the first value of each key. (Only the Linux reader uses it.)
-[[maybe_unused]] std::map<std::string, std::string> KeyValues(const std::filesystem::path& path,
-                                                              char separator) {
+// "key   : value" lines; the first value of each key.
+std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, char separator) {
   std::map<std::string, std::string> values;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -58,7 +57,7 @@ std::optional<Bytes> Kilobytes(const std::string& text) {
   return values;
 }
 
-[[maybe_unused]] std::vector<std::string> Words(const std::string& text) {
+std::vector<std::string> Words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -67,7 +66,7 @@ std::optional<Bytes> Kilobytes(const std::string& text) {
 
 // The name behind an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1; the parts that phones and boards
 // have).
-[[maybe_unused]] std::string ArmCpuName(const std::string& implementer, const std::string& part) {
+std::string ArmCpuName(const std::string& implementer, const std::string& part) {
   static const std::map<std::string, std::string> parts = {
       {"0xd03", "Cortex-A53"},  {"0xd05", "Cortex-A55"},  {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},
       {"0xd0c", "Neoverse-N1"}, {"0xd40", "Neoverse-V1"}, {"0xd41", "Cortex-A78"},  {"0xd44", "Cortex-X1"},
@@ -81,7 +80,6 @@ std::optional<Bytes> Kilobytes(const std::string& text) {
   return implementer.empty() ? "" : fmt::format("Arm implementer {} part {}", implementer, part);
 }
 
-#ifndef __APPLE__
 std::string DetectVirtualization(const std::filesystem::path& root,
                                  const std::vector<std::string>& features) {
   std::error_code error;
@@ -131,7 +129,9 @@ void AddWarnings(DeviceProperties& properties) {
   }
 }
 
-DeviceProperties ReadLinux(const std::filesystem::path& root) {
+}  // namespace
+
+DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   DeviceProperties properties;
   const auto cpuinfo = KeyValues(root / "proc/cpuinfo", ':');
   const auto value = [](const std::map<std::string, std::string>& map, const char* key) {
@@ -181,7 +181,8 @@ DeviceProperties ReadLinux(const std::filesystem::path& root) {
   AddWarnings(properties);
   return properties;
 }
-#else
+namespace {
+#ifdef __APPLE__
 std::string SysctlText(const char* name) {
   std::size_t size = 0;
   if (::sysctlbyname(name, nullptr, &size, nullptr, 0) != 0 || size == 0) return "";
@@ -219,9 +220,9 @@ DeviceProperties ReadMac() {
 
 }  // namespace
 
-std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
-  std::ifstream file(root / "proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
+std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
+  std::istringstream lines(meminfo);
+  for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("MemAvailable:")) continue;
     const std::size_t digit = line.find_first_of("0123456789");
     if (digit == std::string::npos) return std::nullopt;
@@ -230,12 +231,19 @@ std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
   return std::nullopt;
 }
 
+std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseAvailableMemory(text.str());
+}
+
 DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {
 #ifdef __APPLE__
   static_cast<void>(root);
   DeviceProperties properties = ReadMac();
 #else
-  DeviceProperties properties = ReadLinux(root);
+  DeviceProperties properties = ReadLinuxProperties(root);
 #endif
   struct utsname system {};
   ::uname(&system);

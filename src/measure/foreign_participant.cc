@@ -77,6 +77,9 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   if (!status)
     throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
 
+  if (process->Lost())
+    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
+
   ForeignRun run;
   run.status = *status;
   std::string etdump_problem =

@@ -21,6 +21,7 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
+constexpr int kMostLosses = 5;        // of the connection
 constexpr double kMemoryShare = 0.8;  // of what is available, for all workers
 
 class Measurement {
@@ -40,8 +41,11 @@ class Measurement {
 
   RunData Run() {
     const std::string hash = ConfigHash(config_);
-    ProbeRunners();
-    Describe(hash);
+    WithReconnection([&] {
+      foreign_.clear();
+      ProbeRunners();
+    });
+    WithReconnection([&] { Describe(hash); });
     const bool resumed = options_.resume && TakeOver(hash);
     if (!resumed) {
       std::vector<std::string> names;
@@ -55,13 +59,13 @@ class Measurement {
     try {
       MeasureTimed();
       MeasureTraceEnabled();
+    } catch (const DeviceLost&) {
+      run_.status = RunData::Status::kInterrupted;
+      FinishAfterFailure();
+      throw;
     } catch (const Error&) {
       run_.status = RunData::Status::kFailed;
-      try {
-        Finish();
-      } catch (const Error&) {
-        // The first error is the one to tell; the directory is as the last complete launch left it.
-      }
+      FinishAfterFailure();
       throw;
     }
     const bool all_failed = std::all_of(run_.experiments.begin(), run_.experiments.end(),
@@ -76,6 +80,43 @@ class Measurement {
  private:
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
 
+  void FinishAfterFailure() {
+    try {
+      Finish();
+    } catch (const Error&) {
+      // The first error is the one to tell; the directory is as the last complete launch left it.
+    }
+  }
+
+  // Waits for the device after its connection broke. Throws DeviceLost when it does not come back.
+  void Reconnect() {
+    if (++losses_ > kMostLosses) {
+      throw DeviceLost(ExitCode::kDeviceFailed, "the connection breaks again and again")
+          .InFile(device_.Name())
+          .Remedy("what was measured is kept, and --resume goes on");
+    }
+    if (options_.progress != nullptr) {
+      options_.progress->Message(
+          fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device", device_.Name(),
+                      options_.wait_for_device_seconds));
+    }
+    if (device_.WaitUntilBack(options_.wait_for_device_seconds)) return;
+    throw DeviceLost(ExitCode::kDeviceFailed, "the connection was lost, and the device did not come back")
+        .InFile(device_.Name())
+        .Remedy("what was measured is kept, and --resume goes on");
+  }
+
+  template <typename Step>
+  void WithReconnection(Step step) {
+    while (true) {
+      try {
+        return step();
+      } catch (const DeviceLost&) {
+        Reconnect();
+      }
+    }
+  }
+
   void ProbeRunners() {
     std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
     for (const ExperimentConfig& experiment : config_.experiments) {
@@ -84,11 +125,13 @@ class Measurement {
         const std::vector<std::pair<std::string, std::string>> environment(experiment.environment.begin(),
                                                                            experiment.environment.end());
         try {
-          known[key] = ProbeRunner(device_, experiment.exec_wrapper, device_.Put(experiment.runner),
-                                   environment, interruption_, std::min(config_.timeout_seconds, 120.0));
+          known[key] = ProbeRunner(device_, StartOfRunner(device_, experiment), environment, interruption_,
+                                   std::min(config_.timeout_seconds, 120.0));
         } catch (const WorkerFailure& failure) {
           if (failure.kind() == WorkerFailure::Kind::kInterrupted)
             throw Error(ExitCode::kInterrupted, "interrupted");
+          if (failure.kind() == WorkerFailure::Kind::kLost)
+            throw DeviceLost(ExitCode::kDeviceFailed, failure.what()).InFile(device_.Name());
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
         }
       }
@@ -107,8 +150,7 @@ class Measurement {
   // A mask that the runner refuses is said before anything is measured, in the runner's own words.
   void TryMask(const ExperimentConfig& experiment) {
     Command command;
-    command.arguments = experiment.exec_wrapper;
-    command.arguments.push_back(device_.Put(experiment.runner));
+    command.arguments = StartOfRunner(device_, experiment);
     command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
     command.environment.assign(experiment.environment.begin(), experiment.environment.end());
     try {
@@ -116,6 +158,8 @@ class Measurement {
     } catch (const WorkerFailure& failure) {
       if (failure.kind() == WorkerFailure::Kind::kInterrupted)
         throw Error(ExitCode::kInterrupted, "interrupted");
+      if (failure.kind() == WorkerFailure::Kind::kLost)
+        throw DeviceLost(ExitCode::kDeviceFailed, failure.what()).InFile(device_.Name());
       constexpr std::string_view kSpeaker = "etprof-runner: ";
       std::string_view reason = failure.what();
       const std::size_t at = reason.find(kSpeaker);
@@ -301,6 +345,7 @@ class Measurement {
     };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] { Save(); };
+    hooks.reconnect = [this] { Reconnect(); };
     hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
     hooks.progress = options_.progress;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
@@ -360,7 +405,6 @@ class Measurement {
     RemoveParts(parts);
     std::error_code error;
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
-    device_.CleanUp();
   }
 
   void AddWarnings() {
@@ -405,6 +449,7 @@ class Measurement {
   Interruption interruption_;
   std::vector<bool> foreign_;  // of each experiment
   RunData run_;
+  int losses_ = 0;
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
 };
 

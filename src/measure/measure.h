@@ -15,6 +15,7 @@ struct MeasureOptions {
   std::function<bool()> interrupted;  // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;
+  double wait_for_device_seconds = 60;  // after its connection broke
   // With a given number of launches: the level at which the caller looks, who may go on with more; 0: it
   // looks once. Recorded as ScheduleData::look_confidence.
   double look_confidence = 0;

@@ -17,6 +17,7 @@ class WorkerFailure : public std::runtime_error {
     kDied,
     kHung,
     kGarbage,      // it answered what is no answer
+    kLost,         // the connection to the device broke: nothing is wrong with the worker
     kInterrupted,  // the user wants to stop, and the worker did not finish within the grace time
   };
   WorkerFailure(Kind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}

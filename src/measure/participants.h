@@ -37,6 +37,9 @@ struct ParticipantSetup {
   std::string saved_outputs;       // where the first launch's outputs go, or empty
 };
 
+// The words that start the experiment's runner on the device, its wrapper's first.
+std::vector<std::string> StartOfRunner(Device& device, const ExperimentConfig& experiment);
+
 // The words that start a process of this experiment, without what is its own of worker or whole process.
 Command BaseCommand(const ParticipantSetup& setup);
 

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
+#include "device/device.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -181,6 +183,7 @@ class Scheduler {
       Refresh(used());
       hooks_.save();
       Report(0, used(), true);
+      if (std::exchange(lost_, false) && hooks_.reconnect) hooks_.reconnect();
       decision = Decide(used());
     }
     data_.stopped = hooks_.interrupted() ? "interrupted"
@@ -214,6 +217,9 @@ class Scheduler {
     std::erase_if(order, [&](std::size_t u) { return states_[u].failed; });
     return order;
   }
+
+  // Whether this launch is to end here.
+  bool Stop() const { return lost_ || hooks_.interrupted(); }
 
   // Whether the pair can still be measured.
   bool Alive(const ComparePair& pair) const {
@@ -300,7 +306,10 @@ class Scheduler {
     ExperimentData& data = *units_[u].data;
     units_[u].participant->Abandon();
     state.alive = false;
-    if (failure.kind() == WorkerFailure::Kind::kInterrupted) {
+    const bool lost = failure.kind() == WorkerFailure::Kind::kLost;
+    lost_ = lost_ || lost;
+    if (lost || failure.kind() == WorkerFailure::Kind::kInterrupted) {
+      if (lost) state.launch.problem = failure.what();
       state.launch.status = Launch::Status::kPartial;
       state.launch.traced_runs.clear();
       state.launch.etdump_part.clear();
@@ -332,6 +341,8 @@ class Scheduler {
       step(states_[u]);
     } catch (const WorkerFailure& failure) {
       Fail(u, failure);
+    } catch (const DeviceLost& lost) {
+      Fail(u, WorkerFailure(WorkerFailure::Kind::kLost, lost.what()));
     }
   }
 
@@ -475,7 +486,7 @@ class Scheduler {
     const double start = hooks_.now();
     const std::vector<std::size_t> order = Order(index, -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (hooks_.interrupted()) break;
+      if (Stop()) break;
       Begin(order[i], index);
       if (i == 0 && order.size() > 1 && !shape_known_ && states_[order[0]].alive && !FitsInMemory(order)) {
         End(order[0]);  // counts as no launch: everything starts again, one process at a time
@@ -484,13 +495,12 @@ class Scheduler {
         return;
       }
     }
-    if (!shape_known_ && !hooks_.interrupted())
-      SetShape(hooks_.now() - start, used() - (hooks_.now() - start));
-    for (int round = 0; round < shape_.rounds && !hooks_.interrupted(); ++round) {
+    if (!shape_known_ && !Stop()) SetShape(hooks_.now() - start, used() - (hooks_.now() - start));
+    for (int round = 0; round < shape_.rounds && !Stop(); ++round) {
       Report(round + 1, used(), false);
       int place = 0;
       for (const std::size_t u : Order(index, round)) {
-        if (hooks_.interrupted()) break;
+        if (Stop()) break;
         RunBurst(u, round, place++);
       }
     }
@@ -504,7 +514,7 @@ class Scheduler {
   void RunAlternating(int index, const Used& used) {
     int place = 0;
     for (const std::size_t u : Order(index, 0)) {
-      if (hooks_.interrupted()) return;
+      if (Stop()) return;
       const double start = hooks_.now();
       if (units_[u].participant->WholeProcess() && states_[u].latency_ns <= 0) Probe(u, index);
       Begin(u, index);
@@ -576,6 +586,7 @@ class Scheduler {
   LaunchShape shape_;
   bool shape_known_ = false;
   bool one_burst_ = false;
+  bool lost_ = false;          // the connection to the device broke in this launch
   int looking_at_ = 10;        // launches at which the stop rule looks next
   int looking_at_first_ = 10;  // launches over which the traced runs are spread
 };

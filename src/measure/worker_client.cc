@@ -46,6 +46,8 @@ WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink 
 
 void WorkerClient::Gone(const std::string& while_doing) {
   const auto status = process_->Wait(kEndSeconds);
+  if (process_->Lost())
+    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
   std::string text =
       fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
   const std::string last = LastLine(process_->LastErrors());
@@ -117,12 +119,11 @@ void WorkerClient::Quit() {
 }
 
 std::optional<protocol::Ready> ProbeRunner(
-    Device& device, const std::vector<std::string>& wrapper, const std::string& runner,
+    Device& device, const std::vector<std::string>& start,
     const std::vector<std::pair<std::string, std::string>>& environment, Interruption& interruption,
     double timeout_seconds) {
   Command command;
-  command.arguments = wrapper;
-  command.arguments.push_back(runner);
+  command.arguments = start;
   command.arguments.emplace_back("--worker");
   command.environment = environment;
   try {
@@ -135,6 +136,7 @@ std::optional<protocol::Ready> ProbeRunner(
       case WorkerFailure::Kind::kInterrupted:
       case WorkerFailure::Kind::kHung:
       case WorkerFailure::Kind::kVersion:
+      case WorkerFailure::Kind::kLost:
         throw;
       case WorkerFailure::Kind::kRefused:
       case WorkerFailure::Kind::kDied:

@@ -61,11 +61,11 @@ class WorkerClient {
   protocol::Ready ready_;
 };
 
-// Whether `runner` speaks the worker protocol. Starts it once, without anything else of the experiment. Its
-// "ready" says what the device and it can do; absent: a foreign runner. Throws Error where it cannot be
-// started.
+// Whether the runner that `start` starts speaks the worker protocol. Starts it once, without anything else of
+// the experiment. Its "ready" says what the device and it can do; absent: a foreign runner. Throws Error
+// where it cannot be started.
 std::optional<protocol::Ready> ProbeRunner(
-    Device& device, const std::vector<std::string>& wrapper, const std::string& runner,
+    Device& device, const std::vector<std::string>& start,
     const std::vector<std::pair<std::string, std::string>>& environment, Interruption& interruption,
     double timeout_seconds);
 

@@ -211,10 +211,16 @@ void ExperimentLog::Write(std::string_view text) {
 
 void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
 
+std::vector<std::string> StartOfRunner(Device& device, const ExperimentConfig& experiment) {
+  std::vector<std::string> words = experiment.exec_wrapper;
+  const std::vector<std::string> program = device.PutProgram(experiment.runner);
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
 Command BaseCommand(const ParticipantSetup& setup) {
   Command command;
-  command.arguments = setup.config->exec_wrapper;
-  command.arguments.push_back(setup.device->Put(setup.config->runner));
+  command.arguments = StartOfRunner(*setup.device, *setup.config);
   for (const auto& [name, value] : setup.config->environment) command.environment.emplace_back(name, value);
   if (!setup.config->cpu_affinity.empty()) command.cpus = ParseCpus(setup.config->cpu_affinity);
   return command;

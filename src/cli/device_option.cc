@@ -1,0 +1,43 @@
+#include "cli/device_option.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/locate.h"
+#include "core/error.h"
+#include "device/local_properties.h"
+#include "device/open_device.h"
+
+namespace etprof {
+
+void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--device", choice.name,
+                 "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
+      ->type_name("DEVICE");
+  app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
+}
+
+std::unique_ptr<Device> Open(const DeviceChoice& choice) {
+  RemoteOptions options;
+  options.keep = choice.keep;
+  options.notice = [](const std::string& text) { fmt::print(stderr, "etprof: {}\n", text); };
+  return OpenDevice(choice.name, options);
+}
+
+std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
+  const char* given = std::getenv("ETPROF_RUNNER");
+  if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
+  const std::string target = properties.platform == "android" ? "android" : properties.platform;
+  const std::filesystem::path bundle =
+      ExecutablePath().parent_path().parent_path() / "bundles" / target / "etprof-runner";
+  if (std::filesystem::exists(bundle)) return bundle;
+  // A machine like this one may run what was built here.
+  if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
+  throw Error(ExitCode::kBadInput, fmt::format("there is no runner for {} yet", properties.platform))
+      .InFile(bundle.string())
+      .Remedy(fmt::format("make it: etprof build --target {}", target));
+}
+
+}  // namespace etprof

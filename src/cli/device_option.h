@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+
+namespace etprof {
+
+struct DeviceChoice {
+  std::string name = "local";
+  bool keep = false;
+};
+
+// --device NAME and --keep.
+void AddDeviceOption(CLI::App& app, DeviceChoice& choice);
+
+// Opens it; what takes long there is told on stderr. Throws as OpenDevice.
+std::unique_ptr<Device> Open(const DeviceChoice& choice);
+
+// etprof-runner for a device: $ETPROF_RUNNER; for this machine the one beside etprof; for another the one of
+// the bundle that `etprof build` made for it. Throws Error (kBadInput) where it is not there.
+std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
+
+}  // namespace etprof

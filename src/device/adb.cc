@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "device/connection.h"
+#include "device/tool.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kConnectSeconds = 20;
+constexpr double kCopySeconds = 3600;
+
+std::string Trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+std::string LastLineOf(const std::string& text) {
+  const std::string trimmed = Trimmed(text);
+  const std::size_t newline = trimmed.find_last_of('\n');
+  return newline == std::string::npos ? trimmed : trimmed.substr(newline + 1);
+}
+
+class AdbConnection : public Connection {
+ public:
+  explicit AdbConnection(std::string serial) : serial_(std::move(serial)) {
+    const char* given = std::getenv("ETPROF_ADB");
+    std::istringstream stream(given != nullptr && *given != '\0' ? given : "adb");
+    for (std::string word; stream >> word;) client_.push_back(word);
+  }
+
+  std::string Name() const override { return serial_.empty() ? "adb" : "adb:" + serial_; }
+  std::string DefaultFolder() const override { return "/data/local/tmp/etprof"; }
+
+  void Open() override {
+    if (serial_.find(':') != std::string::npos) {
+      Client({"disconnect", serial_});  // of a connection that is lost adb may still think that it stands
+      Client({"connect", serial_});     // what it says is no better than what get-state says
+    }
+    const ToolResult state = Adb({"get-state"});
+    if (state.Success() && Trimmed(state.output) == "device") return;
+    std::string reason = state.timed_out ? "adb does not answer" : LastLineOf(state.errors);
+    if (reason.starts_with("error: ")) reason = reason.substr(7);
+    if (reason.empty()) reason = "it is in the state \"" + Trimmed(state.output) + "\"";
+    const bool unauthorized = reason.find("unauthorized") != std::string::npos;
+    const bool several = reason.find("more than one") != std::string::npos;
+    throw Error(ExitCode::kDeviceFailed, "cannot be reached: " + reason)
+        .InFile(Name())
+        .Remedy(unauthorized ? "allow USB debugging on the device's screen"
+                : several    ? "name one: --device adb:SERIAL (`etprof devices` lists them)"
+                             : "`adb devices` has to list it: is USB debugging on?");
+  }
+  void Close() override {}
+
+  std::vector<std::string> Shell(const std::string& script) const override {
+    return Words({"shell", "-T", script});
+  }
+
+  bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
+    return Copied(Adb({"push", local.string(), remote}, kCopySeconds), why);
+  }
+  bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) override {
+    return Copied(Adb({"pull", remote, local.string()}, kCopySeconds), why);
+  }
+
+ private:
+  std::vector<std::string> Words(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> words = client_;
+    if (!serial_.empty()) words.insert(words.end(), {"-s", serial_});
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return words;
+  }
+  // Without a serial number: to adb itself.
+  ToolResult Client(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> words = client_;
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return RunTool(words, {.timeout_seconds = kConnectSeconds, .interrupted = interrupted_});
+  }
+  ToolResult Adb(const std::vector<std::string>& arguments, double timeout_seconds = kConnectSeconds) const {
+    return RunTool(Words(arguments), {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
+  }
+  static bool Copied(const ToolResult& result, std::string& why) {
+    if (result.Success()) return true;
+    why = result.timed_out ? "it took too long" : LastLineOf(result.errors);
+    if (why.empty()) why = LastLineOf(result.output);
+    return false;
+  }
+
+  std::string serial_;
+  std::vector<std::string> client_;
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> MakeAdbConnection(const std::string& serial) {
+  return std::make_unique<AdbConnection>(serial);
+}
+
+}  // namespace etprof

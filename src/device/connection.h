@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+
+namespace etprof {
+
+// How a remote device is reached: by a client program of this machine that runs a shell's scripts there. What
+// is the same for all of them is in remote.cc.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  virtual std::string Name() const = 0;  // as `--device` takes it: "ssh:pi5", "adb:emulator-5554"
+  // Where etprof's files lie on the device unless $ETPROF_DEVICE_DIR there says otherwise: a word that its
+  // shell expands.
+  virtual std::string DefaultFolder() const = 0;
+
+  // Throws Error (kDeviceFailed, with the remedy) when the device cannot be reached or refuses; DeviceLost
+  // never. Closes an earlier connection first.
+  virtual void Open() = 0;
+  virtual void Close() = 0;
+
+  // The words of the local command that runs `script` with the device's POSIX shell: its stdin, stdout and
+  // stderr are the script's.
+  virtual std::vector<std::string> Shell(const std::string& script) const = 0;
+
+  // Copies one file. The folder of the target exists. False when it did not work; `why` says the client's or
+  // the device's words.
+  virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) = 0;
+  virtual bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) = 0;
+
+  void SetInterrupted(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
+
+ protected:
+  std::function<bool()> interrupted_;
+};
+
+// The system's OpenSSH client, with its configuration and agent. $ETPROF_SSH has the words to use in place of
+// `ssh`.
+std::unique_ptr<Connection> MakeSshConnection(const std::string& host);
+// The adb client ($ETPROF_ADB in place of `adb`). `serial`: empty where there is one device only; "HOST:PORT"
+// is connected to first.
+std::unique_ptr<Connection> MakeAdbConnection(const std::string& serial);
+
+}  // namespace etprof

@@ -1,0 +1,313 @@
+#include "device/remote.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "core/file.h"
+#include "core/units.h"
+#include "device/bundle.h"
+#include "device/local_process.h"
+#include "device/local_properties.h"
+#include "device/remote_process.h"
+#include "device/remote_properties.h"
+#include "device/tool.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kAnswerSeconds = 30;  // for what a device does at once
+constexpr double kDigestSeconds = 600;
+constexpr double kGuardSeconds = 10;
+
+std::string LastLineOf(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const std::size_t start = text.find_last_of('\n', end);
+  return text.substr(start == std::string::npos ? 0 : start + 1,
+                     end - (start == std::string::npos ? 0 : start + 1) + 1);
+}
+
+// Unique among all who use a device.
+std::string NewRunId() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
+}
+
+// What is left of a run: ends what runs, puts settings back, removes the folder. For a shell in that folder.
+constexpr const char* kEndRun = R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
+[ -f restore.sh ] && sh ./restore.sh >/dev/null 2>&1
+d=$(pwd); [ -f keep ] || { cd /; rm -rf "$d"; })sh";
+
+class RemoteDevice : public Device {
+ public:
+  RemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options)
+      : connection_(std::move(connection)), options_(std::move(options)), id_(NewRunId()) {
+    Open();
+  }
+  ~RemoteDevice() override {
+    try {
+      RemoteDevice::CleanUp();
+    } catch (const Error&) {
+      // The guard sees the connection end.
+    }
+  }
+  RemoteDevice(const RemoteDevice&) = delete;
+  RemoteDevice& operator=(const RemoteDevice&) = delete;
+
+  std::string Name() const override { return connection_->Name(); }
+
+  DeviceProperties Properties() override {
+    return ParseProperties(Do(PropertiesScript(), "say what it is"), Name());
+  }
+
+  std::optional<Bytes> AvailableMemory() override {
+    const std::string text = Do("cat /proc/meminfo 2>/dev/null; true", "say how much memory it has");
+    return ParseAvailableMemory(text);
+  }
+
+  std::string Put(const fs::path& local) override {
+    // What belongs to a model is found beside it.
+    std::vector<fs::path> files = {local};
+    fs::path inputs = local;
+    inputs += ".inputs";
+    std::error_code ignored;
+    if (fs::is_regular_file(inputs, ignored)) files.push_back(inputs);
+    return PutFolder(local, files) + "/" + local.filename().string();
+  }
+
+  std::vector<std::string> PutProgram(const fs::path& local) override {
+    const std::optional<Bundle> bundle = BundleOf(local);
+    if (!bundle) return {PutFolder(local, {local}) + "/" + local.filename().string()};
+    std::vector<fs::path> files;
+    for (const Bundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
+    return bundle->StartWords(PutFolder(local, files));
+  }
+
+  std::string Place(const fs::path& local) override {
+    return fmt::format("{}/{}_{}", run_, ++places_, local.filename().string());
+  }
+
+  bool Get(const std::string& remote, const fs::path& local) override {
+    const ToolResult there = Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
+    if (!there.Success()) return false;
+    const std::string digest = there.output.substr(0, there.output.find_first_of(" \n"));
+    fs::path part = local;
+    part += ".part";
+    std::string why;
+    const bool copied = connection_->Pull(remote, part, why);
+    std::error_code ignored;
+    if (!copied || (!digest.empty() && Sha256HexOfFile(part) != digest)) {
+      fs::remove(part, ignored);
+      RequireConnection("while it sent " + local.filename().string());
+      throw Error(ExitCode::kDeviceFailed,
+                  "could not be fetched from the device: " + (copied ? "it arrived changed" : why))
+          .InFile(Name() + " " + remote);
+    }
+    fs::rename(part, local);
+    Try("rm -f " + ShellQuoted(remote), kAnswerSeconds);
+    return true;
+  }
+
+  void Remove(const std::string& remote) override { Do("rm -f " + ShellQuoted(remote), "remove a file"); }
+
+  void CleanUp() override {
+    if (!guard_) return;
+    if (options_.keep) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    guard_->CloseInput();
+    guard_->Wait(kGuardSeconds);
+    guard_.reset();
+    connection_->Close();
+  }
+
+  bool WaitUntilBack(double timeout_seconds) override {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    guard_.reset();
+    while (!(interrupted_ && interrupted_())) {
+      try {
+        Open();
+        return true;
+      } catch (const Error&) {
+        if (Clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      }
+    }
+    return false;
+  }
+
+  std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
+    const std::string tag = std::to_string(++started_);
+    auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
+      Try(fmt::format("kill -9 $(cat {}/pids/{})", ShellQuoted(run_), tag), kAnswerSeconds);
+    });
+    Command client;
+    client.arguments = connection_->Shell(StartScript(command, run_, tag));
+    process->SetClient(StartLocalProcess(client, process->ErrorSink(), interrupted_));
+    return process;
+  }
+
+  void SetInterrupted(std::function<bool()> interrupted) override {
+    interrupted_ = std::move(interrupted);
+    connection_->SetInterrupted(interrupted_);
+  }
+
+ private:
+  void Open() {
+    connection_->Open();
+    // The folder may lie anywhere; its own idea of its path is the one to use.
+    const std::string script = fmt::format(
+        R"sh(d=${{ETPROF_DEVICE_DIR:-{0}}}
+mkdir -p "$d/cache" "$d/runs" && cd "$d" || exit 1
+for r in runs/*; do
+  [ -d "$r" ] && [ ! -f "$r/keep" ] || continue
+  if [ -f "$r/guard" ] && kill -0 "$(cat "$r/guard")" 2>/dev/null; then continue; fi
+  [ -f "$r/guard" ] || [ -n "$(find "$r" -prune -mmin +1 2>/dev/null)" ] || continue
+  ( cd "$r" && {1} )
+done
+rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
+        connection_->DefaultFolder(), kEndRun, id_);
+    const std::string folder = Do(script, "make a folder for etprof's files");
+    folder_ = folder.substr(0, folder.find('\n'));
+    run_ = folder_ + "/runs/" + id_;
+    put_.clear();  // it may be another device by now, or its cache may be gone
+    StartGuard();
+  }
+
+  void StartGuard() {
+    Command client;
+    client.arguments = connection_->Shell(
+        fmt::format("cd {} || exit 1\ntrap '' HUP INT TERM PIPE\necho $$ >guard\necho ready\n"
+                    "while read -r line; do :; done\n{}",
+                    ShellQuoted(run_), kEndRun));
+    guard_ = StartLocalProcess(client, {}, interrupted_);
+    std::string line;
+    if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
+      throw Error(ExitCode::kDeviceFailed,
+                  "a shell does not run there as it should: " + LastLineOf(guard_->LastErrors()))
+          .InFile(Name());
+    }
+  }
+
+  // Runs a script to its end. Throws DeviceLost.
+  ToolResult Try(const std::string& script, double timeout_seconds) {
+    ToolOptions options;
+    options.timeout_seconds = timeout_seconds;
+    options.interrupted = interrupted_;
+    ToolResult result = RunTool(
+        connection_->Shell(fmt::format("( {}\n)\nprintf '\\nETPROF-EXIT tool %s\\n' $? >&2", script)), options);
+    const std::optional<int> code = TakeExitMark(result.errors, "tool");
+    if (!code) {
+      throw DeviceLost(ExitCode::kDeviceFailed,
+                       result.timed_out ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
+                                        : "the connection was lost: " + LastLineOf(result.errors))
+          .InFile(Name());
+    }
+    result.status = {};
+    result.status.code = *code;
+    return result;
+  }
+
+  // The same for what has to work. Returns what it printed.
+  std::string Do(const std::string& script, const std::string& what) {
+    ToolResult result = Try(script, kAnswerSeconds);
+    if (!result.Success()) {
+      const std::string last = LastLineOf(result.errors);
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("could not {}: {}", what, last.empty() ? result.status.Text() : last))
+          .InFile(Name());
+    }
+    return std::move(result.output);
+  }
+
+  // Throws DeviceLost when there is none any more.
+  void RequireConnection(const std::string& when) {
+    try {
+      Try("true", kAnswerSeconds);
+    } catch (const DeviceLost&) {
+      throw DeviceLost(ExitCode::kDeviceFailed, "the connection was lost " + when).InFile(Name());
+    }
+  }
+
+  // Prints the file's SHA-256; nothing where the device has no tool for it.
+  static std::string DigestOf(const std::string& remote) {
+    const std::string file = ShellQuoted(remote);
+    return fmt::format(
+        "if command -v sha256sum >/dev/null 2>&1; then sha256sum {0}; "
+        "elif command -v shasum >/dev/null 2>&1; then shasum -a 256 {0}; fi",
+        file);
+  }
+
+  // The folder on the device that holds `files` under their names, and nothing else. `of` is what is told.
+  std::string PutFolder(const fs::path& of, const std::vector<fs::path>& files) {
+    const std::string key = fs::absolute(of).lexically_normal().string();
+    if (const auto known = put_.find(key); known != put_.end()) return known->second;
+    std::string text;
+    std::vector<std::string> digests;
+    double bytes = 0;
+    for (const fs::path& file : files) {
+      digests.push_back(Sha256HexOfFile(file));
+      text += digests.back() + "  " + file.filename().string() + "\n";
+      bytes += double(fs::file_size(file));
+    }
+    const std::string digest = Sha256Hex(std::as_bytes(std::span(text))).substr(0, 20);
+    const std::string folder = folder_ + "/cache/" + digest;
+    if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
+      if (options_.notice && bytes > 1e6)
+        options_.notice(fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
+      Push(of, files, digests, folder);
+    }
+    return put_[key] = folder;
+  }
+
+  // Under another name first, so that a folder of the cache is whole or not there.
+  void Push(const fs::path& of, const std::vector<fs::path>& files, const std::vector<std::string>& digests,
+            const std::string& folder) {
+    const std::string part = folder_ + "/cache/.part-" + id_;
+    Do(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
+    const auto failed = [&](const std::string& why) {
+      RequireConnection("while " + of.filename().string() + " was pushed");
+      Try("rm -rf " + ShellQuoted(part), kAnswerSeconds);
+      const bool full = why.find("o space left") != std::string::npos;
+      return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + why)
+          .InFile(of.string())
+          .Remedy(full ? "free some space there: `etprof devices --clean` removes what etprof left" : "");
+    };
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const std::string remote = part + "/" + files[i].filename().string();
+      std::string why;
+      if (!connection_->Push(files[i], remote, why)) throw failed(why);
+      const ToolResult check = Try(DigestOf(remote), kDigestSeconds);
+      const std::string arrived = check.output.substr(0, check.output.find_first_of(" \n"));
+      if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
+    }
+    // Another etprof may have been quicker with the same.
+    Do(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; rm -rf {0}; "
+                   "test -d {1}",
+                   ShellQuoted(part), ShellQuoted(folder)),
+       "put a folder into its place");
+  }
+
+  std::unique_ptr<Connection> connection_;
+  RemoteOptions options_;
+  std::string id_;
+  std::string folder_, run_;  // on the device, absolute
+  std::map<std::string, std::string> put_;
+  std::unique_ptr<Process> guard_;
+  std::function<bool()> interrupted_;
+  int places_ = 0, started_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeRemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options) {
+  return std::make_unique<RemoteDevice>(std::move(connection), std::move(options));
+}
+
+}  // namespace etprof

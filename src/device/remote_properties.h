@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "device/properties.h"
+
+namespace etprof {
+
+// A script for the device's POSIX shell that prints what it knows of itself: the files that
+// ReadLinuxProperties reads, `uname`, Android's properties, or macOS's sysctl.
+std::string PropertiesScript();
+
+// What the script printed. `name` is the connection's.
+DeviceProperties ParseProperties(const std::string& printed, const std::string& name);
+
+}  // namespace etprof

@@ -1,0 +1,51 @@
+#include "device/tool.h"
+
+#include "device/executable.h"
+#include "device/local_process.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMostOutput = std::size_t{16} << 20U;
+
+}  // namespace
+
+ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options) {
+  Command command;
+  if (options.input.empty() && options.output.empty()) {
+    command.arguments = words;
+  } else {
+    FindProgram(words.at(0));  // the shell's own message would not say what to do
+    std::string script = "exec \"$@\"";
+    if (!options.input.empty()) script += " <" + ShellQuoted(options.input.string());
+    if (!options.output.empty()) script += " >" + ShellQuoted(options.output.string());
+    command.arguments = {"sh", "-c", script, "sh"};
+    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  }
+  ToolResult result;
+  const std::unique_ptr<Process> process = StartLocalProcess(command, {}, options.interrupted);
+  process->CloseInput();
+  std::string line;
+  while (true) {
+    const Process::Read read = process->ReadLine(line, options.timeout_seconds);
+    if (read == Process::Read::kEnd) break;
+    if (read == Process::Read::kLine) {
+      if (result.output.size() < kMostOutput) result.output += line + '\n';
+      continue;
+    }
+    process->Kill();
+    if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    result.timed_out = true;
+    break;
+  }
+  const std::optional<ExitStatus> status = process->Wait(options.timeout_seconds);
+  if (!status) {
+    process->Kill();
+    result.timed_out = true;
+  }
+  result.status = status.value_or(ExitStatus{-1, 9, {}, {}});
+  result.errors = process->LastErrors();
+  return result;
+}
+
+}  // namespace etprof
