@@ -1,0 +1,180 @@
+"""A network of the test's own with devices on it, and a way to run etprof there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from . import processes
+from .adb import AdbDevice
+from .phone import Cluster
+from .ssh import SshDevice
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+class Lab:
+    """Where the devices stand.
+
+    As root it is a network namespace with nothing but a loopback in it, so that neither a daemon is reachable from
+    elsewhere nor a port is taken; what is to reach a device is started with run() or popen(). Otherwise it is the
+    machine's own network, which has room for ssh devices only (sshd listens on 127.0.0.1, adbd on every address).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.home = root / "home"
+        self.home.mkdir()
+        self.ssh_config = root / "ssh_config"
+        self.known_hosts = root / "known_hosts"
+        for path in (self.ssh_config, self.known_hosts):
+            path.touch()
+        self.devices: list[SshDevice | AdbDevice] = []
+        self._next_port = 20000
+        self._adb_server: subprocess.Popen[bytes] | None = None
+        self._adb_port = 0
+        self._namespace: subprocess.Popen[bytes] | None = None
+        if os.geteuid() == 0 and shutil.which("unshare") and shutil.which("nsenter") and shutil.which("ip"):
+            self._make_namespace()
+
+    def _make_namespace(self) -> None:
+        # It lives as long as this process: `cat` ends when its standard input does, even if we are killed.
+        namespace = subprocess.Popen(
+            ["/usr/bin/env", "unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec cat"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert namespace.stdout is not None
+        if namespace.stdout.readline() == b"up\n":
+            self._namespace = namespace
+        else:
+            namespace.wait()
+
+    # --- devices ---
+
+    def ssh(self, name: str = "board") -> SshDevice:
+        """A device that a real sshd on this lab's loopback serves; started. `name` is its alias."""
+        device = SshDevice(self, name)
+        self.devices.append(device)
+        device.start()
+        return device
+
+    def adb(self, name: str = "phone", *, abi: str = "arm64-v8a", clusters: list[Cluster] | None = None) -> AdbDevice:
+        """A phone that a real adbd serves; started, not yet connected to (`connect()` does that)."""
+        self.need_root("adbd listens on every address, so the test gives it a network of its own")
+        if self._namespace is None:
+            pytest.skip("network namespaces (unshare, nsenter, ip) are needed for a phone")
+        if self._adb_server is None:
+            self._start_adb_server()
+        device = AdbDevice(self, name, abi, clusters)
+        self.devices.append(device)
+        device.start()
+        return device
+
+    @property
+    def qemu(self) -> Path:
+        """qemu-aarch64 with SME2, to run aarch64 programs; skips where it was not fetched."""
+        path = REPOSITORY / "build" / "tools" / "qemu-aarch64"
+        if not path.exists():
+            pytest.skip(f"{path.relative_to(REPOSITORY)} is not there: run script/fetch-qemu")
+        return path
+
+    # --- running programs in the lab ---
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a program that is to reach the devices, as etprof reads it."""
+        own = {
+            "HOME": str(self.home),
+            "ETPROF_SSH": f"ssh -F {self.ssh_config}",
+            "ANDROID_ADB_SERVER_PORT": str(self._adb_port or 5037),
+        }
+        foreign = ("SSH_AUTH_SOCK", "ANDROID_SERIAL", "ANDROID_ADB_SERVER_ADDRESS", "ADB_SERVER_SOCKET")
+        return {**{key: value for key, value in os.environ.items() if key not in foreign}, **own}
+
+    def command(self, argv: list[Any]) -> list[str]:
+        """The command that runs `argv` on the lab's network; the process is `argv` itself, no child of a wrapper."""
+        words = [str(word) for word in argv]
+        return words if self._namespace is None else ["nsenter", "-t", str(self._namespace.pid), "-n", "--", *words]
+
+    def run(self, argv: list[Any], **options: Any) -> subprocess.CompletedProcess[str]:
+        """subprocess.run on the lab's network, as text and captured unless `options` say otherwise; 60 s at most."""
+        defaults: dict[str, Any] = {"text": True, "timeout": 60, "env": self.environment}
+        if not {"stdout", "stderr", "capture_output"} & options.keys():
+            defaults["capture_output"] = True
+        return subprocess.run(self.command(argv), check=options.pop("check", False), **{**defaults, **options})
+
+    def popen(self, argv: list[Any], **options: Any) -> subprocess.Popen[Any]:
+        """subprocess.Popen on the lab's network."""
+        return subprocess.Popen(self.command(argv), **{"env": self.environment, **options})
+
+    def start_daemon(self, argv: list[Any], *, env: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Starts a daemon on the lab's network which dies with this process."""
+        words = self.command(["setpriv", "--pdeathsig", "KILL", *argv])
+        return subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    # --- for the devices ---
+
+    def need_root(self, why: str) -> None:
+        """Skips the test when it does not run as root."""
+        if os.geteuid() != 0:
+            pytest.skip(f"root is needed: {why}")
+
+    def free_port(self) -> int:
+        """A TCP port that nobody uses."""
+        if self._namespace is not None:
+            self._next_port += 1
+            return self._next_port
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def is_listening(self, port: int) -> bool:
+        """Whether somebody listens on a port of this lab; asked of the kernel, without a connection."""
+        pid = "self" if self._namespace is None else self._namespace.pid
+        for table in ("tcp", "tcp6"):
+            with contextlib.suppress(OSError):
+                for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+                    local, state = line.split()[1], line.split()[3]
+                    if state == "0A" and int(local.rsplit(":", 1)[1], 16) == port:
+                        return True
+        return False
+
+    def add_ssh_host(self, config: str, known_host: str) -> None:
+        """Lets `ssh -F ssh_config` know of one more device."""
+        with self.ssh_config.open("a") as file:
+            file.write(config)
+        with self.known_hosts.open("a") as file:
+            file.write(known_host)
+
+    def _start_adb_server(self) -> None:
+        if shutil.which("adb") is None:
+            pytest.skip("adb is not installed: run script/bootstrap --dev")
+        port = self._adb_port = self.free_port()
+        log = self.root / "adb-server.log"
+        with log.open("ab") as file:
+            self._adb_server = self.start_daemon(
+                ["adb", "-P", port, "nodaemon", "server"], env={**self.environment, "ADB_MDNS": "0"}, log=file
+            )
+        processes.wait_until(lambda: self.is_listening(port), "adb's server to listen")
+
+    def close(self) -> None:
+        """Ends everything that was started here."""
+        for device in self.devices:
+            device.close()
+        for process in (self._adb_server, self._namespace):
+            if process is not None:
+                process.kill()
+                process.wait()
+                for pipe in (process.stdin, process.stdout):
+                    if pipe is not None:
+                        pipe.close()

@@ -1,0 +1,77 @@
+"""What runs on this machine, from /proc: the daemons' sessions, and the programs that a device has started."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+# Every program that a device starts has this variable in its environment: it is how the programs are found.
+MARK = "ETPROF_LAB_DEVICE"
+
+
+def _numbers() -> Iterator[int]:
+    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def stat(pid: int) -> tuple[str, str, int] | None:
+    """The name, state (`R`, `S`, `T`, `Z`, ...) and parent of a process; None when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    name = text[text.index("(") + 1 : text.rindex(")")]
+    state, parent = text[text.rindex(")") + 2 :].split()[:2]
+    return name, state, int(parent)
+
+
+def is_alive(pid: int) -> bool:
+    found = stat(pid)
+    return found is not None and found[1] not in "ZX"
+
+
+def marked(mark: str) -> dict[int, str]:
+    """The command lines, by process id, of the living programs of the device with this mark."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for pid in _numbers():
+        # A process may end, or be another user's, between being listed and being read.
+        with contextlib.suppress(OSError):
+            if wanted not in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                continue
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            if is_alive(pid):
+                found[pid] = b" ".join(words).decode(errors="replace")
+    return found
+
+
+def same_named_descendants(pid: int) -> list[int]:
+    """A daemon and the processes that it has forked to serve sessions, without the programs which those have started."""
+    root = stat(pid)
+    if root is None:
+        return []
+    children: dict[int, list[int]] = {}
+    for other in _numbers():
+        found = stat(other)
+        if found is not None and found[0] == root[0]:
+            children.setdefault(found[2], []).append(other)
+    family = [pid]
+    for member in family:  # grows while it is walked
+        family.extend(children.get(member, []))
+    return family
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+    """Waits for a condition; TimeoutError, saying for what, when it does not come."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {seconds:g} s")
+        time.sleep(0.02)
