@@ -13,6 +13,9 @@ endif()
 set(ETPROF_EXECUTORCH_ROOT "${ETPROF_EXECUTORCH_ROOT}" CACHE PATH "site-packages/executorch")
 list(APPEND CMAKE_PREFIX_PATH ${ETPROF_EXECUTORCH_ROOT}/share/cmake)
 
+if(NOT ETPROF_HOST)
+  return() # the runner reads no FlatBuffers
+endif()
 find_program(ETPROF_FLATC flatc REQUIRED)
 find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 

@@ -8,6 +8,7 @@
 #include "conditions.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/sha256.h"
 #include "model.h"
 #include "operator_clock.h"
 #include "outputs.h"

@@ -58,7 +58,13 @@ class Random {
   std::uint64_t state_;
 };
 
-std::uint16_t HalfBits(float value) { return executorch::aten::Half(value).x; }
+std::uint16_t HalfBits(float value) {
+#if defined(__aarch64__)  // there the constructor takes the compiler's own half
+  return executorch::aten::Half(static_cast<__fp16>(value)).x;
+#else
+  return executorch::aten::Half(value).x;
+#endif
+}
 
 template <typename Stored, typename Value>
 void Fill(std::byte* data, std::size_t bytes, Value value) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/sha256.h"
 #include "dtypes.h"
 #include "safetensors.h"
 

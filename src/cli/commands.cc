@@ -4,7 +4,7 @@ namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
   return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(), CheckCommand(),
-          ReportCommand(),  ExportCommand(), IsaCommand(),     ValidateCommand()};
+          ReportCommand(),  ExportCommand(), BuildCommand(),   IsaCommand(),     ValidateCommand()};
 }
 
 }  // namespace etprof

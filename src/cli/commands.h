@@ -12,6 +12,7 @@ CommandSpec CompareCommand();
 CommandSpec CheckCommand();
 CommandSpec ReportCommand();
 CommandSpec ExportCommand();
+CommandSpec BuildCommand();
 CommandSpec IsaCommand();
 CommandSpec ValidateCommand();
 

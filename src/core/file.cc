@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -115,21 +113,6 @@ void WriteFileAtomically(const std::filesystem::path& path, const std::string& c
   WriteFileAtomically(path, [&](std::ostream& out) {
     out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   });
-}
-
-std::string Sha256Hex(ByteView bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) {
-    throw Error(ExitCode::kDeviceFailed, "the system's crypto library has no SHA-256");
-  }
-  std::string text;
-  for (unsigned i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
-}
-
-std::string Sha256HexOfFile(const std::filesystem::path& path) {
-  return Sha256Hex(MappedFile::Open(path).bytes());
 }
 
 }  // namespace etprof

@@ -41,8 +41,4 @@ std::string ReadTextFile(const std::filesystem::path& path);
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void WriteFileAtomically(const std::filesystem::path& path, const std::string& contents);
 
-// Lower-case hexadecimal SHA-256 (FIPS 180-4).
-std::string Sha256Hex(ByteView bytes);
-std::string Sha256HexOfFile(const std::filesystem::path& path);
-
 }  // namespace etprof

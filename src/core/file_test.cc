@@ -68,11 +68,5 @@ TEST_F(FileTest, NamesMissingFilesAndFolders) {
   EXPECT_THAT(MessageOf([&] { MappedFile::Open(folder_); }), HasSubstr("is a folder"));
 }
 
-TEST(Sha256, MatchesFips180) {
-  const std::string abc = "abc";
-  EXPECT_EQ(Sha256Hex(std::as_bytes(std::span(abc))),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
-
 }  // namespace
 }  // namespace etprof

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "core/file.h"
+#include "core/sha256.h"
 #include "core/units.h"
 #include "device/bundle.h"
 #include "device/local_process.h"

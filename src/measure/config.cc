@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/sha256.h"
 #include "core/suggest.h"
 #include "device/cpus.h"
 #include "measure/json_fields.h"

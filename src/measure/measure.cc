@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/sha256.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/sha256.h"
 #include "measure/manifest.h"
 #include "validate/json_schema.h"
 

@@ -1,0 +1,22 @@
+# The packages that the runner needs, from the build machine's headers alone: the target side has none of them. Each
+# header folder is linked into a folder of our own, so that the system's whole include folder, whose C library is the
+# build machine's, is never searched.
+
+# etprof_headers(<target> <folder> <header>): an interface target for #include <folder/...>.
+set(ETPROF_HOST_HEADERS ${CMAKE_BINARY_DIR}/host-headers)
+function(etprof_headers target folder header)
+  find_path(ETPROF_INCLUDE_OF_${folder} ${folder}/${header}
+            PATHS /usr/include /usr/local/include /opt/homebrew/include NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+  if(NOT ETPROF_INCLUDE_OF_${folder})
+    message(FATAL_ERROR "${folder}/${header} is not installed: run script/bootstrap")
+  endif()
+  file(MAKE_DIRECTORY ${ETPROF_HOST_HEADERS})
+  file(CREATE_LINK ${ETPROF_INCLUDE_OF_${folder}}/${folder} ${ETPROF_HOST_HEADERS}/${folder} SYMBOLIC)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
+endfunction()
+
+etprof_headers(fmt::fmt fmt format.h)
+target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+etprof_headers(nlohmann_json::nlohmann_json nlohmann json.hpp)
+etprof_headers(CLI11::CLI11 CLI CLI.hpp)

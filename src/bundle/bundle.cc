@@ -1,0 +1,237 @@
+#include "bundle/bundle.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <sstream>
+
+#include "bundle/elf.h"
+#include "bundle/wheel.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "device/executable.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifdef __APPLE__
+constexpr bool kOnMac = true;
+constexpr const char* kBackend = "libexecutorch_backend_xnnpack.dylib";
+#else
+constexpr bool kOnMac = false;
+constexpr const char* kBackend = "libexecutorch_backend_xnnpack.so";
+#endif
+
+// The programs and the CMake preset that make a target's files.
+struct Toolchain {
+  std::string preset;
+  std::string compiler;
+  std::string binutils;  // put before "readelf" and "strip"
+  std::string remedy;    // where the compiler is missing
+};
+
+Toolchain ToolchainOf(BundleTarget target) {
+  if (target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid)
+    return {"runner-linux-aarch64", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-",
+            "apt-get install g++-aarch64-linux-gnu"};
+  return {"runner-native", "c++", "", "run script/bootstrap"};
+}
+
+void RequireProgram(const std::string& program, const std::string& remedy) {
+  try {
+    FindProgram(program);
+  } catch (Error& error) {
+    throw error.Remedy(remedy);
+  }
+}
+
+// Builds etprof-runner and returns its path.
+fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
+  const fs::path folder = options.checkout / "build" / toolchain.preset;
+  const fs::path tools = options.checkout / ".venv" / "bin";
+  RequireProgram((tools / "cmake").string(), "run script/bootstrap");
+  RequireProgram((tools / "ninja").string(), "run script/bootstrap");
+  if (!fs::exists(folder / "build.ninja")) {
+    options.progress(fmt::format("configuring (CMake preset {})", toolchain.preset));
+    RunStep({(tools / "cmake").string(), "-S", options.checkout.string(), "--preset", toolchain.preset},
+            "configure " + toolchain.preset, folder / "configure.log");
+  }
+  std::vector<std::string> ninja = {(tools / "ninja").string(), "-C", folder.string()};
+  if (options.jobs > 0) ninja.insert(ninja.end(), {"-j", std::to_string(options.jobs)});
+  ninja.emplace_back("etprof-runner");
+  auto last = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  RunStep(ninja, "build etprof-runner", folder / "build.log", [&](std::string_view line) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!line.starts_with("[") || now - last < std::chrono::seconds(5)) return;
+    last = now;
+    options.progress(fmt::format("building etprof-runner {}", line.substr(0, line.find(']') + 1)));
+  });
+  return folder / "etprof-runner";
+}
+
+// Where the compiler would find a library of the target's system.
+fs::path SystemLibrary(const Toolchain& toolchain, const std::string& name) {
+  std::string path = RunStep({toolchain.compiler, "-print-file-name=" + name}, "look for " + name).out;
+  while (!path.empty() && path.back() == '\n') path.pop_back();
+  if (path.find('/') == std::string::npos) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("{} knows no {}, which the runner needs", toolchain.compiler, name))
+        .Remedy(toolchain.remedy);
+  }
+  return fs::canonical(path);
+}
+
+// What is gathered: name in the bundle -> where it is; and how to start it.
+struct Contents {
+  std::map<std::string, fs::path> files;
+  std::vector<std::string> start;
+};
+
+Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel_libraries) {
+  const std::string readelf = toolchain.binutils + "readelf";
+  const auto read = [&](const fs::path& file) {
+    return ParseReadelf(
+        RunStep({"env", "LC_ALL=C", readelf, "--wide", "-d", "-l", file.string()}, "read " + file.string())
+            .out);
+  };
+  const std::string loader = fs::path(read(runner).interpreter).filename().string();
+  if (loader.empty()) throw Error(ExitCode::kDeviceFailed, "asks for no loader").InFile(runner.string());
+  Contents contents;
+  contents.files = CollectLibraries(
+      // The backend is not linked: the runner loads it once CPU features are masked.
+      {runner, wheel_libraries / kBackend}, [&](const fs::path& file) { return read(file).libraries; },
+      [&](const std::string& name) {
+        return fs::exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
+      });
+  if (!contents.files.contains(loader)) contents.files[loader] = SystemLibrary(toolchain, loader);
+  contents.start = {loader, "--library-path", ".", runner.filename().string()};
+  return contents;
+}
+
+// macOS brings its own system libraries, and the wheel's find each other by @loader_path.
+Contents MachOContents(const fs::path& runner, const fs::path& wheel_libraries) {
+  Contents contents;
+  contents.files = CollectLibraries(
+      {runner, wheel_libraries / kBackend},
+      [&](const fs::path& file) {
+        constexpr std::string_view kRpath = "@rpath/";
+        std::istringstream lines(RunStep({"otool", "-L", file.string()}, "read " + file.string()).out);
+        std::vector<std::string> names;
+        for (std::string line; std::getline(lines, line);) {
+          const std::size_t at = line.find(kRpath);
+          if (at == std::string::npos) continue;
+          const std::size_t start = at + kRpath.size();
+          names.push_back(line.substr(start, line.find(' ', start) - start));
+        }
+        return names;
+      },
+      [&](const std::string& name) { return wheel_libraries / name; });
+  contents.start = {runner.filename().string()};
+  return contents;
+}
+
+void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::path& to) {
+  fs::create_directories(to);
+  std::vector<std::string> strip = {toolchain.binutils + "strip", "--strip-unneeded"};
+  for (const auto& [name, path] : contents.files) {
+    fs::copy_file(path, to / name);
+    fs::permissions(to / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                                   fs::perms::others_read | fs::perms::others_exec);
+    strip.push_back((to / name).string());
+  }
+  // Not on a Mac, where it would spoil the signatures.
+  if (!kOnMac) RunStep(strip, "strip the bundle");
+}
+
+// Puts `partial` where the bundle is to be.
+void Replace(const fs::path& folder, const fs::path& partial) {
+  const fs::path old = partial.string() + ".old";
+  if (fs::exists(folder)) fs::rename(folder, old);
+  fs::rename(partial, folder);
+  fs::remove_all(old);
+}
+
+void RequireOwnFolder(const fs::path& folder) {
+  if (!fs::exists(folder) || fs::exists(folder / kBundleManifest)) return;
+  if (fs::is_directory(folder) && fs::is_empty(folder)) return;
+  throw Error(ExitCode::kBadInput, "is there already, and is no bundle")
+      .InFile(folder.string())
+      .Remedy("give a folder that is new, empty or a bundle");
+}
+
+}  // namespace
+
+std::string Name(BundleTarget target) {
+  switch (target) {
+    case BundleTarget::kLinuxAarch64:
+      return "linux-aarch64";
+    case BundleTarget::kAndroid:
+      return "android";
+    case BundleTarget::kMacosArm64:
+      return "macos-arm64";
+    case BundleTarget::kNative:
+      break;
+  }
+  return "native";
+}
+
+Bundle BuildBundle(const BundleOptions& options) {
+  const BundleTarget target = options.target;
+  const bool crosses = target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
+  if (target == BundleTarget::kMacosArm64 && !kOnMac) {
+    throw Error(ExitCode::kBadInput,
+                "a macos-arm64 bundle is built on a Mac with Apple silicon, and this is none")
+        .Remedy("run etprof build --target macos-arm64 there");
+  }
+  if (crosses && kOnMac) {
+    throw Error(ExitCode::kBadInput, fmt::format("a bundle for {} is built on Linux", Name(target)))
+        .Remedy("run etprof build on Linux, or in a container, and copy the folder");
+  }
+  const Toolchain toolchain = ToolchainOf(target);
+  RequireProgram(toolchain.compiler, toolchain.remedy);
+
+  Bundle bundle;
+  bundle.folder =
+      options.output.empty() ? options.checkout / "build" / "bundles" / Name(target) : options.output;
+  bundle.folder = fs::absolute(bundle.folder).lexically_normal();
+  if (bundle.folder.filename().empty()) bundle.folder = bundle.folder.parent_path();  // "folder/"
+  RequireOwnFolder(bundle.folder);
+  bundle.manifest.target = Name(target);
+  bundle.manifest.executorch = InstalledExecutorch(options.checkout);
+  const std::string& version = bundle.manifest.executorch;
+  const fs::path wheel =
+      crosses ? Aarch64Wheel(options.checkout, version, options.progress) : InstalledWheel(options.checkout);
+  const fs::path runner = BuildRunner(options, toolchain);
+  const Contents contents =
+      kOnMac ? MachOContents(runner, wheel / "lib") : ElfContents(toolchain, runner, wheel / "lib");
+
+  const fs::path partial = fmt::format("{}.{}.partial", bundle.folder.string(), ::getpid());
+  fs::remove_all(partial);
+  try {
+    CopyFiles(contents, toolchain, partial);
+    bundle.manifest.start = contents.start;
+    bundle.manifest.files = ListFiles(partial);
+    WriteFileAtomically(partial / kBundleManifest, ToJsonText(bundle.manifest));
+    bundle.changed = !IsUpToDate(bundle.folder, bundle.manifest);
+    if (bundle.changed) Replace(bundle.folder, partial);
+    fs::remove_all(partial);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw Error(ExitCode::kDeviceFailed, "could not be written: " + error.code().message())
+        .InFile(bundle.folder.string())
+        .Remedy("free some space, or choose another folder with --output");
+  } catch (const Error&) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+  for (const BundleManifest::File& file : bundle.manifest.files) bundle.bytes += file.bytes;
+  return bundle;
+}
+
+}  // namespace etprof

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bundle/manifest.h"
+#include "bundle/steps.h"
+
+namespace etprof {
+
+enum class BundleTarget {
+  kLinuxAarch64,
+  kAndroid,     // the same files as kLinuxAarch64: they need nothing of the device but its kernel
+  kMacosArm64,  // on a Mac only
+  kNative,      // this machine
+};
+// "linux-aarch64", "android", "macos-arm64", "native".
+std::string Name(BundleTarget target);
+
+struct BundleOptions {
+  std::filesystem::path checkout;  // of etprof
+  BundleTarget target = BundleTarget::kNative;
+  std::filesystem::path output;  // the bundle's folder; empty: build/bundles/<target> of the checkout
+  int jobs = 0;                  // of the compiler, side by side; 0: as many as ninja thinks
+  StepProgress progress;
+};
+
+struct Bundle {
+  std::filesystem::path folder;
+  BundleManifest manifest;
+  Bytes bytes = 0;       // of all its files
+  bool changed = false;  // false: the folder held exactly this already
+};
+
+// Builds etprof-runner for the target, and gathers it with all that it needs in one flat folder. Does only
+// what is missing. Throws Error: kBadInput where this machine lacks what the build needs, or `output` is a
+// folder of something else; kDeviceFailed where a step fails.
+Bundle BuildBundle(const BundleOptions& options);
+
+}  // namespace etprof

@@ -1,0 +1,48 @@
+#include "bundle/manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/sha256.h"
+
+namespace etprof {
+
+std::string ToJsonText(const BundleManifest& manifest) {
+  nlohmann::ordered_json json = {{"schema_version", 1},
+                                 {"target", manifest.target},
+                                 {"executorch", manifest.executorch},
+                                 {"program", manifest.program},
+                                 {"start", manifest.start}};
+  json["files"] = nlohmann::ordered_json::array();
+  for (const BundleManifest::File& file : manifest.files)
+    json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  return json.dump(2) + "\n";
+}
+
+std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder) {
+  std::vector<BundleManifest::File> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kBundleManifest) continue;
+    const MappedFile file = MappedFile::Open(entry.path());
+    files.push_back({name, static_cast<Bytes>(file.bytes().size()), Sha256Hex(file.bytes())});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
+
+bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manifest) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(folder / kBundleManifest, error)) return false;
+  try {
+    BundleManifest there = manifest;
+    there.files = ListFiles(folder);
+    return ToJsonText(there) == ToJsonText(manifest) &&
+           ReadTextFile(folder / kBundleManifest) == ToJsonText(manifest);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace etprof

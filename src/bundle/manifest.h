@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+
+namespace etprof {
+
+inline constexpr const char* kBundleManifest = "bundle.json";
+
+// A runner with everything that it needs, in one flat folder that can be pushed to a device as it is
+// (docs/build.md).
+struct BundleManifest {
+  struct File {
+    std::string name;
+    Bytes bytes = 0;
+    std::string sha256;
+  };
+  std::string target;      // "linux-aarch64", "android", "macos-arm64", "native"
+  std::string executorch;  // the version of its wheel
+  std::string program = "etprof-runner";
+  // What to put before the arguments. Words that name a file of the bundle, and ".", are relative to its
+  // folder.
+  std::vector<std::string> start;
+  std::vector<File> files;  // by name; all but bundle.json
+};
+
+// bundle.json's text, with a newline at its end.
+std::string ToJsonText(const BundleManifest& manifest);
+
+// The files of a folder, by name, with sizes and digests. Throws as MappedFile::Open.
+std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder);
+
+// Whether `folder` holds exactly what `manifest` says, its bundle.json included.
+bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manifest);
+
+}  // namespace etprof

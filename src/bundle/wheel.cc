@@ -1,0 +1,78 @@
+#include "bundle/wheel.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+fs::path CheckoutPython(const fs::path& checkout) {
+  fs::path python = checkout / ".venv" / "bin" / "python";
+  if (!fs::exists(python))
+    throw Error(ExitCode::kBadInput, "no such file").InFile(python.string()).Remedy("run script/bootstrap");
+  return python;
+}
+
+namespace {
+
+// The one line that a Python expression on executorch's metadata gives.
+std::string AskMetadata(const fs::path& checkout, const std::string& expression) {
+  const std::string question = fmt::format("import importlib.metadata as m; print({})", expression);
+  try {
+    std::string answer = RunStep({CheckoutPython(checkout).string(), "-c", question}, "find executorch").out;
+    while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+    return answer;
+  } catch (Error& error) {
+    throw error.Remedy("run script/bootstrap");
+  }
+}
+
+}  // namespace
+
+std::string InstalledExecutorch(const fs::path& checkout) {
+  return AskMetadata(checkout, "m.version('executorch')");
+}
+
+fs::path InstalledWheel(const fs::path& checkout) {
+  return AskMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
+}
+
+fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, const StepProgress& progress) {
+  const fs::path folder = checkout / "build" / "wheels" / "linux-aarch64";
+  fs::path root = folder / "executorch";
+  const std::string requirement = "executorch==" + version;
+  if (fs::exists(folder / fmt::format("executorch-{}.dist-info", version)) && fs::exists(root / "lib"))
+    return root;
+
+  progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
+  const std::string python = CheckoutPython(checkout).string();
+  const fs::path partial = folder.string() + ".partial";
+  fs::remove_all(partial);
+  fs::create_directories(partial);
+  try {
+    RunStep({python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+             "--only-binary=:all:", "--platform", "manylinux_2_28_aarch64", "--dest", partial.string(),
+             requirement},
+            "fetch " + requirement + " for aarch64 Linux");
+  } catch (Error& error) {
+    throw error.Remedy(
+        fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
+  }
+  for (const auto& entry : fs::directory_iterator(partial)) {
+    if (entry.path().extension() != ".whl") continue;
+    RunStep({python, "-m", "zipfile", "-e", entry.path().string(), partial.string()}, "unpack the wheel");
+    fs::remove(entry.path());
+    break;
+  }
+  fs::remove_all(folder);
+  fs::rename(partial, folder);
+  if (!fs::exists(root / "lib")) {
+    throw Error(ExitCode::kDeviceFailed, "the executorch wheel for aarch64 Linux holds no executorch/lib")
+        .InFile(folder.string());
+  }
+  return root;
+}
+
+}  // namespace etprof

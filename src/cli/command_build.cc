@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bundle/bundle.h"
+#include "cli/commands.h"
+#include "cli/locate.h"
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+struct BuildOptions {
+  std::string target;
+  std::string output;
+  int jobs = 0;
+  bool json = false;
+};
+
+BundleTarget TargetNamed(const std::string& name) {
+  for (const BundleTarget target : {BundleTarget::kLinuxAarch64, BundleTarget::kAndroid,
+                                    BundleTarget::kMacosArm64, BundleTarget::kNative}) {
+    if (Name(target) == name) return target;
+  }
+  throw Error(ExitCode::kUsage, fmt::format("--target: there is no target \"{}\"", name))
+      .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
+}
+
+int BuildPortableRunner(const BuildOptions& options) {
+  const std::optional<std::filesystem::path> checkout = CheckoutRoot();
+  if (!checkout) {
+    throw Error(ExitCode::kBadInput,
+                "a bundle is built from etprof's sources, and this etprof lies in no checkout")
+        .InFile(ExecutablePath().string())
+        .Remedy("run build/etprof of a checkout");
+  }
+  BundleOptions bundle_options;
+  bundle_options.checkout = *checkout;
+  bundle_options.target = TargetNamed(options.target);
+  bundle_options.output = options.output;
+  bundle_options.jobs = options.jobs;
+  bundle_options.progress = [](const std::string& step) { fmt::print(stderr, "{}\n", step); };
+  const Bundle bundle = BuildBundle(bundle_options);
+  if (options.json) {
+    nlohmann::ordered_json json = {{"schema_version", 1},
+                                   {"folder", bundle.folder.string()},
+                                   {"changed", bundle.changed},
+                                   {"bytes", bundle.bytes}};
+    json["bundle"] = nlohmann::ordered_json::parse(ToJsonText(bundle.manifest));
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  fmt::print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(),
+             bundle.manifest.files.size(), static_cast<double>(bundle.bytes) / 1e6,
+             bundle.manifest.executorch, bundle.changed ? "" : ", unchanged");
+  return 0;
+}
+
+}  // namespace
+
+CommandSpec BuildCommand() {
+  return {"build", "make the runner of a device: one folder to push, with all that it needs",
+          "etprof build --target linux-aarch64", [](CLI::App& app) {
+            const auto options = std::make_shared<BuildOptions>();
+            app.add_option("--target", options->target, "linux-aarch64, android, macos-arm64 or native")
+                ->required();
+            app.add_option("--output", options->output,
+                           "the folder to make; build/bundles/TARGET unless given");
+            app.add_option("--jobs,-j", options->jobs, "compile so many files at once")
+                ->check(CLI::Range(1, 1024));
+            app.add_flag("--json", options->json, "say on stdout what the bundle holds, as JSON");
+            return [=] { return BuildPortableRunner(*options); };
+          }};
+}
+
+}  // namespace etprof

@@ -1,0 +1,31 @@
+#include "core/sha256.h"
+
+#ifdef ETPROF_WITH_OPENSSL
+#include <openssl/evp.h>
+#endif
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace etprof {
+
+std::string Sha256Hex(ByteView bytes) {
+#ifdef ETPROF_WITH_OPENSSL
+  std::array<std::uint8_t, 32> digest{};
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1) {
+    throw Error(ExitCode::kDeviceFailed, "the system's crypto library has no SHA-256");
+  }
+#else
+  const std::array<std::uint8_t, 32> digest = PortableSha256(bytes);
+#endif
+  std::string text;
+  for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string Sha256HexOfFile(const std::filesystem::path& path) {
+  return Sha256Hex(MappedFile::Open(path).bytes());
+}
+
+}  // namespace etprof
