@@ -99,6 +99,7 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
   }
   MeasureWithProgressOptions measure;
   measure.resume = options.resume;
+  measure.wait_for_device_seconds = options.measurement.device.wait_seconds;
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
   const std::vector<int> looks = launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks;
   RunData run;

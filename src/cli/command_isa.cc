@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/commands.h"
-#include "cli/locate.h"
+#include "cli/device_option.h"
 #include "core/error.h"
 #include "core/table.h"
-#include "device/local_process.h"
 #include "isa/features.h"
 #include "protocol/messages.h"
 
@@ -15,10 +16,17 @@ namespace etprof {
 namespace {
 
 // What etprof-runner sees of this machine: the features come from cpuinfo, as XNNPACK's own choices do.
-protocol::IsaState AskRunner() {
-  const std::string runner = DefaultRunner().string();
-  const std::unique_ptr<Process> process =
-      StartLocalProcess({{runner, "--isa-info"}, {}, {}}, [](std::string_view) {}, {});
+protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
+                             const std::string& exec_wrapper) {
+  const std::string runner =
+      given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
+  Command command;
+  std::istringstream wrapper(exec_wrapper);
+  for (std::string word; wrapper >> word;) command.arguments.push_back(word);
+  for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
+  command.arguments.emplace_back("--isa-info");
+  const std::unique_ptr<Process> process = device.Start(command, {});
+  process->CloseInput();
   std::string text;
   std::string line;
   while (process->ReadLine(line, 20) == Process::Read::kLine) text += line + '\n';
@@ -27,12 +35,40 @@ protocol::IsaState AskRunner() {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
         .InFile(runner);
   }
-  return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
+  try {
+    return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ExitCode::kBadInput, "does not say what the CPU has: it is no etprof-runner of this version")
+        .InFile(runner);
+  }
 }
 
-int ShowIsa(bool widest_only, bool as_json) {
-  const isa::Architecture architecture = isa::HostArchitecture();
-  const protocol::IsaState state = AskRunner();
+// The one that knows most of what was detected: an emulated CPU need not be the device's own.
+isa::Architecture ArchitectureOf(const std::vector<std::string>& features) {
+  const auto known = [&](isa::Architecture architecture) {
+    std::ptrdiff_t count = 0;
+    for (const isa::Feature& feature : isa::Features(architecture))
+      count += std::count(features.begin(), features.end(), feature.name);
+    return count;
+  };
+  isa::Architecture best = isa::HostArchitecture();
+  for (const isa::Architecture other : {isa::Architecture::kX86_64, isa::Architecture::kAarch64}) {
+    if (known(other) > known(best)) best = other;
+  }
+  return best;
+}
+
+struct IsaOptions {
+  bool widest = false, json = false;
+  DeviceChoice device;
+  std::string runner, exec_wrapper;
+};
+
+int ShowIsa(const IsaOptions& options) {
+  const bool widest_only = options.widest, as_json = options.json;
+  const std::unique_ptr<Device> device = Open(options.device);
+  const protocol::IsaState state = AskRunner(*device, options.runner, options.exec_wrapper);
+  const isa::Architecture architecture = ArchitectureOf(state.detected);
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
   const std::optional<isa::Extension> widest = isa::WidestExtension(architecture, detected);
   if (widest_only) {
@@ -67,12 +103,17 @@ int ShowIsa(bool widest_only, bool as_json) {
 CommandSpec IsaCommand() {
   return {"isa", "what instruction sets this machine has, as XNNPACK chooses kernels by them", "etprof isa",
           [](CLI::App& app) {
-            const auto widest = std::make_shared<bool>(false);
-            const auto json = std::make_shared<bool>(false);
-            app.add_flag("--widest", *widest,
+            const auto options = std::make_shared<IsaOptions>();
+            app.add_flag("--widest", options->widest,
                          "print only the name of the widest extension (nothing when there is none)");
-            app.add_flag("--json", *json, "as JSON");
-            return [=] { return ShowIsa(*widest, *json); };
+            app.add_flag("--json", options->json, "as JSON");
+            AddDeviceOption(app, options->device);
+            app.add_option("--runner", options->runner, "the device's etprof-runner")
+                ->check(CLI::ExistingFile)
+                ->type_name("PATH");
+            app.add_option("--exec-wrapper", options->exec_wrapper, "put before the runner: an emulator")
+                ->type_name("\"CMD ..\"");
+            return [options] { return ShowIsa(*options); };
           }};
 }
 

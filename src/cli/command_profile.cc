@@ -85,7 +85,9 @@ int Profile(const ProfileOptions& options) {
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
   CheckFiles(config);
-  return MeasureAndShow(config, *device, {options.resume, options.json, "the same command with --resume"});
+  return MeasureAndShow(
+      config, *device,
+      {options.resume, options.json, "the same command with --resume", options.device.wait_seconds});
 }
 
 }  // namespace

@@ -73,8 +73,9 @@ int Run(const RunOptions& options) {
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
   if (options.dry_run) return ShowPlan(config);
-  return MeasureAndShow(
-      config, *device, {options.resume, options.json, fmt::format("etprof run {} --resume", options.config)});
+  return MeasureAndShow(config, *device,
+                        {options.resume, options.json, fmt::format("etprof run {} --resume", options.config),
+                         options.device.wait_seconds});
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
   app.add_option("--device", choice.name,
                  "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
       ->type_name("DEVICE");
+  app.add_option("--wait-for-device", choice.wait_seconds,
+                 "how long to wait for a device whose connection broke [60]")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
   app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
 }
 

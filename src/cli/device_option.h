@@ -12,9 +12,10 @@ namespace etprof {
 struct DeviceChoice {
   std::string name = "local";
   bool keep = false;
+  double wait_seconds = 60;  // for a device whose connection broke
 };
 
-// --device NAME and --keep.
+// --device NAME, --keep and --wait-for-device.
 void AddDeviceOption(CLI::App& app, DeviceChoice& choice);
 
 // Opens it; what takes long there is told on stderr. Throws as OpenDevice.

@@ -66,6 +66,7 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
   options.progress = &progress;
   options.etprof_version = ETPROF_VERSION;
   options.look_confidence = given.look_confidence;
+  options.wait_for_device_seconds = given.wait_for_device_seconds;
   return Measure(config, device, options);
 }
 
@@ -89,7 +90,8 @@ bool TellFailures(const RunData& run) {
 }
 
 int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOptions& options) {
-  const RunData run = MeasureWithProgress(config, device, {.resume = options.resume});
+  const RunData run = MeasureWithProgress(
+      config, device, {.resume = options.resume, .wait_for_device_seconds = options.wait_for_device_seconds});
   if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
   int code = static_cast<int>(ExitCode::kDone);
   if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});

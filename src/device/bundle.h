@@ -24,8 +24,8 @@ struct Bundle {
   std::vector<std::string> start;  // the words before its arguments, relative to the folder
   std::vector<File> files;
 
-  // The words that start it from any folder, when the bundle lies at `at` on the device: those of `start` that
-  // are files of the bundle, and ".", become paths.
+  // The words that start it from any folder, when the bundle lies at `at` on the device: those of `start`
+  // that are files of the bundle, and ".", become paths.
   std::vector<std::string> StartWords(const std::string& at) const;
 };
 

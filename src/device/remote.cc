@@ -41,7 +41,8 @@ std::string NewRunId() {
 }
 
 // What is left of a run: ends what runs, puts settings back, removes the folder. For a shell in that folder.
-constexpr const char* kEndRun = R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
+constexpr const char* kEndRun =
+    R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
 [ -f restore.sh ] && sh ./restore.sh >/dev/null 2>&1
 d=$(pwd); [ -f keep ] || { cd /; rm -rf "$d"; })sh";
 
@@ -95,7 +96,8 @@ class RemoteDevice : public Device {
   }
 
   bool Get(const std::string& remote, const fs::path& local) override {
-    const ToolResult there = Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
+    const ToolResult there =
+        Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
     if (!there.Success()) return false;
     const std::string digest = there.output.substr(0, there.output.find_first_of(" \n"));
     fs::path part = local;
@@ -200,8 +202,9 @@ rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
     ToolOptions options;
     options.timeout_seconds = timeout_seconds;
     options.interrupted = interrupted_;
-    ToolResult result = RunTool(
-        connection_->Shell(fmt::format("( {}\n)\nprintf '\\nETPROF-EXIT tool %s\\n' $? >&2", script)), options);
+    ToolResult result =
+        RunTool(connection_->Shell(fmt::format("( {}\n)\nprintf '\\nETPROF-EXIT tool %s\\n' $? >&2", script)),
+                options);
     const std::optional<int> code = TakeExitMark(result.errors, "tool");
     if (!code) {
       throw DeviceLost(ExitCode::kDeviceFailed,
@@ -260,7 +263,8 @@ rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
     const std::string folder = folder_ + "/cache/" + digest;
     if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
       if (options_.notice && bytes > 1e6)
-        options_.notice(fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
+        options_.notice(
+            fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
       Push(of, files, digests, folder);
     }
     return put_[key] = folder;
@@ -288,9 +292,10 @@ rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
       if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
     }
     // Another etprof may have been quicker with the same.
-    Do(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; rm -rf {0}; "
-                   "test -d {1}",
-                   ShellQuoted(part), ShellQuoted(folder)),
+    Do(fmt::format(
+           "chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; rm -rf {0}; "
+           "test -d {1}",
+           ShellQuoted(part), ShellQuoted(folder)),
        "put a folder into its place");
   }
 

@@ -8,8 +8,9 @@
 namespace etprof {
 
 struct RemoteOptions {
-  bool keep = false;                               // leave the run's private folder on the device
-  std::function<void(const std::string&)> notice;  // what takes long, in a line: "pushing etprof-runner, 17 MB"
+  bool keep = false;  // leave the run's private folder on the device
+  std::function<void(const std::string&)>
+      notice;  // what takes long, in a line: "pushing etprof-runner, 17 MB"
 };
 
 // A device behind a connection. Opens it: throws Error (kDeviceFailed). On the device lie below one folder
@@ -17,8 +18,8 @@ struct RemoteOptions {
 //   cache/<digest>/   what Put left: by content, so that nothing is sent twice; whole or not there
 //   runs/<id>/        this object's: what is running (pids/), what Place named, how to put settings back
 // A guard runs there as long as this object lives: a shell that waits for the end of its stdin. When that
-// comes, by CleanUp or by a connection that broke, it ends what runs, puts settings back and removes the run's
-// folder. Where even the guard died, the next one to come does its work.
+// comes, by CleanUp or by a connection that broke, it ends what runs, puts settings back and removes the
+// run's folder. Where even the guard died, the next one to come does its work.
 std::unique_ptr<Device> MakeRemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options = {});
 
 }  // namespace etprof

@@ -55,20 +55,23 @@ class SshConnection : public Connection {
     // Three unanswered messages, one every five seconds, and the connection counts as lost.
     for (const char* option : {"ControlMaster=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3"})
       words.insert(words.end(), {"-o", option});
-    words.insert(words.end(), {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
+    words.insert(words.end(),
+                 {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
     master_ = StartLocalProcess({words, {}, {}}, {}, interrupted_);
     master_->CloseInput();
     for (double waited = 0; waited < 2 * kConnectSeconds; waited += 0.02) {
       if (master_->Wait(0)) break;
-      if (std::filesystem::exists(folder_ / "c") && RunTool(Control("check"), {.timeout_seconds = 5}).Success())
+      if (std::filesystem::exists(folder_ / "c") &&
+          RunTool(Control("check"), {.timeout_seconds = 5}).Success())
         return;
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const std::string reason = LastLineOf(master_->LastErrors());
     Close();
-    throw Error(ExitCode::kDeviceFailed,
-                "cannot be reached: " + (reason.empty() ? std::string("ssh did not connect in time") : reason))
+    throw Error(
+        ExitCode::kDeviceFailed,
+        "cannot be reached: " + (reason.empty() ? std::string("ssh did not connect in time") : reason))
         .InFile(Name())
         .Remedy(fmt::format("`{} {}` has to work without a password (a key, an agent)",
                             fmt::join(client_, " "), host_));
