@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bundle/bundle.h"
+#include "cli/build_executorch.h"
 #include "cli/commands.h"
 #include "cli/locate.h"
 #include "core/error.h"
@@ -60,17 +61,27 @@ int BuildPortableRunner(const BuildOptions& options) {
 }  // namespace
 
 CommandSpec BuildCommand() {
-  return {"build", "make the runner of a device: one folder to push, with all that it needs",
+  return {"build", "make the runner of a device: one folder to push; or ExecuTorch's own, in your checkout",
           "etprof build --target linux-aarch64", [](CLI::App& app) {
             const auto options = std::make_shared<BuildOptions>();
-            app.add_option("--target", options->target, "linux-aarch64, android, macos-arm64 or native")
-                ->required();
+            const auto executorch = std::make_shared<BuildExecutorchOptions>();
+            CLI::Option* const target =
+                app.add_option("--target", options->target, "linux-aarch64, android, macos-arm64 or native");
             app.add_option("--output", options->output,
-                           "the folder to make; build/bundles/TARGET unless given");
+                           "the folder to make; build/bundles/TARGET unless given")
+                ->needs(target);
             app.add_option("--jobs,-j", options->jobs, "compile so many files at once")
                 ->check(CLI::Range(1, 1024));
-            app.add_flag("--json", options->json, "say on stdout what the bundle holds, as JSON");
-            return [=] { return BuildPortableRunner(*options); };
+            app.add_flag("--json", options->json, "say on stdout what was built, as JSON");
+            AddBuildExecutorchOptions(app, *executorch);
+            return [=] {
+              if (options->target.empty() == executorch->folder.empty())
+                throw Error(ExitCode::kUsage, "give either --target NAME or --executorch DIR");
+              if (!options->target.empty()) return BuildPortableRunner(*options);
+              executorch->jobs = options->jobs;
+              executorch->json = options->json;
+              return BuildExecutorch(*executorch);
+            };
           }};
 }
 

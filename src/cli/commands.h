@@ -15,5 +15,6 @@ CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec IsaCommand();
 CommandSpec ValidateCommand();
+CommandSpec BuildCommand();
 
 }  // namespace etprof

@@ -1,55 +1,21 @@
 #include "cli/measure_and_show.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "cli/analyze_run.h"
+#include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "core/error.h"
 #include "measure/measure.h"
 
 namespace etprof {
 namespace {
-
-std::atomic<bool> g_interrupted = false;  // set by the signal handler, which can reach nothing else
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void OnSignal(int) {
-  // The second time at once: workers end when their stdin closes, or with their parent.
-  if (g_interrupted.exchange(true)) ::_exit(static_cast<int>(ExitCode::kInterrupted));
-}
-
-// While it lives, SIGINT, SIGTERM and SIGHUP ask the measurement to end.
-class InterruptionScope {
- public:
-  InterruptionScope() {
-    g_interrupted = false;
-    struct sigaction action {};
-    action.sa_handler = OnSignal;  // without SA_RESTART: a wait ends at once
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGINT, &action, &old_[0]);
-    ::sigaction(SIGTERM, &action, &old_[1]);
-    ::sigaction(SIGHUP, &action, &old_[2]);
-    ::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, not the end of etprof
-  }
-  ~InterruptionScope() {
-    ::sigaction(SIGINT, &old_[0], nullptr);
-    ::sigaction(SIGTERM, &old_[1], nullptr);
-    ::sigaction(SIGHUP, &old_[2], nullptr);
-  }
-  InterruptionScope(const InterruptionScope&) = delete;
-  InterruptionScope& operator=(const InterruptionScope&) = delete;
-
- private:
-  struct sigaction old_[3] = {};
-};
 
 std::string FolderOf(const RunData& run) {
   return run.folder.lexically_proximate(std::filesystem::current_path()).string();
@@ -62,7 +28,7 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
   ProgressLine progress;
   MeasureOptions options;
   options.resume = given.resume;
-  options.interrupted = [] { return g_interrupted.load(); };
+  options.interrupted = Interrupted;
   options.progress = &progress;
   options.etprof_version = ETPROF_VERSION;
   options.look_confidence = given.look_confidence;

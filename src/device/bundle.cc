@@ -16,7 +16,7 @@ bool IsFileName(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> Bundle::StartWords(const std::string& at) const {
+std::vector<std::string> RunnerBundle::StartWords(const std::string& at) const {
   std::vector<std::string> words;
   for (const std::string& word : start) {
     const bool is_file =
@@ -26,14 +26,14 @@ std::vector<std::string> Bundle::StartWords(const std::string& at) const {
   return words;
 }
 
-std::optional<Bundle> BundleOf(const std::filesystem::path& program) {
+std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program) {
   const std::filesystem::path file = program.parent_path() / "bundle.json";
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
   const auto broken = [&](const std::string& why) {
     return Error(ExitCode::kBadInput, why).InFile(file.string()).Remedy("build it anew: etprof build");
   };
-  Bundle bundle;
+  RunnerBundle bundle;
   bundle.folder = program.parent_path();
   try {
     const nlohmann::json json = ParseJson(ReadTextFile(file));

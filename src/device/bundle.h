@@ -11,7 +11,7 @@ namespace etprof {
 
 // A folder that holds a program with everything that it needs, its loader included (`etprof build --target`;
 // docs/build.md). bundle.json in it says what.
-struct Bundle {
+struct RunnerBundle {
   struct File {
     std::string name;  // relative to the folder; no sub-folders
     Bytes bytes = 0;
@@ -30,6 +30,6 @@ struct Bundle {
 };
 
 // The bundle whose program this is; absent: none. Throws Error (kBadInput) for a bundle.json that is broken.
-std::optional<Bundle> BundleOf(const std::filesystem::path& program);
+std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program);
 
 }  // namespace etprof

@@ -63,6 +63,8 @@ class Process {
   // Waits for its end, passing on stderr; absent when it still runs after `timeout_seconds`.
   virtual std::optional<ExitStatus> Wait(double timeout_seconds) = 0;
   virtual void Kill() = 0;
+  // Asks it, and what it has started, to end: a build tool then ends its compilers, which Kill would leave.
+  virtual void Terminate() { Kill(); }
   // The last lines of its stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
   // After its end: the connection to its device broke, so that nothing is known of how it ended.

@@ -26,7 +26,7 @@ class LocalDevice : public Device {
   }
   std::vector<std::string> PutProgram(const std::filesystem::path& local) override {
     const std::string path = Put(local);
-    const std::optional<Bundle> bundle = BundleOf(path);
+    const std::optional<RunnerBundle> bundle = BundleOf(path);
     return bundle ? bundle->StartWords(bundle->folder.string()) : std::vector<std::string>{path};
   }
   std::string Place(const std::filesystem::path& local) override {

@@ -209,6 +209,10 @@ class LocalProcess : public Process {
     if (!status_) ::kill(pid_, SIGKILL);  // before the child's setpgid there is no group yet
   }
 
+  void Terminate() override {
+    if (::kill(-pid_, SIGTERM) != 0 && !status_) ::kill(pid_, SIGTERM);
+  }
+
   std::string LastErrors() const override { return last_errors_; }
 
  private:

@@ -84,10 +84,10 @@ class RemoteDevice : public Device {
   }
 
   std::vector<std::string> PutProgram(const fs::path& local) override {
-    const std::optional<Bundle> bundle = BundleOf(local);
+    const std::optional<RunnerBundle> bundle = BundleOf(local);
     if (!bundle) return {PutFolder(local, {local}) + "/" + local.filename().string()};
     std::vector<fs::path> files;
-    for (const Bundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
+    for (const RunnerBundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
     return bundle->StartWords(PutFolder(local, files));
   }
 

@@ -1,0 +1,67 @@
+#include "checkout/build_log.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace etprof {
+namespace {
+
+// In lower case: what CMake's download modules, git and curl print. Each is of a failure, not of an attempt.
+constexpr std::array<std::string_view, 20> kDownloadFailures = {
+    "failed to clone repository",
+    "failed to clone",
+    "failed to checkout tag",
+    "clone of '",  // "fatal: clone of '...' into submodule path '...' failed"
+    "unable to access '",
+    "could not read from remote repository",
+    "could not resolve host",
+    "couldn't resolve host",
+    "failed to connect to",
+    "connection reset by peer",
+    "connection refused",
+    "connection timed out",
+    "operation timed out",
+    "rpc failed",
+    "early eof",
+    "the remote end hung up unexpectedly",
+    "each download failed",
+    "error: downloading '",
+    "file download hash mismatch",
+    "returned error: 5",  // curl: "The requested URL returned error: 503"
+};
+
+}  // namespace
+
+bool IsDownloadFailure(std::string_view output) {
+  std::string lower(output);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return std::any_of(kDownloadFailures.begin(), kDownloadFailures.end(),
+                     [&lower](std::string_view pattern) { return lower.find(pattern) != std::string::npos; });
+}
+
+std::string LastLines(std::string_view text, std::size_t count) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::size_t start = text.size();
+  for (std::size_t line = 0; line < count && start > 0; ++line) {
+    const std::size_t newline = text.rfind('\n', start - 1);
+    start = newline == std::string_view::npos ? 0 : newline;
+  }
+  if (start < text.size() && text[start] == '\n') ++start;
+  return std::string(text.substr(start));
+}
+
+std::optional<NinjaProgress> ParseNinjaProgress(std::string_view line) {
+  NinjaProgress progress;
+  if (!line.starts_with('[')) return std::nullopt;
+  const char* const end = line.data() + line.size();
+  const auto done = std::from_chars(line.data() + 1, end, progress.done);
+  if (done.ec != std::errc() || done.ptr == end || *done.ptr != '/') return std::nullopt;
+  const auto total = std::from_chars(done.ptr + 1, end, progress.total);
+  if (total.ec != std::errc() || total.ptr == end || *total.ptr != ']') return std::nullopt;
+  return progress;
+}
+
+}  // namespace etprof

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etprof {
+
+// Whether the output of a failed cmake or git says that something could not be downloaded (FetchContent,
+// ExternalProject, git, curl), so that trying again may help.
+bool IsDownloadFailure(std::string_view output);
+
+// The last `count` lines, without what is empty at the end.
+std::string LastLines(std::string_view text, std::size_t count);
+
+// "[12/345] Building ...": how far Ninja is.
+struct NinjaProgress {
+  int done = 0;
+  int total = 0;
+};
+std::optional<NinjaProgress> ParseNinjaProgress(std::string_view line);
+
+}  // namespace etprof

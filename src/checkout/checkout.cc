@@ -1,0 +1,121 @@
+#include "checkout/checkout.h"
+
+#include <algorithm>
+
+#include "checkout/host_tools.h"
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kGitSeconds = 300;  // of a cold disk and dozens of submodules
+constexpr std::size_t kMostChanged = 20;
+
+std::string_view Trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+// The lines of `text`, trimmed at their ends.
+template <typename Take>
+void ForEachLine(std::string_view text, Take take) {
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    take(text.substr(0, newline));
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+  }
+}
+
+void AskGit(Checkout& checkout, const std::function<bool()>& interrupted) {
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> words = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return RunTool({words, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {}, interrupted);
+  };
+  try {
+    // A folder inside somebody else's repository is no checkout of its own.
+    const ToolRun top = git({"rev-parse", "--show-toplevel", "HEAD"});
+    std::vector<std::string> lines;
+    ForEachLine(top.output, [&lines](std::string_view line) { lines.emplace_back(line); });
+    if (!top.status.Success() || lines.size() != 2) {
+      checkout.git_problem = "git says: " + std::string(Trim(top.output));
+      return;
+    }
+    std::error_code error;
+    if (!fs::equivalent(lines[0], checkout.folder, error)) {
+      checkout.git_problem = "it is a folder of the repository " + lines[0];
+      return;
+    }
+    const ToolRun status =
+        git({"status", "--porcelain", "--", ".", ":(exclude)CMakeUserPresets.json*", ":(exclude)cmake-out"});
+    if (!status.status.Success()) {
+      checkout.git_problem = "git says: " + std::string(Trim(status.output));
+      return;
+    }
+    checkout.commit = lines[1];
+    ForEachLine(status.output, [&checkout](std::string_view line) {
+      if (checkout.changed.size() < kMostChanged) checkout.changed.emplace_back(line);
+    });
+    checkout.dirty = !checkout.changed.empty();
+  } catch (const Error& problem) {
+    if (problem.exit_code() == ExitCode::kInterrupted) throw;
+    checkout.git_problem = problem.Message();
+  }
+}
+
+}  // namespace
+
+Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& interrupted) {
+  const auto refuse = [&folder](const char* why) {
+    return Error(ExitCode::kBadInput, why)
+        .InFile(folder.string())
+        .Remedy("give the folder of a checkout of github.com/pytorch/executorch");
+  };
+  std::error_code error;
+  Checkout checkout;
+  checkout.folder = fs::canonical(folder, error);
+  if (error) throw refuse("is not there");
+  if (!fs::is_directory(checkout.folder)) throw refuse("is not a folder");
+  if (!fs::exists(checkout.folder / "CMakeLists.txt")) throw refuse("has no CMakeLists.txt");
+  if (ReadTextFile(checkout.folder / "CMakeLists.txt").find("project(executorch") == std::string::npos) {
+    throw refuse("is not ExecuTorch: its CMakeLists.txt is of another project");
+  }
+  const fs::path version = checkout.folder / "version.txt";
+  if (fs::exists(version)) checkout.version = std::string(Trim(ReadTextFile(version)));
+  AskGit(checkout, interrupted);
+  return checkout;
+}
+
+std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
+  std::vector<std::string> paths;
+  ForEachLine(gitmodules, [&paths](std::string_view line) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || Trim(line.substr(0, equals)) != "path") return;
+    paths.emplace_back(Trim(line.substr(equals + 1)));
+  });
+  return paths;
+}
+
+bool RunnerNeedsSubmodule(std::string_view path) {
+  if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
+  return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
+}
+
+std::vector<std::string> MissingSubmodules(const fs::path& checkout) {
+  std::vector<std::string> missing;
+  const fs::path gitmodules = checkout / ".gitmodules";
+  if (!fs::exists(gitmodules)) return missing;
+  for (const std::string& path : SubmodulePaths(ReadTextFile(gitmodules))) {
+    std::error_code error;
+    const fs::directory_iterator entries(checkout / path, error);
+    if (RunnerNeedsSubmodule(path) && (error || entries == fs::directory_iterator())) missing.push_back(path);
+  }
+  return missing;
+}
+
+}  // namespace etprof

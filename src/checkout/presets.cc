@@ -1,0 +1,124 @@
+#include "checkout/presets.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/json.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::ordered_json;  // keeps the order of keys
+
+constexpr std::string_view kTraceSuffix = "-xnnlog";  // as the SME2 profiling kit names its folders
+
+std::string NameOf(const ordered_json& preset) {
+  return preset.is_object() && preset.contains("name") && preset["name"].is_string()
+             ? preset["name"].get<std::string>()
+             : std::string();
+}
+
+ordered_json Parse(std::string_view text) {
+  if (NestsTooDeep(text)) return ordered_json(ordered_json::value_t::discarded);
+  return ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+Error Refused(std::string why) {
+  return Error(ExitCode::kBadInput, std::move(why) + ", so etprof's presets were not added to it");
+}
+
+ordered_json ParseExisting(const std::string& text) {
+  ordered_json file = Parse(text);
+  if (file.is_discarded()) {
+    const bool only_comments =
+        !NestsTooDeep(text, /*with_comments=*/true) &&
+        !ordered_json::parse(text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true)
+             .is_discarded();
+    if (only_comments) {
+      throw Refused("has comments, which writing it would lose").Remedy("move them away, or the file");
+    }
+    throw Refused("is not JSON").Remedy("mend it, or move it away");
+  }
+  if (!file.is_object()) throw Refused("is not an object").Remedy("mend it, or move it away");
+  if (file.contains("configurePresets") && !file["configurePresets"].is_array()) {
+    throw Refused("has a \"configurePresets\" that is not a list").Remedy("mend it, or move it away");
+  }
+  if (file.contains("version") && !file["version"].is_number_integer()) {
+    throw Refused("has a \"version\" that is not an integer").Remedy("mend it, or move it away");
+  }
+  return file;
+}
+
+// By how much the first indented line of `text` is indented; ours where it has none.
+int IndentOf(const std::string& text) {
+  const std::size_t newline = text.find('\n');
+  if (newline == std::string::npos) return 2;
+  const std::size_t word = text.find_first_not_of(' ', newline + 1);
+  const std::size_t spaces = word == std::string::npos ? 0 : word - newline - 1;
+  return spaces >= 1 && spaces <= 8 ? static_cast<int>(spaces) : 2;
+}
+
+}  // namespace
+
+std::vector<RunnerPreset> RunnerPresets() {
+  std::vector<RunnerPreset> presets;
+  const ordered_json file = Parse(PresetsText());
+  for (const ordered_json& entry : file.at("configurePresets")) {
+    if (entry.value("hidden", false)) continue;
+    RunnerPreset preset;
+    preset.name = NameOf(entry);
+    if (preset.name.starts_with("mac-")) preset.platform = RunnerPreset::Platform::kMac;
+    if (preset.name.starts_with("android-")) preset.platform = RunnerPreset::Platform::kAndroid;
+    preset.trace = preset.name.ends_with(kTraceSuffix);
+    presets.push_back(preset);
+  }
+  return presets;
+}
+
+RunnerPreset TraceEnabled(const RunnerPreset& preset) {
+  RunnerPreset traced = preset;
+  if (!traced.trace) traced.name += kTraceSuffix;
+  traced.trace = true;
+  return traced;
+}
+
+std::set<std::string> PresetNames(std::string_view text) {
+  std::set<std::string> names;
+  const ordered_json file = Parse(text);
+  if (!file.is_object() || !file.contains("configurePresets")) return names;
+  for (const ordered_json& preset : file["configurePresets"]) names.insert(NameOf(preset));
+  names.erase("");
+  return names;
+}
+
+MergedPresets MergePresets(const std::optional<std::string>& existing, const std::set<std::string>& taken) {
+  const ordered_json ours = Parse(PresetsText());
+  MergedPresets merged;
+  ordered_json file = existing ? ParseExisting(*existing) : ordered_json::object();
+  const ordered_json before = file;
+  // A later version of the format allows all that an earlier one does.
+  if (!file.contains("version") || file["version"] < ours.at("version")) file["version"] = ours.at("version");
+
+  ordered_json list = ordered_json::array();
+  std::set<std::string> known;
+  for (const ordered_json& preset : ours.at("configurePresets")) known.insert(NameOf(preset));
+  if (file.contains("configurePresets")) {
+    for (const ordered_json& preset : file["configurePresets"]) {
+      if (!known.contains(NameOf(preset))) list.push_back(preset);
+    }
+  }
+  for (const ordered_json& preset : ours.at("configurePresets")) {
+    if (taken.contains(NameOf(preset))) {
+      merged.left_to_checkout.push_back(NameOf(preset));
+    } else {
+      list.push_back(preset);
+    }
+  }
+  file["configurePresets"] = std::move(list);
+  merged.changed = !existing || file != before;
+  merged.text = merged.changed ? file.dump(existing ? IndentOf(*existing) : 2) + "\n" : *existing;
+  return merged;
+}
+
+}  // namespace etprof

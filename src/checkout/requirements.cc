@@ -1,0 +1,133 @@
+#include "checkout/requirements.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/file.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kLeastCMake = "3.24";  // of ExecuTorch's CMakeLists.txt
+constexpr std::string_view kLeastNinja = "1.3";   // of CMake's Ninja generator
+constexpr std::string_view kLeastNdk = "21";
+constexpr Bytes kLeastDisk = 2'000'000'000;  // a runner's build folder has about 1 GB
+
+using Missing = std::vector<MissingRequirement>;
+
+void CheckNdk(const BuildHost& host, Missing& missing) {
+  const std::string get = "install the Android NDK, r21 or later, and set ANDROID_NDK to its folder";
+  if (!host.ndk) {
+    missing.push_back({"ANDROID_NDK is not set, which Android's presets need", get});
+    return;
+  }
+  const std::string ndk = host.ndk->string();
+  if (!fs::exists(*host.ndk / "build" / "cmake" / "android.toolchain.cmake")) {
+    missing.push_back({fmt::format("ANDROID_NDK ({}) has no build/cmake/android.toolchain.cmake", ndk), get});
+    return;
+  }
+  const std::string version = NdkVersion(*host.ndk);
+  if (version.empty()) {
+    missing.push_back(
+        {fmt::format("ANDROID_NDK ({}) does not say its version in source.properties", ndk), get});
+  } else if (!VersionAtLeast(version, kLeastNdk)) {
+    missing.push_back({fmt::format("the NDK in {} is {}, older than r21", ndk, version), get});
+  }
+}
+
+void CheckTool(const char* name, const std::optional<HostTool>& tool, std::string_view least,
+               Missing& missing) {
+  const std::string remedy = "install it, or run script/bootstrap, which brings one";
+  if (!tool) {
+    missing.push_back({fmt::format("{} was not found", name), remedy});
+  } else if (!VersionAtLeast(tool->version, least)) {
+    missing.push_back(
+        {fmt::format("{} is {}; {} or later is needed", tool->path, tool->version, least), remedy});
+  }
+}
+
+void CheckCheckout(const Checkout& checkout, Missing& missing) {
+  if (checkout.folder.filename() != "executorch") {
+    missing.push_back(
+        {fmt::format("the checkout's folder is named {}, and ExecuTorch builds only in one named executorch",
+                     checkout.folder.filename().string()),
+         fmt::format("rename it: mv {} {}", checkout.folder.string(),
+                     (checkout.folder.parent_path() / "executorch").string())});
+  }
+  const std::vector<std::string> submodules = MissingSubmodules(checkout.folder);
+  if (!submodules.empty()) {
+    const std::size_t shown = std::min<std::size_t>(submodules.size(), 3);
+    missing.push_back(
+        {fmt::format(
+             "{} of its submodules {} not there: {}{}", submodules.size(),
+             submodules.size() == 1 ? "is" : "are",
+             fmt::join(submodules.begin(), submodules.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+             shown < submodules.size() ? ", ..." : ""),
+         fmt::format(
+             "git -C {0} submodule sync --recursive && git -C {0} submodule update --init --recursive",
+             checkout.folder.string())});
+  }
+}
+
+}  // namespace
+
+BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
+  BuildHost host;
+  struct utsname name {};
+  if (::uname(&name) == 0) {
+    host.system = name.sysname;
+    host.machine = name.machine;
+  }
+  host.cmake = FindTool("cmake", kLeastCMake, own_tools);
+  host.ninja = FindTool("ninja", kLeastNinja, own_tools);
+  for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0' && !host.ndk) host.ndk = value;
+  }
+  std::error_code error;
+  const fs::space_info space = fs::space(checkout.folder, error);
+  if (!error) host.free_disk = static_cast<Bytes>(space.available);
+  return host;
+}
+
+Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPreset>& presets,
+                            const BuildHost& host) {
+  Missing missing;
+  CheckCheckout(checkout, missing);
+  CheckTool("cmake", host.cmake, kLeastCMake, missing);
+  CheckTool("ninja", host.ninja, kLeastNinja, missing);
+  const auto any = [&presets](RunnerPreset::Platform platform) {
+    return std::any_of(presets.begin(), presets.end(),
+                       [platform](const RunnerPreset& preset) { return preset.platform == platform; });
+  };
+  if (any(RunnerPreset::Platform::kAndroid)) CheckNdk(host, missing);
+  if (any(RunnerPreset::Platform::kMac) && host.system != "Darwin") {
+    missing.push_back({fmt::format("the mac presets are built on a Mac, and this is {}", host.system),
+                       "choose native or an android preset, or build on a Mac"});
+  }
+  if (host.free_disk && *host.free_disk < kLeastDisk) {
+    missing.push_back({fmt::format("{} has {} free; about {} are needed", checkout.folder.string(),
+                                   FormatBytes(static_cast<double>(*host.free_disk)),
+                                   FormatBytes(static_cast<double>(kLeastDisk))),
+                       "make room, or take a checkout on another disk"});
+  }
+  return missing;
+}
+
+std::string NdkVersion(const fs::path& ndk) {
+  const fs::path properties = ndk / "source.properties";
+  if (!fs::exists(properties)) return {};
+  const std::string text = ReadTextFile(properties);
+  const std::size_t key = text.find("Pkg.Revision");
+  if (key == std::string::npos) return {};
+  return VersionIn(std::string_view(text).substr(key, text.find('\n', key) - key));
+}
+
+}  // namespace etprof

@@ -1,0 +1,196 @@
+#include "cli/build_executorch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "checkout/build_log.h"
+#include "checkout/runner_build.h"
+#include "cli/interruption.h"
+#include "cli/locate.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/suggest.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kShownLogLines = 20;
+
+std::vector<std::string> Names(const std::vector<RunnerPreset>& presets) {
+  std::vector<std::string> names;
+  for (const RunnerPreset& preset : presets) names.push_back(preset.name);
+  return names;
+}
+
+RunnerPreset PresetNamed(const std::string& name) {
+  const std::vector<RunnerPreset> all = RunnerPresets();
+  for (const RunnerPreset& preset : all) {
+    if (preset.name == name) return preset;
+  }
+  const std::string near = Closest(name, Names(all));
+  throw Error(ExitCode::kUsage, fmt::format("--preset {}: there is no such preset", name))
+      .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(Names(all), ", "))
+                           : fmt::format("did you mean {}?", near));
+}
+
+// As the kit chooses: what runs here, and Android's when there is an NDK.
+std::vector<std::string> DefaultPresets(const BuildHost& host) {
+  std::vector<std::string> names;
+  if (host.system == "Darwin") {
+    names = {"mac-arm64", "mac-arm64-sme2-off"};
+  } else {
+    names = {"native"};
+  }
+  if (host.ndk) names.insert(names.end(), {"android-arm64-v9a", "android-arm64-v9a-sme2-off"});
+  return names;
+}
+
+std::vector<RunnerPreset> ChosenPresets(const BuildExecutorchOptions& options, const BuildHost& host) {
+  std::vector<RunnerPreset> chosen;
+  for (const std::string& name : options.presets.empty() ? DefaultPresets(host) : options.presets) {
+    RunnerPreset preset = PresetNamed(name);
+    if (options.trace) preset = TraceEnabled(preset);
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&preset](const RunnerPreset& other) {
+      return other.name == preset.name;
+    });
+    if (!known) chosen.push_back(preset);
+  }
+  return chosen;
+}
+
+// What the build says, on stderr: on a terminal one line that renews itself, else a line a step.
+BuildProgress ProgressOf(const RunnerBuild& build) {
+  const std::string name = build.preset.name;
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  return {[name, terminal](std::string_view text) {
+            fmt::print(stderr, "{}etprof: {}: {}{}", terminal ? "\r\033[K" : "", name, text,
+                       terminal ? "" : "\n");
+            std::fflush(stderr);
+          },
+          [name, terminal](int done, int total) {
+            if (!terminal) return;
+            fmt::print(stderr, "\r\033[Ketprof: {}: building {} of {}{}", name, done, total,
+                       done == total ? "\n" : "");
+            std::fflush(stderr);
+          }};
+}
+
+// A path may be anything but UTF-8.
+std::string Text(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace); }
+
+json RunnerJson(const RunnerBuild& build) {
+  json runner = json::parse(ReadTextFile(build.Record()));
+  runner.erase("schema_version");
+  runner["runner"] = build.Runner().string();
+  runner["log"] = build.Log().string();
+  return runner;
+}
+
+void Warn(const Checkout& checkout) {
+  if (!checkout.commit) {
+    fmt::print(stderr, "etprof: warning: what is built cannot be named by a commit: {}\n",
+               checkout.git_problem);
+  } else if (checkout.dirty) {
+    fmt::print(stderr, "etprof: warning: the checkout differs from its commit {} ({})\n",
+               checkout.commit->substr(0, 10), fmt::join(checkout.changed, ", "));
+  }
+}
+
+int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
+  json list = json::array();
+  for (const auto& [problem, remedy] : missing) {
+    fmt::print(stderr, "etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
+    list.push_back({{"problem", problem}, {"remedy", remedy}});
+  }
+  if (as_json) fmt::print("{}\n", Text({{"schema_version", 1}, {"missing", list}}));
+  return static_cast<int>(ExitCode::kBadInput);
+}
+
+int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
+  json list = json::array();
+  for (const RunnerBuild& build : builds) {
+    for (const Command& command : BuildCommands(build)) list.push_back(CommandText(command));
+  }
+  if (as_json) {
+    fmt::print("{}\n", Text({{"schema_version", 1}, {"commands", list}}));
+  } else {
+    for (const json& command : list) fmt::print("{}\n", command.get<std::string>());
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+void BuildOne(const RunnerBuild& build) {
+  try {
+    BuildRunner(build, ProgressOf(build), Interrupted);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kDeviceFailed && std::filesystem::exists(build.Log())) {
+      fmt::print(stderr, "\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+void AddBuildExecutorchOptions(CLI::App& app, BuildExecutorchOptions& options) {
+  CLI::Option* const executorch =
+      app.add_option("--executorch", options.folder,
+                     "build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/")
+          ->type_name("DIR");
+  const auto add = [executorch](CLI::Option* option) {
+    option->needs(executorch)->group("With --executorch");
+  };
+  add(app.add_option(
+             "--preset", options.presets,
+             fmt::format("what to build, may be repeated: {} (default: for this machine, and for Android "
+                         "when ANDROID_NDK is set)",
+                         fmt::join(Names(RunnerPresets()), ", ")))
+          ->type_name("NAME")
+          ->expected(1)
+          ->take_all());
+  add(app.add_flag(
+      "--trace", options.trace,
+      "the trace-enabled runners instead: XNNPACK says which kernels it takes, which costs time"));
+  add(app.add_flag("--clean", options.clean, "remove DIR/cmake-out/<preset>/ first"));
+  add(app.add_flag("--dry-run", options.dry_run, "check everything, show the commands, change nothing"));
+}
+
+int BuildExecutorch(const BuildExecutorchOptions& options) {
+  const InterruptionScope scope;
+  const Checkout checkout = ReadCheckout(options.folder, Interrupted);
+  const std::optional<std::filesystem::path> root = CheckoutRoot();
+  const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
+  const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
+  const std::vector<MissingRequirement> missing = MissingRequirements(checkout, presets, host);
+  if (!missing.empty()) return TellMissing(missing, options.json);
+
+  std::vector<RunnerBuild> builds;
+  for (const RunnerPreset& preset : presets) {
+    builds.push_back({checkout, preset, host, options.jobs, options.clean, ETPROF_VERSION});
+  }
+  if (options.dry_run) return ShowCommands(builds, options.json);
+  Warn(checkout);
+  const std::vector<std::string> left = InstallPresets(checkout.folder);
+  json runners = json::array();
+  for (const RunnerBuild& build : builds) {
+    if (std::find(left.begin(), left.end(), build.preset.name) != left.end()) {
+      fmt::print(stderr, "etprof: warning: {0} is built as the checkout's own CMakePresets.json has it\n",
+                 build.preset.name);
+    }
+    BuildOne(build);
+    runners.push_back(RunnerJson(build));
+    if (!options.json) fmt::print("{}\n", build.Runner().string());
+    std::fflush(stdout);
+  }
+  if (options.json) fmt::print("{}\n", Text({{"schema_version", 1}, {"runners", runners}}));
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace etprof

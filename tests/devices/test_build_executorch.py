@@ -1,0 +1,349 @@
+"""`etprof build --executorch` in a stand-in for ExecuTorch's checkout (stand_in.py): CMake, Ninja, git and cc are real."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from lab.processes import is_alive
+from stand_in import StandIn, make_ndk
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+USER_PRESETS = "CMakeUserPresets.json"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> StandIn:
+    return StandIn(tmp_path / "executorch")
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [str(program.etprof()), "build", "--executorch", str(folder), *arguments]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("ANDROID_NDK")}
+    # As after a Ctrl-C of a user in a shell: neither CMake's nor Ninja's own settings of this machine.
+    return {**kept, "LC_ALL": "C.UTF-8", **variables}
+
+
+def build(folder: Path, *arguments: str, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command(folder, *arguments), env=environment(**variables), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+def options_of(checkout: StandIn, preset: str) -> dict[str, str]:
+    return json.loads((checkout.out(preset) / "options.json").read_text())
+
+
+def record_of(checkout: StandIn, preset: str) -> dict:
+    return json.loads((checkout.out(preset) / "etprof-build.json").read_text())
+
+
+def test_the_native_runner_is_built_and_recorded(checkout):
+    commit = checkout.git("rev-parse", "HEAD")
+    done = build(checkout.folder, "--preset", "native")
+    runner = checkout.out("native") / "executor_runner"
+    assert done.stdout == f"{runner}\n"
+    assert subprocess.run([runner, "--help"], capture_output=True, check=False).returncode == 1
+    options = options_of(checkout, "native")
+    for name in ("BUILD_XNNPACK", "BUILD_DEVTOOLS", "ENABLE_EVENT_TRACER", "ENABLE_LOGGING", "XNNPACK_ENABLE_KLEIDI"):
+        assert options[f"EXECUTORCH_{name}"] == "ON"
+    assert options["CMAKE_BUILD_TYPE"] == "Release"
+    assert options["EXECUTORCH_XNNPACK_LOG_LEVEL"] == "0"
+    record = record_of(checkout, "native")
+    assert (record["commit"], record["dirty"], record["changed"]) == (commit, False, [])
+    assert (record["preset"], record["trace_enabled"], record["ndk"]) == ("native", False, None)
+    assert record["executorch_version"] == "1.5.1"
+    assert record["runner_sha256"] == hashlib.sha256(runner.read_bytes()).hexdigest()
+    assert record["cmake"].count(".") >= 1
+    assert datetime.fromisoformat(record["built_at"].replace("Z", "+00:00")).tzinfo is not None
+    log = (checkout.out("native") / "etprof-build.log").read_text()
+    assert "--preset native" in log
+    assert "exited with 0" in log
+    # Only what was asked for is built: other.c does not compile.
+    assert "other.c" not in log
+
+
+def test_without_a_preset_this_machines_and_with_an_ndk_androids(checkout, tmp_path):
+    assert build(checkout.folder, "--dry-run").stdout.count("--preset native") == 1
+    both = build(checkout.folder, "--dry-run", ANDROID_NDK=str(make_ndk(tmp_path / "ndk"))).stdout
+    assert [word for word in both.split() if word.startswith("android-") or word == "native"] == [
+        "native",
+        "android-arm64-v9a",
+        "android-arm64-v9a-sme2-off",
+    ]
+
+
+@pytest.mark.parametrize(("preset", "sme"), [("android-arm64-v9a", "ON"), ("android-arm64-v9a-sme2-off", "OFF")])
+@pytest.mark.parametrize("trace", [False, True])
+def test_androids_presets(checkout, tmp_path, preset, sme, trace):
+    ndk = make_ndk(tmp_path / "ndk")
+    build(checkout.folder, "--preset", preset, *(["--trace"] if trace else []), ANDROID_NDK_HOME=str(ndk))
+    built = f"{preset}-xnnlog" if trace else preset
+    options = options_of(checkout, built)
+    assert options["XNNPACK_ENABLE_ARM_SME2"] == options["XNNPACK_ENABLE_ARM_SME"] == sme
+    assert options["ANDROID_ABI"] == "arm64-v8a"
+    level = "5" if trace else "0"
+    assert options["EXECUTORCH_XNNPACK_LOG_LEVEL"] == level
+    assert options["CMAKE_C_FLAGS"].endswith(f"-DXNN_LOG_LEVEL={level}")
+    assert options["CMAKE_C_FLAGS"].startswith("-march=armv9-a ")
+    record = record_of(checkout, built)
+    assert record["ndk"] == "26.1.10909125"
+    assert record["trace_enabled"] is trace
+
+
+def test_a_dirty_checkout_is_said_and_recorded(checkout):
+    (checkout.folder / "runner.c").write_text((checkout.folder / "runner.c").read_text() + "/* mine */\n")
+    done = build(checkout.folder, "--preset", "native", "--json")
+    assert "differs from its commit" in done.stderr
+    (runner,) = json.loads(done.stdout)["runners"]
+    assert runner["dirty"] is True
+    assert runner["changed"] == [" M runner.c"]
+    # What etprof itself wrote there is not a change of the checkout.
+    checkout.git("checkout", "runner.c")
+    assert json.loads(build(checkout.folder, "--preset", "native", "--json").stdout)["runners"][0]["dirty"] is False
+
+
+def test_a_checkout_without_git_has_no_commit(checkout):
+    (checkout.folder / ".git").rename(checkout.folder.parent / "git")
+    done = build(checkout.folder, "--preset", "native", GIT_CEILING_DIRECTORIES=str(checkout.folder.parent))
+    assert "cannot be named by a commit" in done.stderr
+    assert record_of(checkout, "native")["commit"] is None
+
+
+def test_the_users_presets_stay_and_a_backup_is_kept(checkout):
+    path = checkout.folder / USER_PRESETS
+    mine = '{\n    "version": 6,\n    "configurePresets": [\n        {"name": "mine", "binaryDir": "x"}\n    ]\n}\n'
+    path.write_text(mine)
+    build(checkout.folder, "--preset", "native")
+    first = path.read_text()
+    names = [preset["name"] for preset in json.loads(first)["configurePresets"]]
+    assert names[0] == "mine"
+    assert {"native", "mac-arm64-sme2-off-xnnlog", "android-arm64-v9a"} < set(names)
+    assert (checkout.folder / f"{USER_PRESETS}.before-etprof").read_text() == mine
+    before = path.stat().st_mtime_ns
+    build(checkout.folder, "--preset", "native")
+    assert path.read_text() == first
+    assert path.stat().st_mtime_ns == before
+    assert (checkout.folder / f"{USER_PRESETS}.before-etprof").read_text() == mine
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [('{"version": 6,', "is not JSON"), ('// note\n{"version": 6}', "has comments"), ("[]", "object")]
+)
+def test_a_presets_file_that_could_be_harmed_is_refused(checkout, text, why):
+    path = checkout.folder / USER_PRESETS
+    path.write_text(text)
+    done = build(checkout.folder, "--preset", "native", code=3)
+    assert why in done.stderr
+    assert str(path) in done.stderr
+    assert path.read_text() == text
+    assert not checkout.out("native").exists()
+
+
+def test_a_preset_that_the_checkout_has_itself_is_built_as_it_is_there(checkout):
+    own = {"name": "native", "generator": "Ninja", "binaryDir": "${sourceDir}/elsewhere"}
+    own["cacheVariables"] = {"EXECUTORCH_BUILD_XNNPACK": "theirs"}
+    (checkout.folder / "CMakePresets.json").write_text(json.dumps({"version": 6, "configurePresets": [own]}))
+    done = build(checkout.folder, "--preset", "native")
+    assert "as the checkout's own CMakePresets.json has it" in done.stderr
+    assert options_of(checkout, "native")["EXECUTORCH_BUILD_XNNPACK"] == "theirs"
+    assert not (checkout.folder / "elsewhere").exists()
+
+
+def test_a_dry_run_changes_nothing(checkout):
+    before = sorted(checkout.folder.iterdir())
+    done = build(checkout.folder, "--preset", "native", "--jobs", "3", "--dry-run")
+    configure, compile_ = done.stdout.splitlines()
+    assert "--preset native" in configure
+    assert compile_.endswith("--target executor_runner --parallel 3")
+    assert sorted(checkout.folder.iterdir()) == before
+    listed = json.loads(build(checkout.folder, "--preset", "native", "--jobs", "3", "--dry-run", "--json").stdout)
+    assert listed["commands"] == [configure, compile_]
+
+
+def test_clean_starts_over(checkout):
+    build(checkout.folder, "--preset", "native")
+    stale = checkout.out("native") / "stale"
+    stale.touch()
+    build(checkout.folder, "--preset", "native")
+    assert stale.exists()
+    build(checkout.folder, "--preset", "native", "--clean")
+    assert not stale.exists()
+    assert (checkout.out("native") / "executor_runner").exists()
+
+
+# --- what is missing ---
+
+
+def refusal(folder: Path, *arguments: str, **variables: str) -> str:
+    done = build(folder, *arguments, code=3, **variables)
+    assert not (folder / USER_PRESETS).exists()
+    assert not (folder / "cmake-out").exists()
+    return done.stderr
+
+
+def test_a_missing_submodule_is_named_with_its_remedy(checkout):
+    path = "backends/xnnpack/third-party/XNNPACK"
+    (checkout.folder / ".gitmodules").write_text(f'[submodule "x"]\n\tpath = {path}\n\turl = u\n')
+    told = refusal(checkout.folder, "--preset", "native")
+    assert f"1 of its submodules is not there: {path}" in told
+    assert f"git -C {checkout.folder} submodule update --init --recursive" in told
+
+
+@pytest.mark.parametrize("revision", ["20.1.5948944", "9.0"])
+def test_an_old_ndk_is_refused(checkout, tmp_path, revision):
+    ndk = make_ndk(tmp_path / "ndk", revision)
+    assert "older than r21" in refusal(checkout.folder, "--preset", "android-arm64-v9a", ANDROID_NDK=str(ndk))
+
+
+def test_android_without_an_ndk_is_refused(checkout):
+    assert "ANDROID_NDK is not set" in refusal(checkout.folder, "--preset", "android-arm64-v9a")
+
+
+def test_everything_that_is_missing_is_told_at_once(tmp_path):
+    checkout = StandIn(tmp_path / "executorch-main")
+    done = build(checkout.folder, "--preset", "android-arm64-v9a", "--json", code=3)
+    missing = json.loads(done.stdout)["missing"]
+    assert len(missing) == 2
+    assert "is named executorch-main" in missing[0]["problem"]
+    assert "ANDROID_NDK" in missing[1]["problem"]
+    assert done.stderr.count("etprof: ") == 2
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
+def test_a_mac_preset_elsewhere_is_refused(checkout):
+    assert "built on a Mac" in refusal(checkout.folder, "--preset", "mac-arm64")
+
+
+def test_a_small_disk_is_refused(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("root is needed: a small disk is a tmpfs")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=64m", "none", disk], check=True)
+    try:
+        assert "are needed" in refusal(StandIn(disk / "executorch").folder, "--preset", "native")
+    finally:
+        subprocess.run(["/bin/umount", "--lazy", disk], check=True)
+
+
+def test_an_old_cmake_is_refused_or_replaced_by_etprofs_own(checkout, tmp_path):
+    old = tmp_path / "bin" / "cmake"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho cmake version 3.9.6\n")
+    old.chmod(0o755)
+    done = build(checkout.folder, "--preset", "native", "--dry-run", PATH=f"{old.parent}:{os.environ['PATH']}")
+    assert str(old) not in done.stdout
+    assert done.stdout.split()[0].endswith("/.venv/bin/cmake")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--executorch", "/nowhere"], "is not there"),
+        (["--executorch", "/usr"], "has no CMakeLists.txt"),
+    ],
+)
+def test_what_is_no_checkout_is_refused(arguments, why):
+    done = subprocess.run([program.etprof(), "build", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert why in done.stderr
+
+
+def test_an_unknown_preset_gets_a_suggestion(checkout):
+    assert "did you mean native?" in build(checkout.folder, "--preset", "natve", code=2).stderr
+
+
+# --- failures of the build ---
+
+
+def test_the_logs_last_lines_are_shown_when_it_does_not_compile(checkout):
+    build(checkout.folder, "--preset", "native")
+    (checkout.folder / "runner.c").write_text("#error this is the reason\n")
+    done = build(checkout.folder, "--preset", "native", code=4)
+    assert "this is the reason" in done.stderr
+    assert "building native failed: cmake exited with 1" in done.stderr
+    assert str(checkout.out("native") / "etprof-build.log") in done.stderr
+    assert done.stdout == ""
+    # The record of the earlier build would claim something of a runner that is not what the checkout has.
+    assert not (checkout.out("native") / "etprof-build.json").exists()
+
+
+DOWNLOAD = """
+file(READ ${{CMAKE_SOURCE_DIR}}/cmake-out/attempts attempts)
+math(EXPR attempts "${{attempts}} + 1")
+file(WRITE ${{CMAKE_SOURCE_DIR}}/cmake-out/attempts ${{attempts}})
+if(attempts LESS_EQUAL {failing})
+  message(FATAL_ERROR "{message}")
+endif()
+"""
+NO_HOST = "fatal: unable to access 'https://kleidiai.example/': Could not resolve host: kleidiai.example"
+
+
+@pytest.mark.parametrize(
+    ("failing", "message", "attempts", "code"),
+    [(1, NO_HOST, 2, 0), (2, NO_HOST, 2, 4), (1, "no compiler for this", 1, 4)],
+    ids=["once", "twice", "another failure"],
+)
+def test_a_failed_download_is_tried_once_more(checkout, failing, message, attempts, code):
+    checkout.configure_step(DOWNLOAD.format(failing=failing, message=message))
+    count = checkout.folder / "cmake-out" / "attempts"
+    count.parent.mkdir()
+    count.write_text("0")
+    done = build(checkout.folder, "--preset", "native", code=code)
+    assert count.read_text() == str(attempts)
+    assert ("trying once more" in done.stderr) == (attempts == 2)
+    assert ("could not be downloaded, twice" in done.stderr) == (failing == 2)
+
+
+def test_a_runner_that_cannot_say_its_flags_is_refused(checkout):
+    (checkout.folder / "runner.c").write_text("#include <stdlib.h>\nint main(void) { abort(); }\n")
+    done = build(checkout.folder, "--preset", "native", code=4)
+    assert "--help was killed by signal" in done.stderr
+    assert not (checkout.out("native") / "etprof-build.json").exists()
+
+
+def test_ctrl_c_ends_the_compilers_too(checkout, tmp_path):
+    # A compiler that never ends, in a process group of its own as Ninja makes them.
+    started = tmp_path / "started"
+    slow = f'file(WRITE "${{CMAKE_BINARY_DIR}}/slow.sh" "echo $$ > {started}; while :; do sleep 0.05; done\\n")\n'
+    checkout.configure_step(
+        slow
+        + 'add_custom_command(OUTPUT never.c COMMAND sh "${CMAKE_BINARY_DIR}/slow.sh")\n'
+        + "add_library(slow STATIC never.c)\n"
+    )
+    lists = checkout.folder / "CMakeLists.txt"
+    lists.write_text(lists.read_text() + "target_link_libraries(executor_runner PRIVATE slow)\n")
+    running = subprocess.Popen(
+        command(checkout.folder, "--preset", "native"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not (started.exists() and started.read_text().strip()):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    compiler = int(started.read_text())
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130, told
+    assert "etprof: interrupted" in told
+    assert not is_alive(compiler)
+    assert "interrupted" in (checkout.out("native") / "etprof-build.log").read_text()
+    assert not (checkout.out("native") / "etprof-build.json").exists()
