@@ -11,6 +11,7 @@
 #include "checkout/build_log.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/sha256.h"
 
 namespace etprof {
 

@@ -76,8 +76,7 @@ BuildProgress ProgressOf(const RunnerBuild& build) {
           },
           [name, terminal](int done, int total) {
             if (!terminal) return;
-            fmt::print(stderr, "\r\033[Ketprof: {}: building {} of {}{}", name, done, total,
-                       done == total ? "\n" : "");
+            fmt::print(stderr, "\r\033[Ketprof: {}: building {} of {}", name, done, total);
             std::fflush(stderr);
           }};
 }
@@ -126,10 +125,16 @@ int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
   return static_cast<int>(ExitCode::kDone);
 }
 
+void EndProgress() {
+  if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+}
+
 void BuildOne(const RunnerBuild& build) {
   try {
     BuildRunner(build, ProgressOf(build), Interrupted);
+    EndProgress();
   } catch (const Error& error) {
+    EndProgress();
     if (error.exit_code() == ExitCode::kDeviceFailed && std::filesystem::exists(build.Log())) {
       fmt::print(stderr, "\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
     }

@@ -82,6 +82,18 @@ TEST_F(LocalProcess, TimeLimitAndExitStatus) {
   EXPECT_EQ(Shell("exit 7")->Wait(5)->code, 7);
 }
 
+TEST_F(LocalProcess, TerminationIsAskedOfItAndOfWhatItStarted) {
+  const auto process = Shell(
+      "sh -c 'trap \"exit 3\" TERM; echo up; while :; do sleep 0.01; done' & child=$!\n"
+      "trap 'wait $child; exit $?' TERM; echo up; wait");
+  for (int ready = 0; ready < 2; ++ready) ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  process->Terminate();
+  const auto status = process->Wait(20);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 3);
+  process->Terminate();  // of one that has ended: nothing
+}
+
 TEST_F(LocalProcess, AnInterruptionEndsTheWait) {
   device->SetInterrupted([] { return true; });
   EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::Read::kInterrupted);

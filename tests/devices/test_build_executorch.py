@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from lab.processes import is_alive
+from lab.processes import is_alive, send
 from stand_in import StandIn, make_ndk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -31,7 +32,6 @@ def command(folder: Path, *arguments: str) -> list[str]:
 
 def environment(**variables: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("ANDROID_NDK")}
-    # As after a Ctrl-C of a user in a shell: neither CMake's nor Ninja's own settings of this machine.
     return {**kept, "LC_ALL": "C.UTF-8", **variables}
 
 
@@ -183,6 +183,19 @@ def test_clean_starts_over(checkout):
     build(checkout.folder, "--preset", "native", "--clean")
     assert not stale.exists()
     assert (checkout.out("native") / "executor_runner").exists()
+
+
+def test_every_option_and_preset_is_in_the_docs():
+    told = subprocess.run([program.etprof(), "build", "--help"], capture_output=True, text=True, check=True).stdout
+    told = told[told.index("With --executorch:") :]
+    docs = (program.ROOT / "docs" / "build-executorch.md").read_text(encoding="utf-8")
+    options = re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", told, flags=re.MULTILINE)
+    assert len(options) == 6
+    presets = json.loads((program.ROOT / "presets" / "executorch.json").read_text())["configurePresets"]
+    visible = [preset["name"] for preset in presets if not preset.get("hidden")]
+    assert all(name in told for name in visible)
+    for name in [*options, *(name for name in visible if not name.endswith("-xnnlog"))]:
+        assert f"`{name}" in docs
 
 
 # --- what is missing ---
@@ -340,10 +353,13 @@ def test_ctrl_c_ends_the_compilers_too(checkout, tmp_path):
         assert time.monotonic() < end
         time.sleep(0.02)
     compiler = int(started.read_text())
-    running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
-    assert running.returncode == 130, told
-    assert "etprof: interrupted" in told
-    assert not is_alive(compiler)
+    try:
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+        assert running.returncode == 130, told
+        assert "etprof: interrupted" in told
+        assert not is_alive(compiler)
+    finally:
+        send([compiler], signal.SIGKILL)
     assert "interrupted" in (checkout.out("native") / "etprof-build.log").read_text()
     assert not (checkout.out("native") / "etprof-build.json").exists()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,6 +25,9 @@ class SshDevice(Device):
         keygen = shutil.which("ssh-keygen")
         if not self._sshd or keygen is None:
             pytest.skip("sshd is not installed: run script/bootstrap --dev")
+        account = pwd.getpwuid(os.getuid())
+        if Path(account.pw_shell).name in ("nologin", "false"):
+            pytest.skip(f"{account.pw_name} may not log in, so no sshd serves it")
         super().__init__(lab, name)
         for key in ("host_key", "user_key"):
             subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", self.root / key], check=True)
@@ -34,7 +37,7 @@ class SshDevice(Device):
             f"Host {name}\n"
             "  HostName 127.0.0.1\n"
             f"  Port {self.port}\n"
-            f"  User {getpass.getuser()}\n"
+            f"  User {account.pw_name}\n"
             f"  IdentityFile {self.root / 'user_key'}\n"
             "  IdentitiesOnly yes\n"
             "  StrictHostKeyChecking yes\n"
