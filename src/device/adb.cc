@@ -84,8 +84,14 @@ class AdbConnection : public Connection {
   }
   static bool Copied(const ToolResult& result, std::string& why) {
     if (result.Success()) return true;
-    why = result.timed_out ? "it took too long" : LastLineOf(result.errors);
-    if (why.empty()) why = LastLineOf(result.output);
+    // Beside what is wrong it says how fast it was.
+    std::istringstream lines(result.errors + "\n" + result.output);
+    why = result.timed_out ? "it took too long" : "";
+    for (std::string line; why.empty() && std::getline(lines, line);) {
+      const std::size_t at = line.find("error: ");
+      if (at != std::string::npos) why = Trimmed(line.substr(at + 7));
+    }
+    if (why.empty()) why = LastLineOf(result.errors + "\n" + result.output);
     return false;
   }
 

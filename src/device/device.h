@@ -28,7 +28,11 @@ std::string ShellQuoted(const std::string& text);
 // The device cannot be reached any more: what runs there ends by itself, and another try may find it again.
 class DeviceLost : public Error {
  public:
-  using Error::Error;
+  DeviceLost(const std::string& device, const std::string& problem, const std::string& remedy = "")
+      : Error(ExitCode::kDeviceFailed, problem) {
+    InFile(device);  // these return an Error: thrown, it would be one no more than that
+    Remedy(remedy);
+  }
 };
 
 struct ExitStatus {

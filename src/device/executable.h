@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "core/error.h"
@@ -13,5 +14,8 @@ std::string FindProgram(const std::string& program);
 // Why the system would not execute a file that is there (`error` is execve's errno): a script without an
 // interpreter, a program for another architecture, an empty file, a missing loader.
 Error WhyNotExecutable(const std::string& program, int error);
+
+// What an ELF file is compiled for, as `uname -m` says it: "x86_64", "aarch64"; empty: another, or no ELF.
+std::string ElfArchitecture(const std::filesystem::path& program);
 
 }  // namespace etprof

@@ -44,7 +44,7 @@ std::string NewRunId() {
 constexpr const char* kEndRun =
     R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
 [ -f restore.sh ] && sh ./restore.sh >/dev/null 2>&1
-d=$(pwd); [ -f keep ] || { cd /; rm -rf "$d"; })sh";
+d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
 
 class RemoteDevice : public Device {
  public:
@@ -147,7 +147,11 @@ class RemoteDevice : public Device {
   std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
     const std::string tag = std::to_string(++started_);
     auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
-      Try(fmt::format("kill -9 $(cat {}/pids/{})", ShellQuoted(run_), tag), kAnswerSeconds);
+      try {
+        Try(fmt::format("kill -9 $(cat {}/pids/{})", ShellQuoted(run_), tag), kAnswerSeconds);
+      } catch (const Error&) {
+        // Without a connection it is the guard's to end it.
+      }
     });
     Command client;
     client.arguments = connection_->Shell(StartScript(command, run_, tag));
@@ -173,7 +177,8 @@ for r in runs/*; do
   [ -f "$r/guard" ] || [ -n "$(find "$r" -prune -mmin +1 2>/dev/null)" ] || continue
   ( cd "$r" && {1} )
 done
-rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
+for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || rm -rf "$p"; done
+mkdir -p runs/{2}/pids && pwd)sh",
         connection_->DefaultFolder(), kEndRun, id_);
     const std::string folder = Do(script, "make a folder for etprof's files");
     folder_ = folder.substr(0, folder.find('\n'));
@@ -207,10 +212,9 @@ rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
                 options);
     const std::optional<int> code = TakeExitMark(result.errors, "tool");
     if (!code) {
-      throw DeviceLost(ExitCode::kDeviceFailed,
-                       result.timed_out ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
-                                        : "the connection was lost: " + LastLineOf(result.errors))
-          .InFile(Name());
+      throw DeviceLost(Name(), result.timed_out
+                                   ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
+                                   : "the connection was lost: " + LastLineOf(result.errors));
     }
     result.status = {};
     result.status.code = *code;
@@ -234,7 +238,7 @@ rm -rf cache/.part-{2}; mkdir -p runs/{2}/pids && pwd)sh",
     try {
       Try("true", kAnswerSeconds);
     } catch (const DeviceLost&) {
-      throw DeviceLost(ExitCode::kDeviceFailed, "the connection was lost " + when).InFile(Name());
+      throw DeviceLost(Name(), "the connection was lost " + when);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/sha256.h"
+#include "device/executable.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
@@ -92,9 +93,8 @@ class Measurement {
   // Waits for the device after its connection broke. Throws DeviceLost when it does not come back.
   void Reconnect() {
     if (++losses_ > kMostLosses) {
-      throw DeviceLost(ExitCode::kDeviceFailed, "the connection breaks again and again")
-          .InFile(device_.Name())
-          .Remedy("what was measured is kept, and --resume goes on");
+      throw DeviceLost(device_.Name(), "the connection breaks again and again",
+                       "what was measured is kept, and --resume goes on");
     }
     if (options_.progress != nullptr) {
       options_.progress->Message(
@@ -102,9 +102,8 @@ class Measurement {
                       options_.wait_for_device_seconds));
     }
     if (device_.WaitUntilBack(options_.wait_for_device_seconds)) return;
-    throw DeviceLost(ExitCode::kDeviceFailed, "the connection was lost, and the device did not come back")
-        .InFile(device_.Name())
-        .Remedy("what was measured is kept, and --resume goes on");
+    throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
+                     "what was measured is kept, and --resume goes on");
   }
 
   template <typename Step>
@@ -118,11 +117,24 @@ class Measurement {
     }
   }
 
+  // What runs elsewhere is found out there only, and in a shell's words.
+  void RequireArchitecture(const ExperimentConfig& experiment) {
+    if (device_.Name() == "local" || !experiment.exec_wrapper.empty()) return;
+    const std::string built_for = ElfArchitecture(experiment.runner);
+    if (!architecture_) architecture_ = device_.Properties().architecture;
+    if (built_for.empty() || architecture_->empty() || built_for == *architecture_) return;
+    throw Error(ExitCode::kBadInput,
+                fmt::format("is a program for {}, and {} is {}", built_for, device_.Name(), *architecture_))
+        .InFile(experiment.runner.string())
+        .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
+  }
+
   void ProbeRunners() {
     std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
     for (const ExperimentConfig& experiment : config_.experiments) {
       const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
       if (!known.contains(key)) {
+        RequireArchitecture(experiment);
         const std::vector<std::pair<std::string, std::string>> environment(experiment.environment.begin(),
                                                                            experiment.environment.end());
         try {
@@ -131,8 +143,7 @@ class Measurement {
         } catch (const WorkerFailure& failure) {
           if (failure.kind() == WorkerFailure::Kind::kInterrupted)
             throw Error(ExitCode::kInterrupted, "interrupted");
-          if (failure.kind() == WorkerFailure::Kind::kLost)
-            throw DeviceLost(ExitCode::kDeviceFailed, failure.what()).InFile(device_.Name());
+          if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
         }
       }
@@ -159,8 +170,7 @@ class Measurement {
     } catch (const WorkerFailure& failure) {
       if (failure.kind() == WorkerFailure::Kind::kInterrupted)
         throw Error(ExitCode::kInterrupted, "interrupted");
-      if (failure.kind() == WorkerFailure::Kind::kLost)
-        throw DeviceLost(ExitCode::kDeviceFailed, failure.what()).InFile(device_.Name());
+      if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device_.Name(), failure.what());
       constexpr std::string_view kSpeaker = "etprof-runner: ";
       std::string_view reason = failure.what();
       const std::size_t at = reason.find(kSpeaker);
@@ -450,6 +460,7 @@ class Measurement {
   Interruption interruption_;
   std::vector<bool> foreign_;  // of each experiment
   RunData run_;
+  std::optional<std::string> architecture_;  // of a device that is not this machine
   int losses_ = 0;
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
 };

@@ -1,0 +1,291 @@
+"""etprof on devices behind a real sshd and a real adbd: what it leaves there, and what a broken connection leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+SHORT = ["--launches", "2", "--max-seconds", "4", "--runs", "8"]
+
+
+@pytest.fixture
+def phone(lab):
+    """A phone for which this machine's runner is built."""
+    made = lab.adb("phone", abi="x86_64")
+    made.connect()
+    return made
+
+
+@pytest.fixture(params=["board", "phone"])
+def device(request):
+    return request.getfixturevalue(request.param)
+
+
+def runner() -> Path:
+    return program.etprof().parent / "etprof-runner"
+
+
+def profile(device, folder: Path, *arguments: str) -> list[str]:
+    command = [str(program.etprof()), "profile", str(MODEL), "--device", device.spec, "--output-root", str(folder)]
+    return [*command, "--runner", str(runner()), *arguments]
+
+
+def manifest(folder: Path) -> dict:
+    return json.loads((folder / "manifest.json").read_text())
+
+
+def launches(folder: Path, status: str) -> int:
+    return sum(launch["status"] == status for result in manifest(folder)["results"] for launch in result["launches"])
+
+
+def run_folders(device) -> list[str]:
+    return [name for name in device.files() if name.startswith("runs/")]
+
+
+def wait_until(true, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def left_nothing(device) -> None:
+    """Neither programs nor folders; what a broken connection left may take a moment to end."""
+    wait_until(lambda: device.processes() == {} and run_folders(device) == [])
+
+
+class Watched:
+    """etprof at work, its stderr in a file."""
+
+    def __init__(self, lab, folder: Path, command: list[str], environment: dict[str, str] | None = None) -> None:
+        self.log = folder.parent / f"{folder.name}.stderr"
+        with self.log.open("w") as log:
+            extra = {"env": {**os.environ, **environment}} if environment else {}
+            self.process = lab.popen(command, stdout=subprocess.PIPE, stderr=log, text=True, **extra)
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, words: str) -> None:
+        wait_until(lambda: words in self.text() or self.process.poll() is not None)
+        assert words in self.text()
+
+    def wait_for_a_launch(self, folder: Path) -> None:
+        """Until the first launch is stored; the measurement goes on."""
+
+        def is_there() -> bool:
+            return (folder / "manifest.json").exists() and launches(folder, "complete") >= 1
+
+        wait_until(lambda: is_there() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.text()
+
+    def end(self, seconds: float = 120) -> int:
+        self.process.communicate(timeout=seconds)
+        return self.process.returncode
+
+
+def test_a_device_is_measured_as_this_machine_is(lab, device, tmp_path):
+    done = lab.run(profile(device, tmp_path / "run", "--vs", "threads=2", *SHORT), timeout=120)
+    assert done.returncode == 0, done.stderr
+    told = manifest(tmp_path / "run")
+    assert told["device"]["name"] == device.spec
+    assert launches(tmp_path / "run", "complete") == 4
+    assert device.spec.startswith("adb") == (told["platform"] == "android")
+    left_nothing(device)
+    assert lab.run([program.etprof(), "validate", tmp_path / "run"], timeout=60).returncode == 0
+    # The operators came over too.
+    assert "Convolution" in done.stdout
+
+
+def moved_bytes(lab) -> int:
+    """What the loopback of the lab's network has carried."""
+    for line in lab.run(["cat", "/proc/net/dev"]).stdout.splitlines():
+        if line.strip().startswith("lo:"):
+            return int(line.split(":")[1].split()[0])
+    raise AssertionError("no loopback")
+
+
+def test_what_is_there_is_not_pushed_again(lab, phone):
+    command = [program.etprof(), "isa", "--device", phone.spec, "--runner", runner(), "--json"]
+    size = runner().stat().st_size
+    moved = []
+    for _ in range(2):
+        before = moved_bytes(lab)
+        done = lab.run(command, timeout=60)
+        assert done.returncode == 0, done.stderr
+        moved.append(moved_bytes(lab) - before)
+    assert moved[0] > size
+    # Beside the answer of the runner and the names of files: nothing. (A push of this file is 1.8 MB.)
+    assert moved[1] < size / 20
+
+
+def test_a_pushed_file_that_changed_is_pushed_again(lab, phone, tmp_path):
+    model = tmp_path / "toy.pte"
+    model.write_bytes(MODEL.read_bytes())
+    for _ in range(2):
+        command = profile(phone, tmp_path / "run", *SHORT)
+        command[2] = str(model)
+        assert lab.run(command, timeout=120).returncode == 0
+        with model.open("ab") as file:
+            file.write(b"\0" * 16)  # flatbuffers do not mind what follows
+    assert len({name.split("/")[1] for name in phone.files() if name.endswith("toy.pte")}) == 2
+
+
+def test_two_at_once_on_one_device(lab, device, tmp_path):
+    both = [Watched(lab, tmp_path / name, profile(device, tmp_path / name, *SHORT)) for name in ("one", "two")]
+    assert [watched.end() for watched in both] == [0, 0], [watched.text() for watched in both]
+    left_nothing(device)
+    digests = [name.split("/")[1] for name in device.files() if name.endswith("etprof-runner")]
+    assert len(digests) == 1 and not [name for name in device.files() if ".part" in name]
+
+
+def test_a_connection_cut_while_measuring(lab, device, tmp_path):
+    folder = tmp_path / "run"
+    watched = Watched(lab, folder, profile(device, folder, "--launches", "4", "--max-seconds", "60"))
+    watched.wait_for_a_launch(folder)
+    device.stop()
+    watched.wait_for("the connection was lost")
+    device.start()
+    assert watched.end() == 0, watched.text()
+    assert launches(folder, "complete") == 4 and "the connection was lost" in watched.text()
+    left_nothing(device)
+    assert lab.run([program.etprof(), "validate", folder], timeout=60).returncode == 0
+
+
+def test_a_device_that_does_not_come_back(lab, device, tmp_path):
+    folder = tmp_path / "run"
+    command = profile(device, folder, "--launches", "4", "--max-seconds", "60", "--wait-for-device", "1")
+    watched = Watched(lab, folder, command)
+    watched.wait_for_a_launch(folder)
+    device.stop()
+    assert watched.end() == 4
+    (last,) = [line for line in watched.text().splitlines() if line.startswith("etprof: " + device.spec)][-1:]
+    assert "did not come back" in last and "--resume" in last
+    assert launches(folder, "complete") >= 1
+    device.start()
+    assert lab.run([*command, "--resume"], timeout=120).returncode == 0
+    assert launches(folder, "complete") == 4
+    left_nothing(device)
+
+
+def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path):
+    """As when a cable is pulled: nothing says that it is gone."""
+    folder = tmp_path / "run"
+    command = profile(board, folder, "--launches", "3", "--max-seconds", "60", "--wait-for-device", "40")
+    watched = Watched(lab, folder, command)
+    watched.wait_for_a_launch(folder)
+    board.freeze()
+    watched.wait_for("the connection was lost")
+    board.stop()
+    board.start()
+    assert watched.end() == 0, watched.text()
+    assert launches(folder, "complete") == 3
+
+
+def test_a_connection_cut_in_the_middle_of_a_push(lab, device, tmp_path):
+    data = tmp_path / "large.ptd"
+    data.touch()
+    os.truncate(data, 400_000_000)  # a sparse file; longer on its way than the freeze below takes
+    folder = tmp_path / "run"
+    command = profile(device, folder, *SHORT, "--data", str(data), "--wait-for-device", "60")
+    watched = Watched(lab, folder, command)
+    wait_until(lambda: any("large.ptd" in name for name in device.files()))
+    device.freeze()
+    assert [name for name in device.files() if ".part" in name], "the push was not in its middle"
+    device.stop()
+    watched.wait_for("the connection was lost")
+    device.start()
+    watched.end(180)
+    assert "did not come back" not in watched.text()
+    assert not [name for name in device.files() if ".part" in name]
+    left_nothing(device)
+
+
+def test_a_connection_cut_in_the_middle_of_a_pull(lab, phone, tmp_path):
+    """The client waits before its first pull until the daemon has gone and come back."""
+    client, pulling, go = tmp_path / "adb", tmp_path / "pulling", tmp_path / "go"
+    client.write_text(
+        f"""#!/bin/sh
+case " $* " in *" pull "*) if [ ! -e {pulling} ]; then : >{pulling}; while [ ! -e {go} ]; do sleep 0.05; done; fi;; esac
+exec adb "$@"
+"""
+    )
+    client.chmod(0o755)
+    folder = tmp_path / "run"
+    command = ["env", f"ETPROF_ADB={client}", *profile(phone, folder, "--launches", "2", "--max-seconds", "20")]
+    watched = Watched(lab, folder, command)
+    wait_until(pulling.exists)
+    phone.stop()
+    go.touch()
+    watched.wait_for("the connection was lost")
+    phone.start()
+    assert watched.end() == 0, watched.text()
+    assert launches(folder, "complete") == 2
+    left_nothing(phone)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_etprof_that_is_stopped_leaves_nothing_running(lab, device, tmp_path, how):
+    folder = tmp_path / "run"
+    watched = Watched(lab, folder, profile(device, folder, "--launches", "6", "--max-seconds", "60"))
+    watched.wait_for_a_launch(folder)
+    assert device.processes() != {}
+    watched.process.send_signal(how)
+    assert watched.end() == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    left_nothing(device)
+    assert launches(folder, "complete") >= 1
+
+
+def test_a_device_whose_disk_is_full(lab, device, tmp_path):
+    device.full_disk(1_000_000)
+    done = lab.run(profile(device, tmp_path / "run", *SHORT), timeout=60)
+    assert done.returncode == 4
+    assert "No space left" in done.stderr and "etprof devices --clean" in done.stderr
+    assert not [name for name in device.files() if ".part" in name]
+
+
+def test_keep_leaves_the_runs_folder(lab, device, tmp_path):
+    assert lab.run(profile(device, tmp_path / "run", *SHORT, "--keep"), timeout=120).returncode == 0
+    assert run_folders(device) != []
+    # The next one leaves it, too.
+    assert lab.run(profile(device, tmp_path / "run", *SHORT), timeout=120).returncode == 0
+    assert run_folders(device) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("pi5", 2, "no device is called"),
+        ("ssh:", 2, "no device is called"),
+        ("ssh:-oProxyCommand=touch", 2, "no device is called"),
+        ("ssh:nowhere.invalid", 4, "cannot be reached"),
+        ("adb:nosuchserial", 4, "cannot be reached"),
+        ("adb:127.0.0.1:1", 4, "cannot be reached"),
+    ],
+)
+def test_a_device_that_is_not_there(lab, phone, tmp_path, name, code, words):
+    done = lab.run([program.etprof(), "profile", MODEL, "--device", name], timeout=90, cwd=tmp_path)
+    assert done.returncode == code
+    assert words in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_runner_of_another_architecture(lab, board, tmp_path):
+    other = tmp_path / "etprof-runner"
+    elf = bytearray(runner().read_bytes()[:4096])
+    elf[18:20] = (183).to_bytes(2, "little")  # EM_AARCH64
+    other.write_bytes(elf)
+    other.chmod(0o755)
+    command = profile(board, tmp_path / "run", *SHORT)
+    command[command.index("--runner") + 1] = str(other)
+    done = lab.run(command, timeout=60)
+    assert done.returncode == 3
+    assert "is a program for aarch64" in done.stderr and len(done.stderr.strip().splitlines()) == 1
