@@ -1,4 +1,5 @@
-# The packages that the runner needs, from the build machine's headers alone: the target side has none of them. Each
+# The packages that a build for another machine needs, from the build machine's headers alone: the target side has none
+# of them. It links what needs no library: the runner. Each
 # header folder is linked into a folder of our own, so that the system's whole include folder, whose C library is the
 # build machine's, is never searched.
 
@@ -20,3 +21,17 @@ etprof_headers(fmt::fmt fmt format.h)
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
 etprof_headers(nlohmann_json::nlohmann_json nlohmann json.hpp)
 etprof_headers(CLI11::CLI11 CLI CLI.hpp)
+if(ETPROF_HOST) # compiled, for the tests, and not linked
+  etprof_headers(boost boost version.hpp)
+  etprof_headers(flatbuffers flatbuffers flatbuffers.h)
+  set(ETPROF_BOOST_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
+  set(ETPROF_FLATBUFFERS_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
+  # Its headers lie in no folder of their own.
+  find_path(ETPROF_INCLUDE_OF_pugixml pugixml.hpp
+            PATHS /usr/include /usr/local/include /opt/homebrew/include NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+  foreach(header IN ITEMS pugixml.hpp pugiconfig.hpp)
+    file(CREATE_LINK ${ETPROF_INCLUDE_OF_pugixml}/${header} ${ETPROF_HOST_HEADERS}/${header} SYMBOLIC)
+  endforeach()
+  add_library(pugixml::pugixml INTERFACE IMPORTED GLOBAL)
+  target_include_directories(pugixml::pugixml SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
+endif()

@@ -124,7 +124,9 @@ void InstallPlatform(bool verbose) {
 #if !defined(ETPROF_ADDRESS_SANITIZER)  // which tells of crashes itself
   // A stack of its own, so that a stack overflow can still be told.
   static std::array<char, 64 * 1024> stack;
-  const stack_t alternative{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+  stack_t alternative{};  // its fields stand in another order on every system
+  alternative.ss_sp = stack.data();
+  alternative.ss_size = stack.size();
   ::sigaltstack(&alternative, nullptr);
   struct sigaction action {};
   action.sa_handler = &OnCrash;

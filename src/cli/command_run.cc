@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/table.h"
 #include "measure/config.h"
+#include "measure/emulation.h"
 
 namespace etprof {
 namespace {
@@ -39,7 +40,8 @@ Config Configure(const RunOptions& options, Device& device) {
   if (!options.only.empty()) KeepOnly(config, options.only);
   if (!options.output_root.empty()) config.output_root = options.output_root;
   if (config.output_root.empty()) {
-    config.output_root = DefaultRunDirectory(config.experiments[0].model, properties.platform);
+    config.output_root =
+        DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
   }
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;

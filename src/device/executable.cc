@@ -14,30 +14,45 @@
 namespace etprof {
 namespace {
 
-// What kind of program the first bytes tell of; empty: none that is known. ELF: System V ABI, e_machine at
-// byte 18.
-std::string KindOfProgram(const std::string& path) {
+struct Head {
+  std::array<unsigned char, 20> bytes{};
+  std::size_t length = 0;
+};
+
+Head HeadOf(const std::string& path) {
+  Head head;
   std::ifstream file(path, std::ios::binary);
-  std::array<unsigned char, 20> head{};
-  file.read(reinterpret_cast<char*>(head.data()), head.size());
-  const auto length = static_cast<std::size_t>(file.gcount());
-  if (length == 0) return "an empty file";
-  if (length >= 20 && std::memcmp(head.data(), "\177ELF", 4) == 0) {
-    switch (head[18] | head[19] << 8) {
-      case 0x3e:
-        return "a program for x86-64";
-      case 0xb7:
-        return "a program for aarch64";
-      case 0x28:
-        return "a program for 32-bit Arm";
-      case 0xf3:
-        return "a program for RISC-V";
-      default:
-        return "a program for another processor";
-    }
+  file.read(reinterpret_cast<char*>(head.bytes.data()), head.bytes.size());
+  head.length = static_cast<std::size_t>(file.gcount());
+  return head;
+}
+
+// ELF's e_machine (System V ABI, byte 18); 0: no ELF.
+int MachineOf(const Head& head) {
+  const bool elf = head.length >= 20 && std::memcmp(head.bytes.data(), "\177ELF", 4) == 0;
+  return elf ? head.bytes[18] | head.bytes[19] << 8 : 0;
+}
+
+// What kind of program the first bytes tell of; empty: none that is known.
+std::string KindOfProgram(const std::string& path) {
+  const Head head = HeadOf(path);
+  if (head.length == 0) return "an empty file";
+  switch (MachineOf(head)) {
+    case 0:
+      break;
+    case 0x3e:
+      return "a program for x86-64";
+    case 0xb7:
+      return "a program for aarch64";
+    case 0x28:
+      return "a program for 32-bit Arm";
+    case 0xf3:
+      return "a program for RISC-V";
+    default:
+      return "a program for another processor";
   }
-  if (length >= 4 && (std::memcmp(head.data(), "\xcf\xfa\xed\xfe", 4) == 0 ||
-                      std::memcmp(head.data(), "\xca\xfe\xba\xbe", 4) == 0)) {
+  if (head.length >= 4 && (std::memcmp(head.bytes.data(), "\xcf\xfa\xed\xfe", 4) == 0 ||
+                           std::memcmp(head.bytes.data(), "\xca\xfe\xba\xbe", 4) == 0)) {
     return "a program for macOS";
   }
   return "";
@@ -77,6 +92,17 @@ std::string FindProgram(const std::string& program) {
     throw Unusable(program, "is not executable", fmt::format("if it is a program, chmod +x {}", program));
   }
   return program;
+}
+
+std::string ProgramArchitecture(const std::string& program) {
+  switch (MachineOf(HeadOf(program))) {
+    case 0x3e:
+      return "x86_64";
+    case 0xb7:
+      return "aarch64";
+    default:
+      return "";
+  }
 }
 
 Error WhyNotExecutable(const std::string& program, int error) {

@@ -11,6 +11,10 @@ namespace etprof {
 // (kBadInput) when it is not there, is a folder, or may not be executed.
 std::string FindProgram(const std::string& program);
 
+// The architecture that a program of ELF is for, as uname -m names it ("x86_64", "aarch64"); empty: another
+// or none, or the file cannot be read.
+std::string ProgramArchitecture(const std::string& program);
+
 // Why the system would not execute a file that is there (`error` is execve's errno): a script without an
 // interpreter, a program for another architecture, an empty file, a missing loader.
 Error WhyNotExecutable(const std::string& program, int error);

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/sha256.h"
 #include "device/executable.h"
+#include "measure/emulation.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
@@ -209,7 +210,7 @@ class Measurement {
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
     run_.device = device_.Properties();
-    run_.platform = run_.device->platform;
+    run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
     const auto digest = [&](const std::filesystem::path& path) {
@@ -233,9 +234,7 @@ class Measurement {
       data.tracer_always_on = data.foreign || data.trace_enabled;
       data.isa = experiment.isa;
       data.cpus = experiment.cpu_affinity;
-      data.emulated =
-          !experiment.exec_wrapper.empty() &&
-          std::filesystem::path(experiment.exec_wrapper[0]).filename().string().starts_with("qemu-");
+      data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
       data.log = directory_.folder() / (unit.stem + ".log");

@@ -270,6 +270,8 @@ class Scheduler {
     for (const ComparePair& pair : pairs_) {
       if (!Alive(pair)) continue;
       paired[pair.baseline] = paired[pair.candidate] = true;
+      // An emulated CPU's times mean nothing, not even on the way.
+      if (units_[pair.baseline].data->emulated || units_[pair.candidate].data->emulated) continue;
       consider(
           EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, rule_.look_confidence));
     }
@@ -560,12 +562,14 @@ class Scheduler {
     for (const ComparePair& pair : pairs_) {
       if (!Alive(pair)) continue;
       paired[pair.baseline] = paired[pair.candidate] = true;
+      // An emulated CPU's times mean nothing, not even on the way.
+      if (units_[pair.baseline].data->emulated || units_[pair.candidate].data->emulated) continue;
       update.estimates.push_back(
           {pair.baseline_label, pair.candidate_label, std::nullopt,
            EstimatePair(*units_[pair.baseline].data, *units_[pair.candidate].data, kConfidence)});
     }
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (states_[u].failed || paired[u]) continue;
+      if (states_[u].failed || paired[u] || units_[u].data->emulated) continue;
       const auto estimate = EstimateSingle(*units_[u].data, kConfidence);
       std::optional<double> median;
       if (estimate) median = std::exp(estimate->log_ratio);

@@ -53,12 +53,12 @@ void Judge(const ExperimentData& baseline, const ExperimentData& candidate, cons
     if (const auto same = before.find(launch); same != before.end()) effects.push_back(same->second - log);
   }
   // Who starts first finds colder caches. The order is random, which takes some launches to even out.
+  const bool emulated = baseline.emulated || candidate.emulated;
+  if (emulated) cost.verdict = stats::Verdict::kEmulated;
   if (effects.size() < kFewestLaunches) return;
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
-  if (!cost.estimate) return;
-  cost.verdict = baseline.emulated || candidate.emulated
-                     ? stats::Verdict::kEmulated
-                     : stats::Judge(cost.estimate->log_low, cost.estimate->log_high, options.margin);
+  if (!cost.estimate || emulated) return;
+  cost.verdict = stats::Judge(cost.estimate->log_low, cost.estimate->log_high, options.margin);
 }
 
 }  // namespace

@@ -1,10 +1,18 @@
-"""Real devices on the machine that tests: sshd, adbd, and a phone's commands around it. See README.md."""
+"""Fixtures of the device tests: real devices on the machine that tests (README.md), runner bundles, an emulated CPU."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+import fcntl
+import platform
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from bundle_bench import ETPROF, ROOT, Bundle, build_bundle, call, skip
 from lab import AdbDevice, Lab, SshDevice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.fixture
@@ -29,3 +37,50 @@ def phone(lab: Lab) -> AdbDevice:
     device = lab.adb("phone")
     device.connect()
     return device
+
+
+@pytest.fixture(scope="session")
+def build_lock() -> Iterator[None]:
+    """Two test sessions of one checkout do not build at once."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (ROOT / "build" / ".bundles.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def bundle(build_lock: None) -> Bundle:  # noqa: ARG001
+    """build/bundles/linux-aarch64, up to date."""
+    if platform.system() != "Linux":
+        skip("bundles for aarch64 Linux are built on Linux")
+    said = build_bundle("--target", "linux-aarch64")
+    return Bundle(Path(said["folder"]), said["bundle"])
+
+
+@pytest.fixture(scope="session")
+def qemu(build_lock: None) -> list[str]:  # noqa: ARG001
+    """The words that run an aarch64 program on an emulated CPU with SME2."""
+    fetched = call(ROOT / "script" / "fetch-qemu")
+    if fetched.returncode != 0:
+        skip(fetched.stderr.strip().splitlines()[-1])
+    return [str(ROOT / "build" / "tools" / "qemu-aarch64"), "-cpu", "max"]
+
+
+@pytest.fixture(scope="session")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Exports small_toy_cnn once for each kind: "fp32", "fp16", "int8"."""
+    folder = tmp_path_factory.mktemp("models")
+    options = {"fp32": [], "fp16": ["--dtype", "fp16"], "int8": ["--quantize"]}
+
+    def exported(kind: str) -> Path:
+        path = folder / f"small_toy_cnn_xnnpack_{kind}.pte"
+        if not path.exists():
+            model = f"{Path(__file__).with_name('small_toy_cnn.py')}:SmallToyCnn"
+            done = call(ETPROF, "export", "--model", model, *options[kind], "--outdir", folder)
+            if "run script/bootstrap" in done.stderr:
+                skip(done.stderr.strip().splitlines()[-1])
+            assert done.returncode == 0, done.stderr
+            assert path.exists(), done.stdout
+        return path
+
+    return exported

@@ -1,0 +1,77 @@
+"""What the device tests share: runner bundles and what readelf says of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
+TIMEOUT = 600  # seconds; a hang is a failure
+
+
+def skip(reason: str) -> None:
+    """Skips, except on CI, where everything must be there."""
+    if os.environ.get("CI"):
+        pytest.fail(f"would be skipped, and CI allows that for CPU features only: {reason}")
+    pytest.skip(reason)
+
+
+def call(*words: str | Path, **keys: Any) -> subprocess.CompletedProcess[str]:
+    keys = {"timeout": TIMEOUT, "check": False, "capture_output": True, "text": True} | keys
+    return subprocess.run([str(word) for word in words], **keys)
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What readelf says of a file."""
+
+    machine: str
+    needed: list[str]
+    runpath: str
+
+
+def read_elf(path: Path) -> Elf:
+    done = call("readelf", "--wide", "-h", "-d", path, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == 0, done.stderr
+    machine = re.search(r"^\s*Machine:\s*(.*?)\s*$", done.stdout, re.MULTILINE)
+    runpath = re.search(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", done.stdout)
+    return Elf(
+        machine.group(1) if machine else "",
+        re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout),
+        runpath.group(1) if runpath else "",
+    )
+
+
+def missing_libraries(folder: Path) -> set[str]:
+    """What the ELF files of a folder need and the folder does not hold."""
+    files = [path for path in folder.iterdir() if path.suffix != ".json"]
+    return {name for path in files for name in read_elf(path).needed if not (folder / name).exists()}
+
+
+@dataclass(frozen=True)
+class Bundle:
+    folder: Path
+    manifest: dict[str, Any]
+
+    def command(self) -> list[str]:
+        """`start`, with the words that are relative to the folder made absolute."""
+        names = {file["name"] for file in self.manifest["files"]}
+        return [str(self.folder / word) if word == "." or word in names else word for word in self.manifest["start"]]
+
+
+def build_bundle(*arguments: str | Path) -> dict[str, Any]:
+    if not ETPROF.exists():
+        skip(f"{ETPROF} is not built")
+    done = call(ETPROF, "build", "--json", "--jobs", "2", *arguments, timeout=1800)
+    if "g++-aarch64-linux-gnu" in done.stderr or "check pip and the network" in done.stderr:
+        skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -1,0 +1,227 @@
+"""The portable runner bundle: what is in it, and that it runs on an emulated SME2 CPU with nothing else around it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bundle_bench import ETPROF, Bundle, call, missing_libraries, read_elf
+
+SMALL_BUNDLE_BYTES = 25_000_000
+# The largest absolute difference of two probabilities between the two sides of a data type. fp32 and fp16 sum in
+# another order with SME2; int8 sums integers, and differs where its rounding does.
+TOLERANCE = {"fp32": 1e-6, "fp16": 2e-3, "int8": 1 / 128}
+# What XNNPACK calls the first type of its convolutions and fully connected layers, with SME2 and without.
+PACKED = {"fp32": "PF32", "fp16": "PF16", "int8": "PQS8"}
+PLAIN = {"fp32": {"F32"}, "fp16": {"F16"}, "int8": {"QC8", "QS8"}}
+
+
+def worker(bundle: Bundle, qemu: list[str], *arguments: str, **keys: Any) -> dict[str, Any]:
+    """The first line of a worker, which then finds its stdin closed."""
+    done = call(*qemu, *bundle.command(), "--worker", *arguments, input="", **keys)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[0])
+
+
+# --- what is in the folder -------------------------------------------------------------------------------------------
+
+
+def test_the_manifest_names_every_file_as_it_is(bundle: Bundle) -> None:
+    manifest = json.loads((bundle.folder / "bundle.json").read_text())
+    assert manifest == bundle.manifest
+    assert list(manifest) == ["schema_version", "target", "executorch", "program", "start", "files"]
+    assert manifest["schema_version"] == 1
+    assert manifest["target"] == "linux-aarch64"
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", manifest["executorch"])
+    assert manifest["start"] == ["ld-linux-aarch64.so.1", "--library-path", ".", manifest["program"]]
+    assert {file["name"] for file in manifest["files"]} == {path.name for path in bundle.folder.iterdir()} - {
+        "bundle.json"
+    }
+    for file in manifest["files"]:
+        path = bundle.folder / file["name"]
+        assert path.is_file() and not path.is_symlink()
+        assert file["bytes"] == path.stat().st_size
+        assert file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert sum(file["bytes"] for file in manifest["files"]) < SMALL_BUNDLE_BYTES
+
+
+def test_every_file_is_aarch64_and_knows_no_folder_of_the_build(bundle: Bundle) -> None:
+    for file in bundle.manifest["files"]:
+        elf = read_elf(bundle.folder / file["name"])
+        assert elf.machine == "AArch64", file
+        assert all(part.startswith("$ORIGIN") for part in elf.runpath.split(":") if part), (file, elf.runpath)
+    runner = (bundle.folder / "etprof-runner").read_bytes()
+    assert str(bundle.folder.parents[2]).encode() not in runner
+
+
+def test_it_holds_all_that_its_files_need_and_would_tell_if_not(bundle: Bundle, tmp_path: Path) -> None:
+    assert missing_libraries(bundle.folder) == set()
+    copy = tmp_path / "copy"
+    shutil.copytree(bundle.folder, copy)
+    # The backend is opened by name; nothing links it.
+    opened = {"libexecutorch_backend_xnnpack.so", "etprof-runner"}
+    for file in bundle.manifest["files"]:
+        (copy / file["name"]).rename(tmp_path / "aside")
+        assert missing_libraries(copy) == {file["name"]} - opened
+        (tmp_path / "aside").rename(copy / file["name"])
+
+
+def test_building_again_changes_nothing(bundle: Bundle) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in bundle.folder.iterdir()}
+    done = call(ETPROF, "build", "--target", "linux-aarch64", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["changed"] is False
+    assert {path.name: path.stat().st_mtime_ns for path in bundle.folder.iterdir()} == before
+    assert [path.name for path in bundle.folder.parent.glob("*.partial*")] == []
+
+
+def test_android_has_the_same_files_and_a_damaged_bundle_is_made_anew(bundle: Bundle, tmp_path: Path) -> None:
+    output = tmp_path / "phone"
+    for changed in (True, False, True):
+        done = call(ETPROF, "build", "--target", "android", "--output", output, "--json")
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["changed"] is changed
+        assert said["bundle"]["target"] == "android"
+        assert said["bundle"]["files"] == bundle.manifest["files"]
+        if not changed:
+            (output / "libc.so.6").write_bytes(b"damaged")
+    assert [path.name for path in tmp_path.iterdir()] == ["phone"]
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def complaint(code: int, *arguments: str | Path, **keys: Any) -> str:
+    done = call(ETPROF, "build", *arguments, **keys)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+def test_a_folder_of_something_else_is_left_alone(bundle: Bundle, tmp_path: Path) -> None:  # noqa: ARG001
+    (tmp_path / "thesis.txt").write_text("years of work")
+    said = complaint(3, "--target", "linux-aarch64", "--output", tmp_path)
+    assert "is no bundle" in said
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_missing_cross_compiler_is_named_with_its_package(tmp_path: Path) -> None:
+    said = complaint(3, "--target", "linux-aarch64", env={"PATH": str(tmp_path)})
+    assert said == ("etprof: aarch64-linux-gnu-g++: no such program in PATH; apt-get install g++-aarch64-linux-gnu")
+
+
+def test_an_unknown_target_and_a_mac_elsewhere() -> None:
+    assert "the targets are linux-aarch64, android, macos-arm64 and native" in complaint(2, "--target", "vax")
+    assert "is built on a Mac" in complaint(3, "--target", "macos-arm64")
+
+
+# --- on an emulated CPU ----------------------------------------------------------------------------------------------
+
+
+def test_the_emulated_cpu_has_sme2_and_it_can_be_masked(bundle: Bundle, qemu: list[str], tmp_path: Path) -> None:
+    ready = worker(bundle, qemu, cwd=tmp_path)
+    assert ready["isa"]["can_mask"] is True
+    assert {"sme", "sme2"} <= set(ready["isa"]["enabled"])
+    assert ready["operator_clock"] == "exact"
+    masked = worker(bundle, qemu, "--isa=-sme", cwd=tmp_path)
+    assert {"sme", "sme2"} <= set(masked["isa"]["masked"])
+    assert not {"sme", "sme2"} & set(masked["isa"]["enabled"])
+
+
+def test_without_one_library_it_does_not_run(bundle: Bundle, qemu: list[str], tmp_path: Path) -> None:
+    copy = Bundle(tmp_path / "copy", bundle.manifest)
+    shutil.copytree(bundle.folder, copy.folder)
+    assert worker(copy, qemu)["isa"]["can_mask"] is True
+    (copy.folder / "libexecutorch_etdump.so").unlink()
+    done = call(*qemu, *copy.command(), "--worker", input="")
+    assert done.returncode != 0
+    assert "libexecutorch_etdump.so" in done.stderr
+
+
+def operators(etdump: Path) -> set[str]:
+    pattern = rb"(?:Convolution|Fully Connected) \([A-Z]+, ([A-Z0-9]+)"
+    return {match.decode() for match in re.findall(pattern, etdump.read_bytes())}
+
+
+def test_operators_say_which_kernels_ran_from_any_folder(
+    bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path
+) -> None:
+    names = {}
+    for mask in ("", "--isa=-sme"):
+        etdump = tmp_path / f"run{mask}.etdump"
+        arguments = ["--model_path", export("fp32"), "--num_executions", "1", "--etdump_path", etdump]
+        done = call(*qemu, *bundle.command(), *arguments, *filter(None, [mask]), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        names[mask] = operators(etdump)
+    assert names == {"": {"PF32"}, "--isa=-sme": {"F32"}}
+
+
+@pytest.mark.parametrize("kind", ["fp32", "fp16", "int8"])
+def test_sme2_on_against_off(bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path, kind: str) -> None:
+    *wrapper, runner = bundle.command()
+    config = {
+        "model": str(export(kind)),
+        "output_root": str(tmp_path / "out"),
+        "runner_path": runner,
+        "exec_wrapper": [*qemu, *wrapper],
+        # Fixed: an emulated CPU is slow, and its times mean nothing however long they are taken.
+        "launches": 2,
+        "rounds": 1,
+        "runs": 4,
+        "warmup": 1,
+        "experiments": [{"name": "sme2_off", "isa": "-sme"}, {"name": "sme2_on"}],
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    done = call(ETPROF, "run", path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # Said on the screen, in the report and in the JSON; nowhere is one side called faster.
+    report = (tmp_path / "out" / "report.md").read_text()
+    for text in (done.stdout, report):
+        assert "emulated, times mean nothing" in text
+        assert not re.search(r"\dx (faster|slower|less|more)", text + done.stderr)
+
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["platform"] == "linux-aarch64-emulated"
+    off, on = manifest["results"]
+    assert off["emulated"] is on["emulated"] is True
+    assert "sme2" in off["isa_state"]["masked"] and "sme2" in on["isa_state"]["enabled"]
+    for side in (off, on):
+        assert len(side["launches"]) == 2
+        assert operators(tmp_path / "out" / side["etdump"]) == (PLAIN[kind] if side is off else {PACKED[kind]})
+
+    (comparison,) = json.loads((tmp_path / "out" / "analysis_summary.json").read_text())["comparisons"]
+    assert verdicts(comparison) == {"emulated"}
+    twins = [row for row in comparison["operators"] if "#" in row["name"]]
+    packed = [row for row in twins if PACKED[kind] in (row["candidate_name"] or "")]
+    assert len(packed) == 5, twins  # three convolutions, two fully connected layers
+    for row in packed:
+        assert f"({row['candidate_name'].split('(')[1]}".startswith("(N"), row
+        plain, with_sme = (re.sub(r"\(.*\)", "", row[side]) for side in ("baseline_name", "candidate_name"))
+        assert plain == with_sme and PACKED[kind] not in row["baseline_name"]
+    only_in = [row for row in twins if row["baseline_name"] is None or row["candidate_name"] is None]
+    assert only_in == []
+
+    outputs = comparison["outputs"]
+    assert outputs["comparable"] is True
+    assert outputs["largest_absolute"] <= TOLERANCE[kind]
+    assert call(ETPROF, "validate", tmp_path / "out").returncode == 0
+
+
+def verdicts(value: Any) -> set[str]:
+    """Every "verdict" in a tree of JSON, but those of rows that no side has a time for."""
+    if isinstance(value, list):
+        return set().union(*map(verdicts, value))
+    if not isinstance(value, dict):
+        return set()
+    if value.get("name") == "Clipped":
+        return set()
+    own = {value["verdict"]} if "verdict" in value else set()
+    return own.union(*map(verdicts, value.values()))
