@@ -23,7 +23,7 @@ InterruptionScope::InterruptionScope() {
   g_interrupted = false;
   struct sigaction action {};
   action.sa_handler = OnSignal;  // without SA_RESTART: a wait ends at once
-  ::sigemptyset(&action.sa_mask);
+  sigemptyset(&action.sa_mask);  // a macro on macOS
   ::sigaction(SIGINT, &action, &old_[0]);
   ::sigaction(SIGTERM, &action, &old_[1]);
   ::sigaction(SIGHUP, &action, &old_[2]);

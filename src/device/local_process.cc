@@ -92,7 +92,7 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   sigset_t none;
-  ::sigemptyset(&none);
+  sigemptyset(&none);  // a macro on macOS
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::dup2(input, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) fail(0);
 #ifdef __linux__

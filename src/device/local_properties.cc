@@ -17,7 +17,8 @@
 namespace etprof {
 namespace {
 
-std::string FirstLine(const std::filesystem::path& path) {
+// (Only the Linux reader uses it.)
+[[maybe_unused]] std::string FirstLine(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);

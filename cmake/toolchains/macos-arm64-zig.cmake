@@ -1,0 +1,19 @@
+# macOS on Apple silicon by zig's clang and linker (PyPI ziglang, requirements/dev.txt), on any machine: the tests see by it
+# that everything compiles and the runner links there. What it makes is not run.
+set(CMAKE_SYSTEM_NAME Darwin)
+set(CMAKE_SYSTEM_PROCESSOR arm64)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+cmake_path(GET root PARENT_PATH root)
+file(GLOB zig ${root}/.venv/lib/python3*/site-packages/ziglang/zig)
+if(NOT zig)
+  message(FATAL_ERROR "ziglang is not installed in .venv: run script/bootstrap --dev")
+endif()
+set(CMAKE_CXX_COMPILER ${zig} c++ -target aarch64-macos.14.0)
+# CMake would look for Apple's own tools.
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_OSX_SYSROOT "")
+set(CMAKE_OSX_DEPLOYMENT_TARGET "")
+set(CMAKE_INSTALL_NAME_TOOL true)
+set(CMAKE_CXX_ARCHIVE_CREATE "${zig} ar qc <TARGET> <OBJECTS>")
+set(CMAKE_CXX_ARCHIVE_APPEND "${zig} ar q <TARGET> <OBJECTS>")
+set(CMAKE_CXX_ARCHIVE_FINISH "")
