@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_bench import ETPROF, Bundle, call, missing_libraries, read_elf
+from bundle_bench import ETPROF, Bundle, build_bundle, call, missing_libraries, read_elf, skip
 
 SMALL_BUNDLE_BYTES = 25_000_000
 # The largest absolute difference of two probabilities between the two sides of a data type. fp32 and fp16 sum in
@@ -92,6 +93,24 @@ def test_android_has_the_same_files_and_a_damaged_bundle_is_made_anew(bundle: Bu
         if not changed:
             (output / "libc.so.6").write_bytes(b"damaged")
     assert [path.name for path in tmp_path.iterdir()] == ["phone"]
+
+
+def test_a_native_bundle_stands_alone_too(build_lock: None, tmp_path: Path) -> None:  # noqa: ARG001
+    if platform.system() != "Linux":
+        skip("readelf and the loader's trace are of Linux")
+    said = build_bundle("--target", "native")
+    native = Bundle(Path(said["folder"]), said["bundle"])
+    assert missing_libraries(native.folder) == set()
+    done = call(*native.command(), "--isa-info", cwd=tmp_path, env={})
+    assert done.returncode == 0, done.stderr
+    info = json.loads(done.stdout)
+    assert "XnnpackBackend" in info["backends"]
+    assert info["operator_clock"] == "exact"
+    # Every library that it maps is its own: in a trace of the loader no other folder appears.
+    traced = call(*native.command(), "--isa-info", env={"LD_DEBUG": "files"}).stderr
+    opened = set(re.findall(r"calling init: (/\S+)", traced))
+    assert {Path(path).parent for path in opened} == {native.folder}, opened
+    assert {"libexecutorch_backend_xnnpack.so", "libc.so.6"} <= {Path(path).name for path in opened}
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
