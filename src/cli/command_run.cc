@@ -40,8 +40,7 @@ Config Configure(const RunOptions& options, Device& device) {
   if (!options.only.empty()) KeepOnly(config, options.only);
   if (!options.output_root.empty()) config.output_root = options.output_root;
   if (config.output_root.empty()) {
-    config.output_root =
-        DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
+    config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
   }
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;

@@ -124,17 +124,4 @@ Error WhyNotExecutable(const std::string& program, int error) {
                   "check the file and its folder");
 }
 
-std::string ElfArchitecture(const std::filesystem::path& program) {
-  std::ifstream file(program, std::ios::binary);
-  std::array<char, 20> header{};
-  file.read(header.data(), header.size());
-  if (!file || std::string_view(header.data(), 4) !=
-                   "\x7f"
-                   "ELF")
-    return "";
-  // e_machine of the ELF header, little-endian on all that matter here.
-  const int machine = static_cast<unsigned char>(header[18]) | static_cast<unsigned char>(header[19]) << 8;
-  return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "";
-}
-
 }  // namespace etprof

@@ -19,7 +19,4 @@ std::string ProgramArchitecture(const std::string& program);
 // interpreter, a program for another architecture, an empty file, a missing loader.
 Error WhyNotExecutable(const std::string& program, int error);
 
-// What an ELF file is compiled for, as `uname -m` says it: "x86_64", "aarch64"; empty: another, or no ELF.
-std::string ElfArchitecture(const std::filesystem::path& program);
-
 }  // namespace etprof

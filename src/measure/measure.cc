@@ -121,7 +121,7 @@ class Measurement {
   // What runs elsewhere is found out there only, and in a shell's words.
   void RequireArchitecture(const ExperimentConfig& experiment) {
     if (device_.Name() == "local" || !experiment.exec_wrapper.empty()) return;
-    const std::string built_for = ElfArchitecture(experiment.runner);
+    const std::string built_for = ProgramArchitecture(experiment.runner.string());
     if (!architecture_) architecture_ = device_.Properties().architecture;
     if (built_for.empty() || architecture_->empty() || built_for == *architecture_) return;
     throw Error(ExitCode::kBadInput,

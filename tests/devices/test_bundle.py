@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bundle_bench import ETPROF, Bundle, build_bundle, call, missing_libraries, read_elf, skip
+from lab import AdbDevice, Lab
 
 SMALL_BUNDLE_BYTES = 25_000_000
 # The largest absolute difference of two probabilities between the two sides of a data type. fp32 and fp16 sum in
@@ -183,13 +184,15 @@ def test_operators_say_which_kernels_ran_from_any_folder(
 
 
 @pytest.mark.parametrize("kind", ["fp32", "fp16", "int8"])
-def test_sme2_on_against_off(bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path, kind: str) -> None:
-    *wrapper, runner = bundle.command()
+@pytest.mark.usefixtures("qemu")
+def test_sme2_on_against_off_on_a_phone(
+    bundle: Bundle, lab: Lab, phone: AdbDevice, export: Any, tmp_path: Path, kind: str
+) -> None:
     config = {
         "model": str(export(kind)),
         "output_root": str(tmp_path / "out"),
-        "runner_path": runner,
-        "exec_wrapper": [*qemu, *wrapper],
+        "runner_path": str(bundle.folder / "etprof-runner"),
+        "exec_wrapper": ["qemu-aarch64", "-cpu", "max"],  # on the phone's PATH
         # Fixed: an emulated CPU is slow, and its times mean nothing however long they are taken.
         "launches": 2,
         "rounds": 1,
@@ -199,7 +202,7 @@ def test_sme2_on_against_off(bundle: Bundle, qemu: list[str], export: Any, tmp_p
     }
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
-    done = call(ETPROF, "run", path, cwd=tmp_path)
+    done = lab.run([ETPROF, "run", path, "--device", phone.spec], cwd=tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
     # Said on the screen, in the report and in the JSON; nowhere is one side called faster.
     report = (tmp_path / "out" / "report.md").read_text()
@@ -208,7 +211,7 @@ def test_sme2_on_against_off(bundle: Bundle, qemu: list[str], export: Any, tmp_p
         assert not re.search(r"\dx (faster|slower|less|more)", text + done.stderr)
 
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["platform"] == "linux-aarch64-emulated"
+    assert manifest["platform"] == "android-aarch64-emulated"
     off, on = manifest["results"]
     assert off["emulated"] is on["emulated"] is True
     assert "sme2" in off["isa_state"]["masked"] and "sme2" in on["isa_state"]["enabled"]

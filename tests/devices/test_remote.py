@@ -272,7 +272,8 @@ def test_keep_leaves_the_runs_folder(lab, device, tmp_path):
         ("adb:127.0.0.1:1", 4, "cannot be reached"),
     ],
 )
-def test_a_device_that_is_not_there(lab, phone, tmp_path, name, code, words):
+@pytest.mark.usefixtures("phone")
+def test_a_device_that_is_not_there(lab, tmp_path, name, code, words):
     done = lab.run([program.etprof(), "profile", MODEL, "--device", name], timeout=90, cwd=tmp_path)
     assert done.returncode == code
     assert words in done.stderr and len(done.stderr.strip().splitlines()) == 1
