@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <sstream>
 
+#include "device/adb_devices.h"
 #include "device/connection.h"
 #include "device/tool.h"
 
@@ -10,6 +10,7 @@ namespace etprof {
 namespace {
 
 constexpr double kConnectSeconds = 20;
+constexpr double kProbeSeconds = 10;
 constexpr double kCopySeconds = 3600;
 
 std::string Trimmed(const std::string& text) {
@@ -26,19 +27,17 @@ std::string LastLineOf(const std::string& text) {
 
 class AdbConnection : public Connection {
  public:
-  explicit AdbConnection(std::string serial) : serial_(std::move(serial)) {
-    const char* given = std::getenv("ETPROF_ADB");
-    std::istringstream stream(given != nullptr && *given != '\0' ? given : "adb");
-    for (std::string word; stream >> word;) client_.push_back(word);
-  }
+  explicit AdbConnection(std::string serial) : serial_(std::move(serial)), client_(AdbWords()) {}
 
   std::string Name() const override { return serial_.empty() ? "adb" : "adb:" + serial_; }
   std::string DefaultFolder() const override { return "/data/local/tmp/etprof"; }
 
   void Open() override {
-    if (serial_.find(':') != std::string::npos) {
-      Client({"disconnect", serial_});  // of a connection that is lost adb may still think that it stands
-      Client({"connect", serial_});     // what it says is no better than what get-state says
+    // Of a connection that is lost adb may still think that it stands. One that stands may be another
+    // etprof's, too: it is left alone.
+    if (serial_.find(':') != std::string::npos && !Adb({"shell", "-T", "true"}, kProbeSeconds).Success()) {
+      Client({"disconnect", serial_});
+      Client({"connect", serial_});  // what it says is no better than what get-state says
     }
     const ToolResult state = Adb({"get-state"});
     if (state.Success() && Trimmed(state.output) == "device") return;

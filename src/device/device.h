@@ -75,6 +75,13 @@ class Process {
   virtual bool Lost() const { return false; }
 };
 
+// What etprof leaves on a device from one time to the next.
+struct StoredFiles {
+  Bytes cache = 0;     // Put's files
+  Bytes old_runs = 0;  // of runs that are over: `--keep`
+  int live_runs = 0;   // of other etprofs, going on now
+};
+
 // Where models run. One interface and one file each for this machine, ssh and adb; only here are processes
 // started.
 class Device {
@@ -100,6 +107,12 @@ class Device {
   // Removes what Place left on the device (never a local file), and puts back what was changed there. What
   // Put left stays for the next time (docs/devices.md).
   virtual void CleanUp() = 0;
+
+  // Nothing for this machine. Throws Error (kDeviceFailed).
+  virtual StoredFiles Stored() { return {}; }
+  // Removes that and returns what is gone. While runs go on they keep their own folders, and the cache, which
+  // they use, stays.
+  virtual StoredFiles RemoveStored() { return {}; }
 
   // After DeviceLost or Process::Lost: waits until the device answers again, at most `timeout_seconds`.
   // Whether it does.

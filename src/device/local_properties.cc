@@ -17,6 +17,8 @@
 namespace etprof {
 namespace {
 
+constexpr int kMostCpus = 1024;
+
 // (Only the Linux reader uses it.)
 [[maybe_unused]] std::string FirstLine(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -73,12 +75,35 @@ std::string ArmCpuName(const std::string& implementer, const std::string& part) 
       {"0xd0c", "Neoverse-N1"}, {"0xd40", "Neoverse-V1"}, {"0xd41", "Cortex-A78"},  {"0xd44", "Cortex-X1"},
       {"0xd46", "Cortex-A510"}, {"0xd47", "Cortex-A710"}, {"0xd48", "Cortex-X2"},   {"0xd49", "Neoverse-N2"},
       {"0xd4d", "Cortex-A715"}, {"0xd4e", "Cortex-X3"},   {"0xd4f", "Neoverse-V2"}, {"0xd80", "Cortex-A520"},
-      {"0xd81", "Cortex-A720"}, {"0xd82", "Cortex-X4"},   {"0xd85", "Cortex-X925"}, {"0xd87", "Cortex-A725"}};
+      {"0xd81", "Cortex-A720"}, {"0xd82", "Cortex-X4"},   {"0xd84", "Neoverse-V3"}, {"0xd85", "Cortex-X925"},
+      {"0xd87", "Cortex-A725"}, {"0xd8a", "C1-Nano"},     {"0xd8b", "C1-Pro"},      {"0xd8c", "C1-Ultra"},
+      {"0xd8e", "Neoverse-N3"}, {"0xd8f", "Cortex-A320"}, {"0xd90", "C1-Premium"}};
   if (implementer == "0x41") {
     const auto found = parts.find(part);
     if (found != parts.end()) return found->second;
   }
   return implementer.empty() ? "" : fmt::format("Arm implementer {} part {}", implementer, part);
+}
+
+// Of each CPU, by its number, the name of its Arm part: /proc/cpuinfo has a block a CPU.
+std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
+  std::map<int, std::string> names;
+  std::ifstream file(cpuinfo);
+  std::optional<std::int64_t> id;
+  std::string implementer;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);
+    if (colon == std::string::npos || end == std::string::npos) continue;
+    const std::string key = line.substr(0, end + 1);
+    const std::vector<std::string> words = Words(line.substr(colon + 1));
+    if (words.empty()) continue;
+    if (key == "processor") id = Number(words[0]);
+    if (key == "CPU implementer") implementer = words[0];
+    if (key == "CPU part" && id && *id >= 0 && *id < kMostCpus)
+      names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
+  }
+  return names;
 }
 
 std::string DetectVirtualization(const std::filesystem::path& root,
@@ -147,13 +172,15 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
     properties.cpu_model = ArmCpuName(value(cpuinfo, "CPU implementer"), value(cpuinfo, "CPU part"));
   }
 
-  for (int id = 0; id < 1024; ++id) {
+  const std::map<int, std::string> names = ArmCpuNames(root / "proc/cpuinfo");
+  for (int id = 0; id < kMostCpus; ++id) {
     const std::filesystem::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}", id);
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error)) break;
     if (FirstLine(folder / "online") == "0") continue;
     DeviceProperties::Cpu cpu;
     cpu.id = id;
+    if (const auto name = names.find(id); name != names.end()) cpu.model = name->second;
     cpu.governor = FirstLine(folder / "cpufreq/scaling_governor");
     cpu.min_khz = Number(FirstLine(folder / "cpufreq/scaling_min_freq"));
     cpu.max_khz = Number(FirstLine(folder / "cpufreq/scaling_max_freq"));

@@ -45,6 +45,20 @@ TEST_F(LocalProperties, OfAPhoneLikeMachine) {
                                    testing::HasSubstr("CPU 1 is capped at 1500 of 2000 MHz")));
 }
 
+TEST_F(LocalProperties, EveryCpuHasItsOwnName) {
+  Write("proc/cpuinfo",
+        "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd80\n\n"
+        "processor\t: 2\nCPU implementer\t: 0x41\nCPU part\t: 0xd8c\n\n"
+        ": no key\nprocessor : many\nCPU part : \n");
+  for (const char* cpu : {"cpu0", "cpu1", "cpu2"})
+    Write(std::string("sys/devices/system/cpu/") + cpu + "/cpu_capacity", "1024\n");
+  const DeviceProperties properties = ReadLocalProperties(root);
+  ASSERT_EQ(properties.cpus.size(), 3U);
+  EXPECT_EQ(properties.cpus[0].model, "Cortex-A520");
+  EXPECT_EQ(properties.cpus[1].model, "");
+  EXPECT_EQ(properties.cpus[2].model, "C1-Ultra");
+}
+
 TEST_F(LocalProperties, AnEmptyMachineTellsNothingAndDoesNotFail) {
   const DeviceProperties properties = ReadLocalProperties(root);
   EXPECT_EQ(properties.cpu_model, "");

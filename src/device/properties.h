@@ -13,6 +13,7 @@ namespace etprof {
 struct DeviceProperties {
   struct Cpu {
     int id = 0;
+    std::string model;                             // "Cortex-A520"; empty where the kernel names no Arm part
     std::string governor;                          // "performance", "schedutil", ...
     std::optional<std::int64_t> min_khz, max_khz;  // limits in force (scaling_min_freq, scaling_max_freq)
     std::optional<std::int64_t> hardware_max_khz;  // cpuinfo_max_freq

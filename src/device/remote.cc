@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "core/sha256.h"
@@ -50,6 +51,7 @@ class RemoteDevice : public Device {
  public:
   RemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options)
       : connection_(std::move(connection)), options_(std::move(options)), id_(NewRunId()) {
+    RemoteDevice::SetInterrupted(options_.interrupted);
     Open();
   }
   ~RemoteDevice() override {
@@ -128,6 +130,13 @@ class RemoteDevice : public Device {
     connection_->Close();
   }
 
+  StoredFiles Stored() override { return ParseStored(Do(StoredScript(false), "say what etprof left there")); }
+  StoredFiles RemoveStored() override {
+    const StoredFiles gone = ParseStored(Do(StoredScript(true), "remove what etprof left there"));
+    put_.clear();
+    return gone;
+  }
+
   bool WaitUntilBack(double timeout_seconds) override {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
@@ -185,6 +194,45 @@ mkdir -p runs/{2}/pids && pwd)sh",
     run_ = folder_ + "/runs/" + id_;
     put_.clear();  // it may be another device by now, or its cache may be gone
     StartGuard();
+  }
+
+  // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
+  // the cache's files; with `remove` they are gone then.
+  std::string StoredScript(bool remove) const {
+    // A run that has just begun has no guard yet. The cache first gets another name, so that who comes
+    // meanwhile finds it empty and whole.
+    return fmt::format(
+        R"sh(cd {0} || exit 1
+size() {{ find "$@" -type f -exec wc -c {{}} + 2>/dev/null; }}
+live=
+for r in runs/*; do
+  [ -d "$r" ] && [ "$r" != runs/{1} ] || continue
+  if [ -f "$r/guard" ]; then kill -0 "$(cat "$r/guard")" 2>/dev/null && live=1 && echo live && continue
+  elif [ -z "$(find "$r" -prune -mmin +1 2>/dev/null)" ]; then live=1; echo live; continue; fi
+  size "$r"{2}
+done
+echo cache
+{3}size cache .removed-*{4}
+true)sh",
+        ShellQuoted(folder_), id_, remove ? "; rm -rf \"$r\"" : "",
+        remove ? "[ -z \"$live\" ] || exit 0\nmv cache .removed-" + id_ + " && mkdir cache\n" : "",
+        remove ? "; rm -rf .removed-*" : "");
+  }
+
+  static StoredFiles ParseStored(const std::string& printed) {
+    StoredFiles stored;
+    Bytes* into = &stored.old_runs;
+    std::istringstream lines(printed);
+    for (std::string line; std::getline(lines, line);) {
+      // "SIZE PATH", as wc prints it; of several files also "SIZE total".
+      std::istringstream words(line);
+      Bytes size = 0;
+      std::string path;
+      if (line == "live") ++stored.live_runs;
+      if (line == "cache") into = &stored.cache;
+      if (words >> size >> path && path != "total") *into += size;
+    }
+    return stored;
   }
 
   void StartGuard() {

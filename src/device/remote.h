@@ -10,7 +10,8 @@ namespace etprof {
 struct RemoteOptions {
   bool keep = false;  // leave the run's private folder on the device
   std::function<void(const std::string&)>
-      notice;  // what takes long, in a line: "pushing etprof-runner, 17 MB"
+      notice;                         // what takes long, in a line: "pushing etprof-runner, 17 MB"
+  std::function<bool()> interrupted;  // as Device::SetInterrupted, from the beginning
 };
 
 // A device behind a connection. Opens it: throws Error (kDeviceFailed). On the device lie below one folder

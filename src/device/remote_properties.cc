@@ -93,7 +93,7 @@ DeviceProperties FromSysctl(const std::map<std::string, std::string>& parts) {
 }  // namespace
 
 std::string PropertiesScript() {
-  // An emulated or simulated device keeps its own /sys below $ETPROF_SYSFS_ROOT.
+  // An emulated or simulated device keeps its own /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
   return R"sh(part() { printf '\001%s\n' "$1"; }
 show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
 part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
@@ -104,7 +104,10 @@ if [ "$(uname -s)" = Darwin ]; then
     hw.optional.arm.FEAT_FP16; do part $k; sysctl -n $k 2>/dev/null; done
   exit 0
 fi
-for f in /proc/cpuinfo /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_name; do show $f; done
+[ -f "$ETPROF_SYSFS_ROOT/proc/cpuinfo" ] && r=$ETPROF_SYSFS_ROOT
+show /proc/cpuinfo
+r=
+for f in /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_name; do show $f; done
 r=$ETPROF_SYSFS_ROOT
 for c in "$r"/sys/devices/system/cpu/cpu[0-9]*; do
   c=${c#"$r"}

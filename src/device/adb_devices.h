@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace etprof {
+
+// A line of `adb devices -l`.
+struct AdbListing {
+  std::string serial;
+  std::string state;   // "device", "unauthorized", "offline", "no permissions (...)", ...
+  std::string remedy;  // what makes it "device"; empty where it is
+};
+
+std::vector<AdbListing> ParseAdbDevices(const std::string& printed);
+
+// What adb's server lists; adb starts the server where none runs. Throws Error: kBadInput where there is no
+// adb, kDeviceFailed where it does not answer within `timeout_seconds`, kInterrupted.
+std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted = {});
+
+// The words that start adb: those of $ETPROF_ADB, or "adb".
+std::vector<std::string> AdbWords();
+
+}  // namespace etprof

@@ -1,0 +1,73 @@
+#include "device/survey.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "device/open_device.h"
+
+namespace etprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kCleanSeconds = 60;
+
+Clock::duration Seconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// Runs a script on the device; what it printed. Empty where it did not work.
+std::string Printed(Device& device, const std::string& script, double timeout_seconds) {
+  const std::unique_ptr<Process> process = device.Start({{"sh", "-c", script}, {}, {}}, {});
+  process->CloseInput();
+  std::string text;
+  std::string line;
+  Process::Read read = Process::Read::kEnd;
+  while ((read = process->ReadLine(line, timeout_seconds)) == Process::Read::kLine) text += line + '\n';
+  if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
+  if (process->Lost()) throw DeviceLost(device.Name(), "the connection was lost");
+  return status && status->Success() ? text : "";
+}
+
+std::string RemedyForSilence(const std::string& name) {
+  if (name.starts_with("ssh:"))
+    return fmt::format("is it on? `ssh {} true` has to work without a password", name.substr(4));
+  if (name.starts_with("adb:"))
+    return fmt::format("is it on and awake? `adb -s {} shell true` has to work", name.substr(4));
+  return "is it on and awake? `adb shell true` has to work";
+}
+
+}  // namespace
+
+DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options) {
+  CheckDeviceName(name);
+  DeviceSurvey survey;
+  survey.name = name;
+  double limit = options.answer_seconds;
+  Clock::time_point deadline = Clock::now() + Seconds(limit);
+  const auto interrupted = [&options] { return options.interrupted && options.interrupted(); };
+  RemoteOptions remote;
+  remote.interrupted = [&] { return interrupted() || Clock::now() > deadline; };
+  try {
+    const std::unique_ptr<Device> device = OpenDevice(name, remote);
+    device->SetInterrupted(remote.interrupted);
+    survey.properties = device->Properties();
+    survey.vitals = ParseVitals(Printed(*device, VitalsScript(), options.answer_seconds));
+    if (options.clean) {
+      limit = kCleanSeconds;
+      deadline = Clock::now() + Seconds(limit);
+      survey.removed = device->RemoveStored();
+    }
+    survey.stored = device->Stored();
+  } catch (const Error& error) {
+    if (interrupted()) throw;
+    const bool silent = error.exit_code() == ExitCode::kInterrupted;
+    survey.problem = silent ? fmt::format("did not answer within {:g} s", limit) : error.problem();
+    survey.remedy = silent ? RemedyForSilence(name) : error.remedy();
+  }
+  return survey;
+}
+
+}  // namespace etprof
