@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "cli/ask_runner.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "core/error.h"
@@ -14,34 +14,6 @@
 
 namespace etprof {
 namespace {
-
-// What etprof-runner sees of this machine: the features come from cpuinfo, as XNNPACK's own choices do.
-protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
-                             const std::string& exec_wrapper) {
-  const std::string runner =
-      given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
-  Command command;
-  std::istringstream wrapper(exec_wrapper);
-  for (std::string word; wrapper >> word;) command.arguments.push_back(word);
-  for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
-  command.arguments.emplace_back("--isa-info");
-  const std::unique_ptr<Process> process = device.Start(command, {});
-  process->CloseInput();
-  std::string text;
-  std::string line;
-  while (process->ReadLine(line, 20) == Process::Read::kLine) text += line + '\n';
-  const std::optional<ExitStatus> status = process->Wait(20);
-  if (!status || !status->Success()) {
-    throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
-        .InFile(runner);
-  }
-  try {
-    return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
-  } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::kBadInput, "does not say what the CPU has: it is no etprof-runner of this version")
-        .InFile(runner);
-  }
-}
 
 // The one that knows most of what was detected: an emulated CPU need not be the device's own.
 isa::Architecture ArchitectureOf(const std::vector<std::string>& features) {

@@ -3,8 +3,9 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),    AnalyzeCommand(), CompareCommand(), CheckCommand(),
-          ReportCommand(),  ExportCommand(), BuildCommand(),   IsaCommand(),     ValidateCommand()};
+  return {ProfileCommand(), RunCommand(),      AnalyzeCommand(), CompareCommand(),
+          CheckCommand(),   ReportCommand(),   ExportCommand(),  BuildCommand(),
+          IsaCommand(),     ValidateCommand(), DevicesCommand(), DoctorCommand()};
 }
 
 }  // namespace etprof

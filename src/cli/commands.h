@@ -15,6 +15,7 @@ CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec IsaCommand();
 CommandSpec ValidateCommand();
-CommandSpec BuildCommand();
+CommandSpec DevicesCommand();
+CommandSpec DoctorCommand();
 
 }  // namespace etprof
