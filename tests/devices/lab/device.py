@@ -70,6 +70,7 @@ class Device:
         self._daemon.wait()
         self._daemon = None
         processes.wait_until(lambda: not any(map(processes.is_alive, family)), f"{self.name}'s sessions to end")
+        self._go_on()
 
     def reboot(self) -> None:
         """Ends the daemon and every program of the device, then starts the daemon again."""
@@ -87,6 +88,11 @@ class Device:
     def thaw(self) -> None:
         """Lets them go on after freeze()."""
         processes.send(self._family(), signal.SIGCONT)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        # What was becoming a program of the device while the daemon was stopped was stopped with it.
+        processes.send(list(self.processes()), signal.SIGCONT)
 
     def _family(self) -> list[int]:
         return [] if self._daemon is None else processes.same_named_descendants(self._daemon.pid)
