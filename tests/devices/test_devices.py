@@ -26,6 +26,11 @@ ARM_CPUINFO = "".join(
 )
 
 
+@pytest.fixture(autouse=True)
+def adb_server(lab: Lab) -> None:
+    lab.start_adb_server()
+
+
 @pytest.fixture(params=["board", "phone"])
 def device(request: pytest.FixtureRequest) -> Device:
     return request.getfixturevalue(request.param)

@@ -73,8 +73,7 @@ class Lab:
         self.need_root("adbd listens on every address, so the test gives it a network of its own")
         if self._namespace is None:
             pytest.skip("network namespaces (unshare, nsenter, ip) are needed for a phone")
-        if self._adb_server is None:
-            self._start_adb_server()
+        self.start_adb_server()
         device = AdbDevice(self, name, abi, clusters)
         self.devices.append(device)
         device.start()
@@ -156,7 +155,10 @@ class Lab:
         with self.known_hosts.open("a") as file:
             file.write(known_host)
 
-    def _start_adb_server(self) -> None:
+    def start_adb_server(self) -> None:
+        """Starts adb's server on this lab, unless it runs: a client that finds none starts one that stays."""
+        if self._adb_server is not None:
+            return
         if shutil.which("adb") is None:
             pytest.skip("adb is not installed: run script/bootstrap --dev")
         port = self._adb_port = self.free_port()
