@@ -61,7 +61,13 @@ std::vector<std::string> AdbWords() {
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted) {
   std::vector<std::string> words = AdbWords();
   words.insert(words.end(), {"devices", "-l"});
-  const ToolResult result = RunTool(words, {.timeout_seconds = timeout_seconds, .interrupted = interrupted});
+  ToolResult result;
+  try {
+    result = RunTool(words, {.timeout_seconds = timeout_seconds, .interrupted = interrupted});
+  } catch (Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    throw error.Remedy("install adb (on Debian: apt-get install adb), or name it in ETPROF_ADB");
+  }
   if (!result.Success()) {
     std::string reason = result.timed_out ? fmt::format("does not answer within {:g} s", timeout_seconds)
                                           : "cannot list devices: " + result.errors;

@@ -210,7 +210,7 @@ def test_without_adb_the_rest_is_shown(lab: Lab, board: SshDevice, tmp_path: Pat
     told = json.loads(done.stdout)
     assert [found["name"] for found in told["devices"]] == ["local", board.spec]
     assert all(found["reachable"] for found in told["devices"])
-    assert "adb" in told["notes"][0]
+    assert "install adb" in told["notes"][0]
 
 
 def test_ctrl_c_ends_it(lab: Lab, tmp_path: Path) -> None:
