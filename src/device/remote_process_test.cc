@@ -21,8 +21,8 @@ TEST(ExitMark, IsTakenOutWithItsCode) {
 }
 
 TEST(ExitMark, IsNotThereWhereItIsCutOrAnothers) {
-  for (std::string errors : {"", "one", "\nETPROF-EXIT 7 ", "\nETPROF-EXIT 7 13", "\nETPROF-EXIT 8 0\n",
-                             "\nETPROF-EXIT 7 x\n"}) {
+  for (std::string errors :
+       {"", "one", "\nETPROF-EXIT 7 ", "\nETPROF-EXIT 7 13", "\nETPROF-EXIT 8 0\n", "\nETPROF-EXIT 7 x\n"}) {
     const std::string before = errors;
     EXPECT_EQ(TakeExitMark(errors, "7"), std::nullopt) << before;
     EXPECT_EQ(errors, before);
@@ -43,9 +43,8 @@ class ScriptTest : public testing::Test {
   std::unique_ptr<RemoteProcess> Start(const Command& command) {
     auto process = std::make_unique<RemoteProcess>(
         "3", [this](std::string_view text) { errors_ += text; }, [this] { killed_ = true; });
-    process->SetClient(
-        StartLocalProcess({{"sh", "-c", StartScript(command, folder_.string(), "3")}, {}, {}},
-                          process->ErrorSink(), {}));
+    process->SetClient(StartLocalProcess({{"sh", "-c", StartScript(command, folder_.string(), "3")}, {}, {}},
+                                         process->ErrorSink(), {}));
     return process;
   }
   std::string All(Process& process) {
@@ -60,8 +59,8 @@ class ScriptTest : public testing::Test {
 };
 
 TEST_F(ScriptTest, GivesTheProgramItsInputWordsAndEnvironment) {
-  const std::unique_ptr<RemoteProcess> process =
-      Start({{"sh", "-c", "read -r a; echo \"$a|$0|$1|$WHAT\"; pwd", "it's", "a b"}, {{"WHAT", "$x 'y'"}}, {}});
+  const std::unique_ptr<RemoteProcess> process = Start(
+      {{"sh", "-c", "read -r a; echo \"$a|$0|$1|$WHAT\"; pwd", "it's", "a b"}, {{"WHAT", "$x 'y'"}}, {}});
   EXPECT_TRUE(process->Send("in put", 5));
   EXPECT_EQ(All(*process), "in put|it's|a b|$x 'y'\n" + folder_.string() + "\n");
   const auto status = process->Wait(20);

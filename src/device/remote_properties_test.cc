@@ -64,7 +64,8 @@ TEST(RemoteProperties, OfAMac) {
 
 TEST(RemoteProperties, NoFileIsWrittenOutsideOfTheirFolder) {
   const DeviceProperties properties = ParseProperties(
-      "\001uname-s\nLinux\n\001uname-m\nx86_64\n\001/../../tmp/etprof_escaped\nx\n\001/etc/../../x\ny\n", "a");
+      "\001uname-s\nLinux\n\001uname-m\nx86_64\n\001/../../tmp/etprof_escaped\nx\n\001/etc/../../x\ny\n",
+      "a");
   EXPECT_EQ(properties.platform, "linux-x86_64");
   EXPECT_FALSE(std::filesystem::exists("/tmp/etprof_escaped"));
 }

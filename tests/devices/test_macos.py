@@ -85,7 +85,7 @@ def test_what_depends_on_the_system_compiles_for_macos(macos_build: Path) -> Non
     """Every file of src/ that uses the system itself, and one of each stage. `ninja etprof_cli` there makes them all, in a
     quarter of an hour."""
     objects = {
-        Path(entry["file"]): entry["output"]
+        Path(entry["file"]): str(macos_build.joinpath(entry["output"]).relative_to(macos_build))
         for entry in json.loads((macos_build / "compile_commands.json").read_text())
     }
     programs = {ROOT / "src" / path for path in ("cli/main.cc", "stats/oracle_main.cc")}  # these would be linked
