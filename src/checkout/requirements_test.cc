@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -19,9 +20,9 @@ using testing::IsEmpty;
 class Requirements : public testing::Test {
  protected:
   Requirements()
-      : root_(
-            fs::path(testing::TempDir()) /
-            ("requirements_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+      : root_(fs::path(testing::TempDir()) /
+              ("requirements_" + std::to_string(::getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::remove_all(root_);
     fs::create_directories(root_ / "executorch");
     checkout_.folder = root_ / "executorch";

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,7 @@ class ForeignLayoutTest : public testing::Test {
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
   }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   void Write(const std::string& path, const std::string& text) { WriteFileAtomically(folder / path, text); }
   void CopyEtdump(const std::string& path) {
     std::filesystem::create_directories((folder / path).parent_path());
@@ -34,7 +36,8 @@ class ForeignLayoutTest : public testing::Test {
       names.push_back(data.name + " " + std::to_string(data.threads));
     return names;
   }
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "etprof_foreign_layout";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("etprof_foreign_layout_" + std::to_string(::getpid()));
 };
 
 TEST_F(ForeignLayoutTest, FlatNamesGiveModelExperimentAndThreads) {

@@ -51,7 +51,7 @@ def run_folders(device) -> list[str]:
     return [name for name in device.files() if name.startswith("runs/")]
 
 
-def wait_until(true, seconds: float = 30) -> None:
+def wait_until(true, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come"
