@@ -5,6 +5,7 @@
 #include "checkout/host_tools.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 
 namespace etprof {
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr double kGitSeconds = 300;  // of a cold disk and dozens of submodules
 constexpr std::size_t kMostChanged = 20;
-
-std::string_view Trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 // The lines of `text`, trimmed at their ends.
 template <typename Take>
@@ -43,7 +38,7 @@ void AskGit(Checkout& checkout, const std::function<bool()>& interrupted) {
     std::vector<std::string> lines;
     ForEachLine(top.output, [&lines](std::string_view line) { lines.emplace_back(line); });
     if (!top.status.Success() || lines.size() != 2) {
-      checkout.git_problem = "git says: " + std::string(Trim(top.output));
+      checkout.git_problem = "git says: " + std::string(Trimmed(top.output));
       return;
     }
     std::error_code error;
@@ -54,7 +49,7 @@ void AskGit(Checkout& checkout, const std::function<bool()>& interrupted) {
     const ToolRun status =
         git({"status", "--porcelain", "--", ".", ":(exclude)CMakeUserPresets.json*", ":(exclude)cmake-out"});
     if (!status.status.Success()) {
-      checkout.git_problem = "git says: " + std::string(Trim(status.output));
+      checkout.git_problem = "git says: " + std::string(Trimmed(status.output));
       return;
     }
     checkout.commit = lines[1];
@@ -86,7 +81,7 @@ Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& inter
     throw refuse("is not ExecuTorch: its CMakeLists.txt is of another project");
   }
   const fs::path version = checkout.folder / "version.txt";
-  if (fs::exists(version)) checkout.version = std::string(Trim(ReadTextFile(version)));
+  if (fs::exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
   AskGit(checkout, interrupted);
   return checkout;
 }
@@ -95,8 +90,8 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
   std::vector<std::string> paths;
   ForEachLine(gitmodules, [&paths](std::string_view line) {
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || Trim(line.substr(0, equals)) != "path") return;
-    paths.emplace_back(Trim(line.substr(equals + 1)));
+    if (equals == std::string_view::npos || Trimmed(line.substr(0, equals)) != "path") return;
+    paths.emplace_back(Trimmed(line.substr(equals + 1)));
   });
   return paths;
 }

@@ -15,9 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kLeastCMake = "3.24";  // of ExecuTorch's CMakeLists.txt
-constexpr std::string_view kLeastNinja = "1.3";   // of CMake's Ninja generator
-constexpr std::string_view kLeastNdk = "21";
 constexpr Bytes kLeastDisk = 2'000'000'000;  // a runner's build folder has about 1 GB
 
 using Missing = std::vector<MissingRequirement>;
@@ -29,7 +26,7 @@ void CheckNdk(const BuildHost& host, Missing& missing) {
     return;
   }
   const std::string ndk = host.ndk->string();
-  if (!fs::exists(*host.ndk / "build" / "cmake" / "android.toolchain.cmake")) {
+  if (!HasNdkToolchain(*host.ndk)) {
     missing.push_back({fmt::format("ANDROID_NDK ({}) has no build/cmake/android.toolchain.cmake", ndk), get});
     return;
   }
@@ -87,10 +84,7 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
   }
   host.cmake = FindTool("cmake", kLeastCMake, own_tools);
   host.ninja = FindTool("ninja", kLeastNinja, own_tools);
-  for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0' && !host.ndk) host.ndk = value;
-  }
+  if (const auto ndk = FindNdk()) host.ndk = ndk->folder;
   std::error_code error;
   const fs::space_info space = fs::space(checkout.folder, error);
   if (!error) host.free_disk = static_cast<Bytes>(space.available);
@@ -119,6 +113,18 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
                        "make room, or take a checkout on another disk"});
   }
   return missing;
+}
+
+std::optional<NdkVariable> FindNdk() {
+  for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return NdkVariable{variable, value};
+  }
+  return std::nullopt;
+}
+
+bool HasNdkToolchain(const fs::path& ndk) {
+  return fs::exists(ndk / "build" / "cmake" / "android.toolchain.cmake");
 }
 
 std::string NdkVersion(const fs::path& ndk) {

@@ -13,6 +13,10 @@
 
 namespace etprof {
 
+inline constexpr std::string_view kLeastCMake = "3.24";  // of ExecuTorch's CMakeLists.txt
+inline constexpr std::string_view kLeastNinja = "1.3";   // of CMake's Ninja generator
+inline constexpr std::string_view kLeastNdk = "21";
+
 // What building executor_runner needs of this machine, as far as it is there.
 struct BuildHost {
   std::string system;             // uname's: "Linux", "Darwin"
@@ -36,5 +40,14 @@ std::vector<MissingRequirement> MissingRequirements(const Checkout& checkout,
 
 // "26.1.10909125" of an NDK's source.properties; empty where it names none.
 std::string NdkVersion(const std::filesystem::path& ndk);
+
+// Where the environment says that the Android NDK is; absent: it does not say.
+struct NdkVariable {
+  std::string name;
+  std::filesystem::path folder;
+};
+std::optional<NdkVariable> FindNdk();
+// Whether it holds CMake's toolchain file.
+bool HasNdkToolchain(const std::filesystem::path& ndk);
 
 }  // namespace etprof

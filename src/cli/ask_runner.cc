@@ -2,10 +2,10 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/device_option.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace etprof {
 
@@ -14,8 +14,7 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   const std::string runner =
       given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
   Command command;
-  std::istringstream wrapper(exec_wrapper);
-  for (std::string word; wrapper >> word;) command.arguments.push_back(word);
+  command.arguments = Words(exec_wrapper);
   for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
   command.arguments.emplace_back("--isa-info");
   const std::unique_ptr<Process> process = device.Start(command, {});

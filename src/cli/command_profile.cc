@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "device/cpus.h"
 #include "measure/config.h"
 #include "measure/variant.h"
@@ -59,8 +59,7 @@ int Profile(const ProfileOptions& options) {
   const DeviceProperties properties = device->Properties();
   as_given.runner = options.runner.empty() ? RunnerFor(*device, properties)
                                            : std::filesystem::absolute(options.runner).lexically_normal();
-  std::istringstream words(options.exec_wrapper);
-  for (std::string word; words >> word;) as_given.exec_wrapper.push_back(word);
+  as_given.exec_wrapper = Words(options.exec_wrapper);
   if (!options.data.empty()) as_given.data = std::filesystem::absolute(options.data).lexically_normal();
   as_given.method = options.method;
   as_given.inputs = Inputs(options.inputs);

@@ -33,9 +33,8 @@ std::unique_ptr<Device> Open(const DeviceChoice& choice) {
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
   const char* given = std::getenv("ETPROF_RUNNER");
   if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
-  const std::string target = properties.platform == "android" ? "android" : properties.platform;
-  const std::filesystem::path bundle =
-      ExecutablePath().parent_path().parent_path() / "bundles" / target / "etprof-runner";
+  const std::string& target = properties.platform;  // they have the same names
+  const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
   if (std::filesystem::exists(bundle)) return bundle;
   // A machine like this one may run what was built here.
   if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();

@@ -21,6 +21,7 @@
 #include "device/executable.h"
 #include "device/local.h"
 #include "device/local_properties.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {
@@ -46,21 +47,13 @@ std::optional<std::string> Printed(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-Check Tool(const std::string& name, const std::optional<HostTool>& tool, const std::string& least,
+Check Tool(const std::string& name, const std::optional<HostTool>& tool, std::string_view least,
            const std::string& remedy) {
   if (!tool) return {name, State::kMissing, "not found", remedy};
   const std::string found = fmt::format("{}, {}", tool->version, tool->path);
   if (!VersionAtLeast(tool->version, least))
     return {name, State::kMissing, fmt::format("{}; {} or later is needed", found, least), remedy};
   return {name, State::kOk, found, ""};
-}
-
-std::vector<std::string> WordsOf(const char* variable, const std::string& usual) {
-  const char* given = std::getenv(variable);
-  std::istringstream stream(given != nullptr && *given != '\0' ? given : usual);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words.empty() ? std::vector<std::string>{usual} : words;
 }
 
 // A program that tells its version by `option`, behind `key` of what it prints.
@@ -227,32 +220,25 @@ DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPac
 Check Ndk() {
   const std::string name = "Android NDK";
   const std::string remedy = "install r21 or later, and set ANDROID_NDK to its folder";
-  for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    const fs::path ndk = value;
-    if (!fs::exists(ndk / "build" / "cmake" / "android.toolchain.cmake")) {
-      return {name, State::kWarning,
-              fmt::format("{} ({}) has no build/cmake/android.toolchain.cmake", variable, value), remedy};
-    }
-    const std::string version = NdkVersion(ndk);
-    if (version.empty() || !VersionAtLeast(version, "21")) {
-      return {
-          name, State::kWarning,
-          fmt::format("{} ({}) is {}", variable, value, version.empty() ? "of an unknown version" : version),
-          remedy};
-    }
-    return {name, State::kOk, fmt::format("{}, {}", version, value), ""};
+  const std::optional<NdkVariable> ndk = FindNdk();
+  if (!ndk) return {name, State::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
+  const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
+  if (!HasNdkToolchain(ndk->folder))
+    return {name, State::kWarning, where + " has no build/cmake/android.toolchain.cmake", remedy};
+  const std::string version = NdkVersion(ndk->folder);
+  if (version.empty() || !VersionAtLeast(version, kLeastNdk)) {
+    return {name, State::kWarning,
+            fmt::format("{} is {}", where, version.empty() ? "of an unknown version" : version), remedy};
   }
-  return {name, State::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
+  return {name, State::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
 }
 
 DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
   DoctorGroup group{"build-executorch", "build --executorch", {}};
   const fs::path tools = root ? *root / ".venv" / "bin" : fs::path();
   group.checks.push_back(Tool("git", FindTool("git", "0", {}), "0", "install git"));
-  group.checks.push_back(Tool("cmake", FindTool("cmake", "3.24", tools), "3.24", kBootstrap));
-  group.checks.push_back(Tool("ninja", FindTool("ninja", "1.3", tools), "1.3", kBootstrap));
+  group.checks.push_back(Tool("cmake", FindTool("cmake", kLeastCMake, tools), kLeastCMake, kBootstrap));
+  group.checks.push_back(Tool("ninja", FindTool("ninja", kLeastNinja, tools), kLeastNinja, kBootstrap));
   group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", "install a C++ compiler"));
   group.checks.push_back(Ndk());
   group.checks.push_back(
@@ -266,7 +252,7 @@ DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
 Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, State when_missing) {
   const std::string name = Name(target) + " runner";
   const std::string remedy = "make it: etprof build --target " + Name(target);
-  const fs::path folder = ExecutablePath().parent_path().parent_path() / "bundles" / Name(target);
+  const fs::path folder = BundleFolder(Name(target));
   if (!fs::exists(folder / "bundle.json"))
     return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
@@ -289,7 +275,7 @@ DoctorGroup OverAdb(const std::optional<fs::path>& root) {
 
 DoctorGroup OverSsh(const std::optional<fs::path>& root) {
   DoctorGroup group{"ssh", "devices over ssh", {}};
-  group.checks.push_back(Client("ssh", WordsOf("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
+  group.checks.push_back(Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
                                 "install OpenSSH's client (on Debian: apt-get install openssh-client)"));
   // A machine like this one takes this machine's runner.
   group.checks.push_back(BundleFor(root, BundleTarget::kLinuxAarch64, State::kWarning));

@@ -35,6 +35,10 @@ fs::path DefaultRunner() {
       .Remedy("run script/bootstrap, or name it in ETPROF_RUNNER");
 }
 
+fs::path BundleFolder(const std::string& target) {
+  return ExecutablePath().parent_path().parent_path() / "bundles" / target;
+}
+
 std::optional<fs::path> CheckoutRoot() {
   for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {

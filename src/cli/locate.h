@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace etprof {
 
@@ -11,6 +12,9 @@ std::filesystem::path ExecutablePath();
 // etprof-runner: $ETPROF_RUNNER, or the one beside this program. Throws Error (kBadInput) where neither is
 // there.
 std::filesystem::path DefaultRunner();
+
+// Where `etprof build --target` leaves a target's bundle, unless told otherwise.
+std::filesystem::path BundleFolder(const std::string& target);
 
 // The checkout that this program was built in (it holds python/etprof); absent when it was installed
 // elsewhere.

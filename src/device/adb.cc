@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "core/text.h"
 #include "device/adb_devices.h"
 #include "device/connection.h"
 #include "device/tool.h"
@@ -12,18 +13,6 @@ namespace {
 constexpr double kConnectSeconds = 20;
 constexpr double kProbeSeconds = 10;
 constexpr double kCopySeconds = 3600;
-
-std::string Trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
-
-std::string LastLineOf(const std::string& text) {
-  const std::string trimmed = Trimmed(text);
-  const std::size_t newline = trimmed.find_last_of('\n');
-  return newline == std::string::npos ? trimmed : trimmed.substr(newline + 1);
-}
 
 class AdbConnection : public Connection {
  public:
@@ -41,9 +30,9 @@ class AdbConnection : public Connection {
     }
     const ToolResult state = Adb({"get-state"});
     if (state.Success() && Trimmed(state.output) == "device") return;
-    std::string reason = state.timed_out ? "adb does not answer" : LastLineOf(state.errors);
+    std::string reason = state.timed_out ? "adb does not answer" : LastLine(Trimmed(state.errors));
     if (reason.starts_with("error: ")) reason = reason.substr(7);
-    if (reason.empty()) reason = "it is in the state \"" + Trimmed(state.output) + "\"";
+    if (reason.empty()) reason = fmt::format("it is in the state \"{}\"", Trimmed(state.output));
     const bool unauthorized = reason.find("unauthorized") != std::string::npos;
     const bool several = reason.find("more than one") != std::string::npos;
     throw Error(ExitCode::kDeviceFailed, "cannot be reached: " + reason)
@@ -90,7 +79,7 @@ class AdbConnection : public Connection {
       const std::size_t at = line.find("error: ");
       if (at != std::string::npos) why = Trimmed(line.substr(at + 7));
     }
-    if (why.empty()) why = LastLineOf(result.errors + "\n" + result.output);
+    if (why.empty()) why = LastLine(Trimmed(result.errors + "\n" + result.output));
     return false;
   }
 

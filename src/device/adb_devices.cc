@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "core/error.h"
@@ -50,13 +49,7 @@ std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
   return listed;
 }
 
-std::vector<std::string> AdbWords() {
-  const char* given = std::getenv("ETPROF_ADB");
-  std::istringstream stream(given != nullptr && *given != '\0' ? given : "adb");
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words.empty() ? std::vector<std::string>{"adb"} : words;
-}
+std::vector<std::string> AdbWords() { return ClientWords("ETPROF_ADB", "adb"); }
 
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted) {
   std::vector<std::string> words = AdbWords();

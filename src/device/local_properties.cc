@@ -14,6 +14,8 @@
 #include <map>
 #include <sstream>
 
+#include "core/text.h"
+
 namespace etprof {
 namespace {
 
@@ -58,13 +60,6 @@ std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, 
     values.emplace(trimmed(line.substr(0, at)), trimmed(line.substr(at + 1)));
   }
   return values;
-}
-
-std::vector<std::string> Words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
 }
 
 // The name behind an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1; the parts that phones and boards

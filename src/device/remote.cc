@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/sha256.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "device/bundle.h"
 #include "device/local_process.h"
@@ -26,14 +27,6 @@ constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
 constexpr double kGuardSeconds = 10;
 
-std::string LastLineOf(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t start = text.find_last_of('\n', end);
-  return text.substr(start == std::string::npos ? 0 : start + 1,
-                     end - (start == std::string::npos ? 0 : start + 1) + 1);
-}
-
 // Unique among all who use a device.
 std::string NewRunId() {
   std::random_device random;
@@ -41,11 +34,17 @@ std::string NewRunId() {
   return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
 }
 
-// What is left of a run: ends what runs, puts settings back, removes the folder. For a shell in that folder.
+// What is left of a run: ends what runs, removes the folder. For a shell in that folder.
 constexpr const char* kEndRun =
     R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
-[ -f restore.sh ] && sh ./restore.sh >/dev/null 2>&1
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
+
+// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet.
+constexpr const char* kDefineOver =
+    R"sh(over() {
+  if [ -f "$1/guard" ]; then ! kill -0 "$(cat "$1/guard")" 2>/dev/null
+  else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
+})sh";
 
 class RemoteDevice : public Device {
  public:
@@ -101,7 +100,7 @@ class RemoteDevice : public Device {
     const ToolResult there =
         Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
     if (!there.Success()) return false;
-    const std::string digest = there.output.substr(0, there.output.find_first_of(" \n"));
+    const std::string digest = PrintedDigest(there);
     fs::path part = local;
     part += ".part";
     std::string why;
@@ -178,17 +177,17 @@ class RemoteDevice : public Device {
     connection_->Open();
     // The folder may lie anywhere; its own idea of its path is the one to use.
     const std::string script = fmt::format(
-        R"sh(d=${{ETPROF_DEVICE_DIR:-{0}}}
+        R"sh({3}
+d=${{ETPROF_DEVICE_DIR:-{0}}}
 mkdir -p "$d/cache" "$d/runs" && cd "$d" || exit 1
 for r in runs/*; do
   [ -d "$r" ] && [ ! -f "$r/keep" ] || continue
-  if [ -f "$r/guard" ] && kill -0 "$(cat "$r/guard")" 2>/dev/null; then continue; fi
-  [ -f "$r/guard" ] || [ -n "$(find "$r" -prune -mmin +1 2>/dev/null)" ] || continue
+  over "$r" || continue
   ( cd "$r" && {1} )
 done
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || rm -rf "$p"; done
 mkdir -p runs/{2}/pids && pwd)sh",
-        connection_->DefaultFolder(), kEndRun, id_);
+        connection_->DefaultFolder(), kEndRun, id_, kDefineOver);
     const std::string folder = Do(script, "make a folder for etprof's files");
     folder_ = folder.substr(0, folder.find('\n'));
     run_ = folder_ + "/runs/" + id_;
@@ -199,16 +198,15 @@ mkdir -p runs/{2}/pids && pwd)sh",
   // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
   // the cache's files; with `remove` they are gone then.
   std::string StoredScript(bool remove) const {
-    // A run that has just begun has no guard yet. The cache first gets another name, so that who comes
-    // meanwhile finds it empty and whole.
+    // The cache first gets another name, so that who comes meanwhile finds it empty and whole.
     return fmt::format(
         R"sh(cd {0} || exit 1
+{5}
 size() {{ find "$@" -type f -exec wc -c {{}} + 2>/dev/null; }}
 live=
 for r in runs/*; do
   [ -d "$r" ] && [ "$r" != runs/{1} ] || continue
-  if [ -f "$r/guard" ]; then kill -0 "$(cat "$r/guard")" 2>/dev/null && live=1 && echo live && continue
-  elif [ -z "$(find "$r" -prune -mmin +1 2>/dev/null)" ]; then live=1; echo live; continue; fi
+  over "$r" || {{ live=1; echo live; continue; }}
   size "$r"{2}
 done
 echo cache
@@ -216,7 +214,7 @@ echo cache
 true)sh",
         ShellQuoted(folder_), id_, remove ? "; rm -rf \"$r\"" : "",
         remove ? "[ -z \"$live\" ] || exit 0\nmv cache .removed-" + id_ + " && mkdir cache\n" : "",
-        remove ? "; rm -rf .removed-*" : "");
+        remove ? "; rm -rf .removed-*" : "", kDefineOver);
   }
 
   static StoredFiles ParseStored(const std::string& printed) {
@@ -245,7 +243,7 @@ true)sh",
     std::string line;
     if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
       throw Error(ExitCode::kDeviceFailed,
-                  "a shell does not run there as it should: " + LastLineOf(guard_->LastErrors()))
+                  "a shell does not run there as it should: " + LastLine(guard_->LastErrors()))
           .InFile(Name());
     }
   }
@@ -256,13 +254,12 @@ true)sh",
     options.timeout_seconds = timeout_seconds;
     options.interrupted = interrupted_;
     ToolResult result =
-        RunTool(connection_->Shell(fmt::format("( {}\n)\nprintf '\\nETPROF-EXIT tool %s\\n' $? >&2", script)),
-                options);
+        RunTool(connection_->Shell(fmt::format("( {}\n)\n{}", script, PrintExitMark("tool", "$?"))), options);
     const std::optional<int> code = TakeExitMark(result.errors, "tool");
     if (!code) {
       throw DeviceLost(Name(), result.timed_out
                                    ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
-                                   : "the connection was lost: " + LastLineOf(result.errors));
+                                   : "the connection was lost: " + LastLine(result.errors));
     }
     result.status = {};
     result.status.code = *code;
@@ -273,7 +270,7 @@ true)sh",
   std::string Do(const std::string& script, const std::string& what) {
     ToolResult result = Try(script, kAnswerSeconds);
     if (!result.Success()) {
-      const std::string last = LastLineOf(result.errors);
+      const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("could not {}: {}", what, last.empty() ? result.status.Text() : last))
           .InFile(Name());
@@ -297,6 +294,10 @@ true)sh",
         "if command -v sha256sum >/dev/null 2>&1; then sha256sum {0}; "
         "elif command -v shasum >/dev/null 2>&1; then shasum -a 256 {0}; fi",
         file);
+  }
+
+  static std::string PrintedDigest(const ToolResult& result) {
+    return result.output.substr(0, result.output.find_first_of(" \n"));
   }
 
   // The folder on the device that holds `files` under their names, and nothing else. `of` is what is told.
@@ -340,7 +341,7 @@ true)sh",
       std::string why;
       if (!connection_->Push(files[i], remote, why)) throw failed(why);
       const ToolResult check = Try(DigestOf(remote), kDigestSeconds);
-      const std::string arrived = check.output.substr(0, check.output.find_first_of(" \n"));
+      const std::string arrived = PrintedDigest(check);
       if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
     }
     // Another etprof may have been quicker with the same.

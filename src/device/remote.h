@@ -17,10 +17,10 @@ struct RemoteOptions {
 // A device behind a connection. Opens it: throws Error (kDeviceFailed). On the device lie below one folder
 // (docs/devices.md):
 //   cache/<digest>/   what Put left: by content, so that nothing is sent twice; whole or not there
-//   runs/<id>/        this object's: what is running (pids/), what Place named, how to put settings back
+//   runs/<id>/        this object's: what is running (pids/), what Place named
 // A guard runs there as long as this object lives: a shell that waits for the end of its stdin. When that
-// comes, by CleanUp or by a connection that broke, it ends what runs, puts settings back and removes the
-// run's folder. Where even the guard died, the next one to come does its work.
+// comes, by CleanUp or by a connection that broke, it ends what runs and removes the run's folder. Where even
+// the guard died, the next one to come does its work.
 std::unique_ptr<Device> MakeRemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options = {});
 
 }  // namespace etprof

@@ -25,9 +25,14 @@ std::string CpuMask(const std::vector<int>& cpus) {
   return digits;
 }
 
+// What the mark begins with.
+std::string ExitMark(const std::string& tag) { return "\nETPROF-EXIT " + tag + " "; }
+
 }  // namespace
 
-std::string ExitMark(const std::string& tag) { return "\nETPROF-EXIT " + tag + " "; }
+std::string PrintExitMark(const std::string& tag, const std::string& code) {
+  return fmt::format("printf '\\nETPROF-EXIT {} %s\\n' {} >&2", tag, code);
+}
 
 std::optional<int> TakeExitMark(std::string& errors, const std::string& tag) {
   const std::string mark = ExitMark(tag);
@@ -54,9 +59,8 @@ std::string StartScript(const Command& command, const std::string& folder, const
   script += fmt::format(
       "<&3 3<&- &\n"
       "p=$!; exec 3<&-; echo $p >pids/{0}\n"
-      "wait $p; c=$?; rm -f pids/{0}\n"
-      "printf '\\nETPROF-EXIT {0} %s\\n' $c >&2",
-      tag);
+      "wait $p; c=$?; rm -f pids/{0}\n{1}",
+      tag, PrintExitMark(tag, "$c"));
   return script;
 }
 

@@ -10,12 +10,13 @@ namespace etprof {
 
 // A script for the device's POSIX shell that runs `command` in `folder` (a path there), with the script's
 // stdin, stdout and stderr. Its process number is in `pids/<tag>` while it runs. The last line that the
-// script writes to stderr says that it came to its end and how (ExitMark), so that a broken connection is
-// told from the end of the program, whatever the client's own exit code says.
+// script writes to stderr says that it came to its end and how (PrintExitMark), so that a broken connection
+// is told from the end of the program, whatever the client's own exit code says.
 std::string StartScript(const Command& command, const std::string& folder, const std::string& tag);
 
-// "\nETPROF-EXIT <tag> <code>\n": what the shell says at the end of a script.
-std::string ExitMark(const std::string& tag);
+// The command that ends such a script: it prints "\nETPROF-EXIT <tag> <code>\n" to stderr, with the code that
+// the shell's word `code` is then ("$?").
+std::string PrintExitMark(const std::string& tag, const std::string& code);
 
 // The exit code that the mark in `errors` tells; it and everything after it is taken out. Absent: no whole
 // mark is there.

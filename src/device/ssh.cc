@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <sstream>
 #include <thread>
 
+#include "core/text.h"
 #include "device/connection.h"
 #include "device/local_process.h"
 #include "device/tool.h"
@@ -15,27 +15,12 @@ namespace {
 constexpr double kConnectSeconds = 20;
 constexpr double kCopySeconds = 3600;
 
-std::vector<std::string> WordsOf(const char* variable, const char* usual) {
-  const char* given = std::getenv(variable);
-  std::istringstream stream(given != nullptr && *given != '\0' ? given : usual);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-std::string LastLineOf(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t start = text.find_last_of('\n', end);
-  return text.substr(start == std::string::npos ? 0 : start + 1,
-                     end - (start == std::string::npos ? 0 : start + 1) + 1);
-}
-
 // One connection that lives as long as this object; all else goes through its control socket, which spares
 // the handshake and makes a lost connection end everything at once.
 class SshConnection : public Connection {
  public:
-  explicit SshConnection(std::string host) : host_(std::move(host)), client_(WordsOf("ETPROF_SSH", "ssh")) {}
+  explicit SshConnection(std::string host)
+      : host_(std::move(host)), client_(ClientWords("ETPROF_SSH", "ssh")) {}
   ~SshConnection() override { SshConnection::Close(); }
   SshConnection(const SshConnection&) = delete;
   SshConnection& operator=(const SshConnection&) = delete;
@@ -67,7 +52,7 @@ class SshConnection : public Connection {
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    const std::string reason = LastLineOf(master_->LastErrors());
+    const std::string reason = LastLine(master_->LastErrors());
     Close();
     throw Error(
         ExitCode::kDeviceFailed,
@@ -120,7 +105,7 @@ class SshConnection : public Connection {
   }
   static bool Copied(const ToolResult& result, std::string& why) {
     if (result.Success()) return true;
-    why = result.timed_out ? "it took too long" : LastLineOf(result.errors);
+    why = result.timed_out ? "it took too long" : LastLine(result.errors);
     return false;
   }
 

@@ -1,5 +1,8 @@
 #include "device/tool.h"
 
+#include <cstdlib>
+
+#include "core/text.h"
 #include "device/executable.h"
 #include "device/local_process.h"
 
@@ -46,6 +49,13 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
   result.status = status.value_or(ExitStatus{-1, 9, {}, {}});
   result.errors = process->LastErrors();
   return result;
+}
+
+std::vector<std::string> ClientWords(const char* variable, const std::string& usual) {
+  const char* given = std::getenv(variable);
+  std::vector<std::string> words = Words(given == nullptr ? "" : given);
+  if (words.empty()) words.push_back(usual);
+  return words;
 }
 
 }  // namespace etprof

@@ -28,4 +28,8 @@ struct ToolResult {
 // and Error (kInterrupted).
 ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options = {});
 
+// The words that start a client program of this machine: those of the environment variable, where it has any,
+// else the usual one.
+std::vector<std::string> ClientWords(const char* variable, const std::string& usual);
+
 }  // namespace etprof

@@ -96,7 +96,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   if (said.nan_in_output) AddWarning(*setup.data, "its printed outputs have NaN");
   if (!status->Success()) {
     std::string problem = fmt::format("the runner {}", status->Text());
-    const std::string last = LastLine(process->LastErrors());
+    const std::string last = LastError(*process);
     if (!last.empty()) problem += ": " + last;
     if (static_cast<int>(run.traced.size()) != executions) {
       const bool by_itself = status->signal == 0;

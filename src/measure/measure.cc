@@ -45,10 +45,11 @@ class Measurement {
   RunData Run() {
     const std::string hash = ConfigHash(config_);
     WithReconnection([&] {
+      run_.device = device_.Properties();
       foreign_.clear();
       ProbeRunners();
     });
-    WithReconnection([&] { Describe(hash); });
+    Describe(hash);
     const bool resumed = options_.resume && TakeOver(hash);
     if (!resumed) {
       std::vector<std::string> names;
@@ -122,10 +123,10 @@ class Measurement {
   void RequireArchitecture(const ExperimentConfig& experiment) {
     if (device_.Name() == "local" || !experiment.exec_wrapper.empty()) return;
     const std::string built_for = ProgramArchitecture(experiment.runner.string());
-    if (!architecture_) architecture_ = device_.Properties().architecture;
-    if (built_for.empty() || architecture_->empty() || built_for == *architecture_) return;
+    const std::string& own = run_.device->architecture;
+    if (built_for.empty() || own.empty() || built_for == own) return;
     throw Error(ExitCode::kBadInput,
-                fmt::format("is a program for {}, and {} is {}", built_for, device_.Name(), *architecture_))
+                fmt::format("is a program for {}, and {} is {}", built_for, device_.Name(), own))
         .InFile(experiment.runner.string())
         .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
   }
@@ -209,7 +210,6 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
-    run_.device = device_.Properties();
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
@@ -459,7 +459,6 @@ class Measurement {
   Interruption interruption_;
   std::vector<bool> foreign_;  // of each experiment
   RunData run_;
-  std::optional<std::string> architecture_;  // of a device that is not this machine
   int losses_ = 0;
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -21,13 +22,7 @@ std::string Shortened(std::string text) {
 
 }  // namespace
 
-std::string LastLine(const std::string& text) {
-  std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t start = text.find_last_of('\n', end);
-  return Shortened(text.substr(start == std::string::npos ? 0 : start + 1,
-                               end - (start == std::string::npos ? 0 : start + 1) + 1));
-}
+std::string LastError(const Process& process) { return Shortened(LastLine(process.LastErrors())); }
 
 WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink log,
                            Interruption& interruption, double timeout_seconds)
@@ -50,7 +45,7 @@ void WorkerClient::Gone(const std::string& while_doing) {
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
   std::string text =
       fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
-  const std::string last = LastLine(process_->LastErrors());
+  const std::string last = LastError(*process_);
   if (!last.empty()) text += ": " + last;
   const bool by_itself = status && status->signal == 0 && while_doing == "at its start";
   throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);

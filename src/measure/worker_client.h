@@ -69,7 +69,7 @@ std::optional<protocol::Ready> ProbeRunner(
     const std::vector<std::pair<std::string, std::string>>& environment, Interruption& interruption,
     double timeout_seconds);
 
-// The last line that says something, of a process's stderr: what an error message quotes.
-std::string LastLine(const std::string& text);
+// The last line that says something of a process's stderr, as an error message quotes it.
+std::string LastError(const Process& process);
 
 }  // namespace etprof

@@ -1,0 +1,31 @@
+#include "core/text.h"
+
+#include <sstream>
+
+namespace etprof {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+
+}  // namespace
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::string LastLine(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0: nothing but blanks
+  const std::size_t newline = text.find_last_of('\n');
+  return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
+}
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace etprof
