@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "core/csv_reader.h"
 #include "report/example_run.h"
 
 namespace etprof {
@@ -73,6 +74,17 @@ TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
   ASSERT_EQ(lines.size(), 1 + profile.operators.size());
   EXPECT_THAT(lines[1], HasSubstr("net,\"Convolution (NHWC, F32) IGEMM #1\""));
   EXPECT_THAT(lines[1], HasSubstr("forward/1/backend/1,CONV_STANDARD,Convolution"));
+}
+
+TEST(CsvField, IsReadBackAsItWas) {
+  for (const std::string text : {"", "plain", "a,b", "\"", "\"\"", "line\nbreak", "\r", "caf\xc3\xa9"}) {
+    const std::string csv = "name,other\n" + CsvField(text) + ",1\n";
+    CsvReader reader(csv, "a.csv");
+    std::vector<std::string_view> fields;
+    ASSERT_TRUE(reader.Next(fields));
+    ASSERT_TRUE(reader.Next(fields));
+    EXPECT_EQ(fields[0], text);
+  }
 }
 
 TEST(CsvField, QuotesByRfc4180) {

@@ -5,11 +5,11 @@
 #include <map>
 #include <tuple>
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "measure/latency_csv.h"
 #include "render/csv.h"
-#include "validate/csv_reader.h"
 #include "validate/same_text.h"
 #include "validate/validator.h"
 
@@ -26,7 +26,7 @@ const std::vector<std::string>& TimelineColumns() {
   return columns;
 }
 
-bool IsCount(const std::string& text, std::int64_t& value) {
+bool IsCount(std::string_view text, std::int64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= 0;
 }
@@ -45,7 +45,7 @@ std::string Text(const Place& place) {
 }
 
 // launch,round,order,position,phase,traced,latency_ns
-std::string ReadPlace(const std::vector<std::string>& fields, Place& place) {
+std::string ReadPlace(const std::vector<std::string_view>& fields, Place& place) {
   std::int64_t number = 0;
   if (!IsCount(fields[0], place.launch)) return "launch is no number";
   const bool before_rounds = fields[1].empty() && fields[2].empty();
@@ -80,6 +80,21 @@ std::map<Place, std::int64_t> CountsOf(const json& result) {
   return counts;
 }
 
+// Calls `take` with the line where each record begins and its fields, the header first. Returns what is wrong
+// with the text, if anything, with its line.
+std::string ReadRecords(
+    std::string_view text, const std::string& name,
+    const std::function<void(std::uint64_t, const std::vector<std::string_view>&)>& take) {
+  CsvReader reader(text, name);
+  std::vector<std::string_view> fields;
+  try {
+    while (reader.Next(fields)) take(reader.line(), fields);
+  } catch (const Error& error) {
+    return fmt::format("line {}: {}", reader.line(), error.problem());
+  }
+  return "";
+}
+
 }  // namespace
 
 void Validator::CheckLatencies(const json& result) {
@@ -101,7 +116,7 @@ void Validator::CheckLatencies(const json& result) {
   }
   std::map<Place, std::int64_t> counts;
   bool readable = true;
-  const auto problem = ReadCsv(text, [&](std::uint64_t line, const std::vector<std::string>& fields) {
+  const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
     if (line == 1) return;
     Place place;
     const std::string wrong = ReadPlace(fields, place);
@@ -111,10 +126,10 @@ void Validator::CheckLatencies(const json& result) {
       readable = false;
       findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong));
     }
-  });
-  if (problem)
-    findings_.Broken("latency_csv", name, fmt::format("line {}: {}", problem->line, problem->problem));
-  if (problem || !readable) return;
+  };
+  const std::string problem = ReadRecords(text, name, take);
+  if (!problem.empty()) findings_.Broken("latency_csv", name, problem);
+  if (!problem.empty() || !readable) return;
   std::map<Place, std::int64_t> expected = CountsOf(result);
   for (const auto& [place, count] : counts) expected[place] -= count;
   for (const auto& [place, missing] : expected) {
@@ -197,14 +212,15 @@ void Validator::CheckOtherCsvFiles() {
       const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");
-      const auto problem = ReadCsv(text, [&](std::uint64_t line, const std::vector<std::string>& fields) {
+      const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
         const auto& columns = TimelineColumns();
         if (line == 1 && is_timeline &&
             (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
           findings_.Broken("csv", name, "has not the columns of a timeline");
         }
-      });
-      if (problem) findings_.Broken("csv", name, fmt::format("line {}: {}", problem->line, problem->problem));
+      };
+      const std::string problem = ReadRecords(text, name, take);
+      if (!problem.empty()) findings_.Broken("csv", name, problem);
     } catch (const Error& problem) {
       findings_.Broken("csv", name, problem.problem());
     }

@@ -3,10 +3,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/csv_reader.h"
 #include "fuzz.h"
 #include "measure/manifest.h"
 #include "render/csv.h"
-#include "validate/csv_reader.h"
 #include "validate/validator.h"
 
 namespace {
@@ -35,25 +35,29 @@ std::string Manifest(const std::filesystem::path& folder) {
   return ManifestJson(run).dump();
 }
 
-void Csv(const std::string& text) {
-  std::string written;
+// The records as CSV again, behind a byte order mark, which a reader skips once.
+std::string Rewritten(const std::string& text) {
+  CsvReader reader(text, "fuzzed.csv");
+  std::string written = "\xef\xbb\xbf";
+  std::vector<std::string_view> fields;
   std::size_t columns = 0;
-  const auto problem = ReadCsv(text, [&](std::uint64_t, const std::vector<std::string>& fields) {
+  while (reader.Next(fields)) {
     if (columns == 0) columns = fields.size();
     fuzz::Require(fields.size() == columns, "a record has the fields of its header");
-    for (std::size_t i = 0; i < fields.size(); ++i) written += (i > 0 ? "," : "") + CsvField(fields[i]);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (i > 0) written += ',';
+      written += CsvField(std::string(fields[i]));
+    }
     written += '\n';
-  });
-  if (problem) {
-    fuzz::Require(problem->line >= 1 && !problem->problem.empty(), "a problem has its place");
-    return;
   }
-  std::string again;
-  const auto second = ReadCsv(written, [&](std::uint64_t, const std::vector<std::string>& fields) {
-    for (std::size_t i = 0; i < fields.size(); ++i) again += (i > 0 ? "," : "") + CsvField(fields[i]);
-    again += '\n';
-  });
-  fuzz::Require(!second && again == written, "records that are written and read again are the same");
+  return written;
+}
+
+void Csv(const std::string& text) {
+  std::string written;
+  fuzz::Accepts({ExitCode::kBadInput}, [&] { written = Rewritten(text); });
+  if (written.empty()) return;  // no CSV
+  fuzz::Require(Rewritten(written) == written, "records that are written and read again are the same");
 }
 
 }  // namespace
