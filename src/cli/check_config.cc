@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/locate.h"
 #include "core/error.h"
-#include "device/cpus.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -51,16 +49,9 @@ ConfigContext Context(const Device& device, const DeviceProperties& properties) 
 
 Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measurement, Device& device,
                       const DeviceProperties& properties) {
-  ExperimentConfig baseline;
+  ExperimentConfig baseline = ExperimentOf(measurement.experiment, sides.baseline, device, properties);
   baseline.name = "baseline";
-  baseline.model = std::filesystem::absolute(sides.baseline).lexically_normal();
-  baseline.runner = measurement.runner.empty()
-                        ? RunnerFor(device, properties)
-                        : std::filesystem::absolute(measurement.runner).lexically_normal();
-  baseline.cpu_affinity = measurement.cpus;
-  if (!measurement.cpus.empty()) ParseCpus(measurement.cpus);
   if (measurement.threads) baseline.threads = {*measurement.threads};
-  if (measurement.runs) baseline.runs = *measurement.runs;
 
   Variant variant;
   if (IsVariant(sides.candidate)) {
@@ -73,6 +64,7 @@ Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measureme
   if (variant.isa) candidate.isa = *variant.isa;
   if (variant.cpus) candidate.cpu_affinity = *variant.cpus;
   if (variant.threads) candidate.threads = {*variant.threads};
+  if (variant.period) candidate.period = *variant.period;
   if (variant.runner) candidate.runner = *variant.runner;
   if (variant.model) candidate.model = *variant.model;
   const VariantLabels labels = LabelsOf(variant, baseline);
@@ -90,11 +82,10 @@ Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measureme
 }
 
 void Override(Config& config, const CheckMeasurement& measurement) {
-  if (!measurement.runner.empty() || !measurement.cpus.empty()) {
-    throw Error(ExitCode::kUsage, "--runner and --cpus go with models: a configuration names its own");
-  }
+  if (const std::string option = measurement.experiment.Given(); !option.empty())
+    throw Error(ExitCode::kUsage, option + " goes with models: a configuration has its own");
   for (ExperimentConfig& experiment : config.experiments) {
-    if (measurement.runs) experiment.runs = *measurement.runs;
+    if (measurement.experiment.runs) experiment.runs = *measurement.experiment.runs;
     if (measurement.threads) experiment.threads = {*measurement.threads};
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/device_option.h"
+#include "cli/experiment_options.h"
 #include "measure/config.h"
 
 namespace etprof {
@@ -27,8 +28,9 @@ CheckSides SidesOf(const std::vector<std::string>& paths, const std::string& bas
                    const std::string& candidate);
 
 struct CheckMeasurement {
-  std::optional<int> threads, runs;
-  std::string cpus, runner, output_root;
+  std::optional<int> threads;
+  ExperimentOptions experiment;
+  std::string output_root;
   DeviceChoice device;
 };
 

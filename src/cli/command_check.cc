@@ -153,8 +153,9 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
 int CheckStored(const CheckSides& sides, const CheckOptions& options, const CheckLimits& limits,
                 const std::string& github_summary) {
   const CheckMeasurement& m = options.measurement;
-  if (options.max_seconds || options.budget || options.launches || options.resume || m.threads || m.runs ||
-      !m.cpus.empty() || !m.runner.empty() || !m.output_root.empty() || m.device.name != "local") {
+  if (options.max_seconds || options.budget || options.launches || options.resume || m.threads ||
+      m.experiment.runs || !m.experiment.Given().empty() || !m.output_root.empty() ||
+      m.device.name != "local") {
     throw Error(ExitCode::kUsage, "a stored run is not measured: options of measuring do not go with it");
   }
   RunData run = OpenRunDirectory(sides.baseline);
@@ -217,15 +218,10 @@ void AddMeasurement(CLI::App& app, CheckOptions& options) {
   app.add_option("--launches", options.launches, "processes of each side [10 to 160, until all is decided]")
       ->check(CLI::Range(2, 10'000))
       ->type_name("L");
-  app.add_option("--runs", options.measurement.runs, "traced runs of each side [100]")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
   app.add_option("--threads", options.measurement.threads, "threads [1, or the configuration's]")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  app.add_option("--cpus", options.measurement.cpus, "run on these CPUs only: 0,2-3 or a mask such as 0x80");
-  app.add_option("--runner", options.measurement.runner,
-                 "etprof-runner or an executor_runner [the one beside etprof]");
+  AddExperimentOptions(app, options.measurement.experiment);
   app.add_option("--output-root", options.measurement.output_root,
                  "the run directory [out_<model>/runs/<platform>]")
       ->type_name("DIR");

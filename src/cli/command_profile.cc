@@ -7,10 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/device_option.h"
+#include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
-#include "core/text.h"
-#include "device/cpus.h"
 #include "measure/config.h"
 #include "measure/variant.h"
 
@@ -20,13 +19,12 @@ namespace {
 struct ProfileOptions {
   std::string model;
   std::vector<std::string> vs;
-  std::string output_root, cpus, runner, method = "forward", data;
-  std::vector<std::string> inputs;
+  std::string output_root;
+  ExperimentOptions experiment;
   std::optional<double> max_seconds, precision, margin;
-  std::optional<int> runs, launches, warmup;
+  std::optional<int> launches, warmup;
   std::vector<int> threads = {1};
   DeviceChoice device;
-  std::string exec_wrapper;
   bool json = false, resume = false;
 };
 
@@ -38,38 +36,14 @@ std::vector<Variant> DefaultVariants(const DeviceProperties& device) {
   return {};
 }
 
-// What the config file of a run says of inputs goes for the command line too.
-std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts) {
-  if (texts.empty()) return std::nullopt;
-  protocol::InputSpec inputs;
-  if (texts.size() == 1 && (texts[0] == "ones" || texts[0] == "random")) {
-    inputs.kind = texts[0];
-    inputs.seed = 1;
-    return inputs;
-  }
-  inputs.kind = texts.size() == 1 && texts[0].ends_with(".inputs") ? "saved" : "files";
-  for (const std::string& text : texts) inputs.paths.push_back(std::filesystem::absolute(text).string());
-  return inputs;
-}
-
 int Profile(const ProfileOptions& options) {
-  ExperimentConfig as_given;
-  as_given.model = std::filesystem::absolute(options.model).lexically_normal();
   const std::unique_ptr<Device> device = Open(options.device);
   const DeviceProperties properties = device->Properties();
-  as_given.runner = options.runner.empty() ? RunnerFor(*device, properties)
-                                           : std::filesystem::absolute(options.runner).lexically_normal();
-  as_given.exec_wrapper = Words(options.exec_wrapper);
-  if (!options.data.empty()) as_given.data = std::filesystem::absolute(options.data).lexically_normal();
-  as_given.method = options.method;
-  as_given.inputs = Inputs(options.inputs);
+  ExperimentConfig as_given = ExperimentOf(options.experiment, options.model, *device, properties);
   as_given.threads = options.threads;
   if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size()) {
     throw Error(ExitCode::kUsage, "--threads: a number repeats");
   }
-  as_given.cpu_affinity = options.cpus;
-  if (!options.cpus.empty()) ParseCpus(options.cpus);
-  if (options.runs) as_given.runs = *options.runs;
   as_given.warmup = options.warmup;
 
   std::vector<Variant> variants;
@@ -98,10 +72,11 @@ CommandSpec ProfileCommand() {
       [](CLI::App& app) {
         const auto options = std::make_shared<ProfileOptions>();
         app.add_option("model", options->model, "the program, a .pte")->required()->type_name("MODEL.pte");
-        app.add_option("--vs", options->vs,
-                       "compare with: isa=-avx2, threads=2, cpus=0, runner=PATH, model=OTHER.pte, "
-                       "label=NAME; several, "
-                       "separated by commas, make one variant; may be repeated")
+        app.add_option(
+               "--vs", options->vs,
+               "compare with: isa=-avx2, threads=2, cpus=0, period=33ms, runner=PATH, model=OTHER.pte, "
+               "label=NAME; several, "
+               "separated by commas, make one variant; may be repeated")
             ->expected(1)
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
             ->type_name("SPEC");
@@ -111,9 +86,6 @@ CommandSpec ProfileCommand() {
         app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
             ->check(CLI::Range(0.1, 1e6))
             ->type_name("S");
-        app.add_option("--runs", options->runs, "traced runs of each experiment [100]")
-            ->check(CLI::Range(1, 1'000'000))
-            ->type_name("N");
         app.add_option("--warmup", options->warmup, "least number of unrecorded runs of a launch [10]")
             ->check(CLI::Range(0, 1'000'000))
             ->type_name("N");
@@ -131,18 +103,7 @@ CommandSpec ProfileCommand() {
         app.add_option("--margin", options->margin, "\"same\" lies within +- this [0.01]")
             ->check(CLI::Range(1e-6, 1.0))
             ->type_name("M");
-        app.add_option("--cpus", options->cpus, "run on these CPUs only: 0,2-3 or a mask such as 0x80");
-        app.add_option("--runner", options->runner,
-                       "etprof-runner or an executor_runner [the one beside etprof]");
-        app.add_option("--method", options->method, "the method [forward]");
-        app.add_option("--data", options->data, "external data, a .ptd file");
-        app.add_option(
-               "--inputs", options->inputs,
-               "ones, random, an .inputs file, or one raw file a tensor [those saved beside the model]")
-            ->delimiter(',');
-        app.add_option("--exec-wrapper", options->exec_wrapper,
-                       "put before the runner: an emulator or a tool, as the device names it")
-            ->type_name("\"CMD ..\"");
+        AddExperimentOptions(app, options->experiment);
         AddDeviceOption(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,

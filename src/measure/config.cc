@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/duration.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -20,6 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMany = 1'000'000;
+constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
 bool IsSafeFileName(const std::string& name) {
   if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
@@ -129,6 +131,12 @@ class Reader {
     if (const auto arguments = fields.Texts("extra_args", true)) experiment.extra_args = *arguments;
     if (const auto wrapper = fields.Texts("exec_wrapper", true)) experiment.exec_wrapper = *wrapper;
     ReadAffinity(fields, experiment);
+    if (const auto text = fields.Text("period")) {
+      const auto period = ParsePeriod(*text);
+      if (!period)
+        throw fields.Wrong("period", fmt::format("\"{}\" is no period", *text)).Remedy(kPeriodRemedy);
+      experiment.period = *period;
+    }
     if (const json* environment = fields.Find("env")) {
       if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
       for (const auto& [name, value] : environment->items()) {
@@ -437,6 +445,7 @@ nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
   object["threads"] = experiment.threads;
   if (!experiment.isa.empty()) object["isa"] = experiment.isa;
   if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
+  if (experiment.period > 0) object["period"] = DurationText(experiment.period);
   if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
   if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
   if (!experiment.environment.empty()) object["env"] = experiment.environment;
@@ -464,6 +473,11 @@ nlohmann::ordered_json PairsJson(const Config& config) {
 }
 
 }  // namespace
+
+std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
+  const std::optional<Nanoseconds> period = ParseDuration(text);
+  return period && *period <= kLongestPeriod ? period : std::nullopt;
+}
 
 nlohmann::ordered_json ToJson(const Config& config) {
   nlohmann::ordered_json object;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units.h"
 #include "protocol/messages.h"
 
 namespace etprof {
@@ -31,6 +32,7 @@ struct ExperimentConfig {
   std::vector<int> threads = {1};
   std::string isa;           // the mask, as `--isa` of etprof-runner takes it
   std::string cpu_affinity;  // as ParseCpus; empty: any CPU
+  Nanoseconds period = 0;    // from the start of one run to that of the next; 0: back to back
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;  // put before the runner: an emulator, numactl, ...
   std::map<std::string, std::string> environment;
@@ -90,6 +92,10 @@ struct ConfigContext {
 // values out of range, names that repeat or are no file names.
 Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
+
+// The pace of runs: "33ms"; "0" for back to back. Absent for what is none, or above a minute.
+std::optional<Nanoseconds> ParsePeriod(const std::string& text);
+inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min, e.g. 33ms, or 0 for none";
 
 // Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for a name that is not
 // there.

@@ -134,6 +134,7 @@ ordered_json ExperimentJson(const ExperimentData& data, const std::filesystem::p
   object["isa"] = data.isa;
   object["isa_state"] = data.isa_state ? ordered_json(json(*data.isa_state)) : ordered_json(nullptr);
   object["cpus"] = data.cpus;
+  object["period_ns"] = data.period;
   object["backends"] = data.backends;
   object["inputs"] = json(data.inputs);
   object["outputs"] = json(data.outputs);
@@ -365,6 +366,7 @@ ExperimentData ReadExperiment(const Fields& fields, const std::filesystem::path&
   fields.Get("isa", data.isa);
   fields.Get("isa_state", data.isa_state);
   fields.Get("cpus", data.cpus);
+  fields.Get("period_ns", data.period);
   fields.Get("backends", data.backends);
   fields.Get("inputs", data.inputs);
   fields.Get("outputs", data.outputs);

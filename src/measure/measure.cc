@@ -157,6 +157,13 @@ class Measurement {
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
+      if (foreign_.back() && experiment.period > 0) {
+        throw Error(
+            ExitCode::kBadInput,
+            fmt::format("experiment \"{}\" has a period, which only etprof-runner keeps", experiment.name))
+            .InFile(experiment.runner.string())
+            .Remedy("leave out runner_path, or the period");
+      }
       if (!experiment.isa.empty()) TryMask(experiment);
     }
   }
@@ -234,6 +241,7 @@ class Measurement {
       data.tracer_always_on = data.foreign || data.trace_enabled;
       data.isa = experiment.isa;
       data.cpus = experiment.cpu_affinity;
+      data.period = experiment.period;
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
@@ -331,7 +339,8 @@ class Measurement {
                                                          : MakeWorkerParticipant(Setup(u)));
       place[u] = units.size();
       const ExperimentConfig& experiment = config_.experiments[plan_.units[u].experiment];
-      units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup});
+      units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,
+                       experiment.period});
     }
     if (units.empty()) return;
     std::vector<ComparePair> pairs = run_.pairs;

@@ -94,6 +94,7 @@ struct ExperimentData {
   std::string isa;             // the mask as configured: "-sme,-sme2"
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
+  Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;

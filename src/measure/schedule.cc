@@ -22,6 +22,10 @@ constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, wh
 constexpr double kConfidence = 0.95;
 constexpr int kFailuresInARow = 2;  // of an experiment, until it is given up
 
+// Where runs are paced: a frequency governor looks at the last tens of milliseconds, so it takes some periods
+// until its clocks are those of this pace.
+constexpr int kPacedRuns = 10;
+
 // A burst's opening runs, and a launch's warm-up, end at the latest after this time (or after 3 runs).
 constexpr double kLongestOpening = 1.0;
 constexpr double kLongestWarmUp = 2.0;
@@ -69,10 +73,18 @@ LaunchShape FitLaunch(const ShapeInput& input) {
   LaunchShape shape;
   shape.target = input.one_burst ? kUsualRounds * kUsualTarget : kUsualTarget;
   const double for_bursts = std::max(0.0, input.budget_seconds - input.fixed_seconds);
+  std::vector<double> spacing = input.latency_ns;  // from the start of one run to that of the next
+  std::vector<double> least(spacing.size(), 0.0);  // length of a burst
+  for (std::size_t i = 0; i < input.period.size(); ++i) {
+    spacing[i] = std::max(spacing[i], double(input.period[i]));
+    if (input.period[i] > 0) least[i] = kPacedRuns * spacing[i];
+  }
   const auto round_seconds = [&](int min_runs, double target_ns) {
     double seconds = 0;
-    for (const double latency : input.latency_ns) {
-      seconds += ((kOpeningRuns + 1) * latency + std::max(min_runs * latency, target_ns)) / 1e9;
+    for (std::size_t i = 0; i < spacing.size(); ++i) {
+      seconds += ((kOpeningRuns + 1) * spacing[i] +
+                  std::max({min_runs * spacing[i], target_ns, target_ns > 0 ? least[i] : 0.0})) /
+                 1e9;
     }
     return seconds;
   };
@@ -88,12 +100,14 @@ LaunchShape FitLaunch(const ShapeInput& input) {
   while (shape.min_runs > 1 && shape.rounds == 1 && round_seconds(shape.min_runs, 0) > for_bursts)
     shape.min_runs--;
   const double target = shape.rounds == 1 && shape.min_runs < 3 ? 0 : double(shape.target);
-  for (const double latency : input.latency_ns)
-    shape.runs.push_back(RunsWithin(target / 1e9, latency, shape.min_runs, kMostRuns));
-  for (std::size_t i = 0; i < input.latency_ns.size(); ++i) {
-    const double share = 0.1 * input.budget_seconds / double(input.latency_ns.size());
+  for (std::size_t i = 0; i < spacing.size(); ++i) {
+    const double length = target > 0 ? std::max(target, least[i]) : 0;
+    shape.runs.push_back(RunsWithin(length / 1e9, spacing[i], shape.min_runs, kMostRuns));
+  }
+  for (std::size_t i = 0; i < spacing.size(); ++i) {
+    const double share = 0.1 * input.budget_seconds / double(spacing.size());
     shape.warmup.push_back(input.warmup[i] ? *input.warmup[i]
-                                           : RunsWithin(share, input.latency_ns[i], 1, kUsualWarmup));
+                                           : RunsWithin(share, spacing[i], 1, kUsualWarmup));
   }
   return shape;
 }
@@ -207,6 +221,9 @@ class Scheduler {
     Launch launch;
     double latency_ns = 0;  // of one run, roughly
   };
+
+  // From the start of one run to that of the next, roughly.
+  double Spacing(std::size_t u) const { return std::max(states_[u].latency_ns, double(units_[u].period)); }
 
   bool AnyLeft() const {
     return std::any_of(states_.begin(), states_.end(), [](const State& state) { return !state.failed; });
@@ -364,12 +381,12 @@ class Scheduler {
         s.latency_ns =
             s.launch.warmup.empty() ? double(s.launch.first_run.value_or(0)) : double(s.launch.warmup.back());
         least = units_[u].warmup.value_or(
-            RunsWithin(0.01 * options_.max_seconds / double(units_.size()), s.latency_ns, 1, kUsualWarmup));
+            RunsWithin(0.01 * options_.max_seconds / double(units_.size()), Spacing(u), 1, kUsualWarmup));
       } else {
         least = shape_.warmup[u];
       }
       const int done = static_cast<int>(s.launch.warmup.size()) + (s.launch.first_run ? 1 : 0);
-      most = std::max(least, RunsWithin(kLongestWarmUp, s.latency_ns, 3, most));
+      most = std::max(least, RunsWithin(kLongestWarmUp, Spacing(u), 3, most));
       if (done < most) units_[u].participant->WarmUp(s.launch, std::max(1, least - done), most - done);
       if (!s.launch.warmup.empty()) s.latency_ns = double(s.launch.warmup.back());
     });
@@ -406,7 +423,7 @@ class Scheduler {
     Try(u, [&](State& s) {
       protocol::BurstRequest request;
       request.min_opening = 1;
-      request.max_opening = RunsWithin(kLongestOpening, s.latency_ns, 3, 30);
+      request.max_opening = RunsWithin(kLongestOpening, Spacing(u), 3, 30);
       request.min_runs = request.max_runs = shape_.runs[u];
       request.target_ns = 0;
       request.traced_runs = TracedRunsOfBurst(units_[u].runs, std::max(2, looking_at_first_), shape_.rounds,
@@ -432,16 +449,16 @@ class Scheduler {
     if (options_.launches && !options_.max_seconds_given) input.budget_seconds = 1e9;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       input.latency_ns.push_back(states_[u].failed ? 0 : states_[u].latency_ns);
+      input.period.push_back(states_[u].failed ? 0 : units_[u].period);
       input.warmup.push_back(units_[u].warmup);
     }
     shape_ = FitLaunch(input);
     shape_known_ = true;
     // The traced runs are spread over the launches that there will be: fewer than usual where time is short.
     double launch_seconds = fixed_seconds;
-    for (const double latency : input.latency_ns) {
-      launch_seconds +=
-          shape_.rounds *
-          ((kOpeningRuns + 1) * latency + std::max(shape_.min_runs * latency, double(shape_.target))) / 1e9;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      if (states_[u].failed) continue;
+      launch_seconds += shape_.rounds * (kOpeningRuns + 1 + shape_.runs[u]) * Spacing(u) / 1e9;
     }
     looking_at_first_ = launches;
     if (launch_seconds > 0 && input.budget_seconds < launch_seconds) {

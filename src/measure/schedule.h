@@ -36,7 +36,8 @@ struct LaunchShape {
   std::vector<int> warmup;  // of each unit: least number of unrecorded runs before the first round
 };
 struct ShapeInput {
-  std::vector<double> latency_ns;          // of each unit: of one run, roughly
+  std::vector<double> latency_ns;   // of each unit: of one run, roughly
+  std::vector<Nanoseconds> period;  // of each unit: its runs start so far apart at least; 0: back to back
   std::vector<std::optional<int>> warmup;  // as configured
   double fixed_seconds = 0;                // of starting, loading and first runs of all units together
   double budget_seconds = 0;               // for one launch, of all units together
@@ -61,6 +62,7 @@ struct ScheduleUnit {
   ExperimentData* data = nullptr;  // launches are appended here; its `error` is set when it fails for good
   int runs = 100;
   std::optional<int> warmup;
+  Nanoseconds period = 0;  // as ShapeInput::period
 };
 
 struct ScheduleHooks {

@@ -177,6 +177,20 @@ TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
   EXPECT_EQ(rounds(1000, 6), "1 rounds, 1 runs, warmup 1");
 }
 
+TEST(FitLaunch, PacedBurstsAreSomePeriodsLong) {
+  ShapeInput input;
+  input.latency_ns = {1e6, 1e6, 50e6};
+  input.period = {33'000'000, 0, 33'000'000};
+  input.warmup = {std::nullopt, std::nullopt, std::nullopt};
+  input.budget_seconds = 60;
+  LaunchShape shape = FitLaunch(input);
+  EXPECT_THAT(shape.runs, ElementsAre(10, 50, 10));  // the last one is always late: its latency sets the pace
+  EXPECT_EQ(shape.rounds, 7);
+  input.budget_seconds = 3;  // a round takes 0.46 + 0.05 + 0.7 s
+  shape = FitLaunch(input);
+  EXPECT_EQ(shape.rounds, 2);
+}
+
 TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/duration.h"
 #include "core/error.h"
 #include "core/suggest.h"
 #include "device/cpus.h"
@@ -14,7 +15,7 @@
 namespace etprof {
 namespace {
 
-const std::set<std::string> kKeys = {"isa", "threads", "cpus", "runner", "model", "label"};
+const std::set<std::string> kKeys = {"isa", "threads", "cpus", "period", "runner", "model", "label"};
 
 Error Wrong(const std::string& spec, const std::string& problem) {
   return Error(ExitCode::kUsage, fmt::format("--vs {}: {}", spec, problem));
@@ -36,6 +37,9 @@ std::string HiddenOf(const std::string& isa) {
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
+std::string PaceText(Nanoseconds period) {
+  return period == 0 ? "back to back" : "every " + DurationText(period);
+}
 std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 // A label as the name of a folder.
@@ -84,7 +88,7 @@ Variant ParseVariant(const std::string& spec) {
       Error error = Wrong(spec, fmt::format("there is no key \"{}\"", key));
       const std::string nearest = Closest(key, kKeys);
       error.Remedy(!nearest.empty() ? fmt::format("did you mean \"{}\"?", nearest)
-                                    : "the keys are isa, threads, cpus, runner, model, label");
+                                    : "the keys are isa, threads, cpus, period, runner, model, label");
       throw error;
     }
     if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));
@@ -97,6 +101,10 @@ Variant ParseVariant(const std::string& spec) {
       ParseCpus(value);
       variant.cpus = value;
     }
+    if (key == "period") {
+      variant.period = ParsePeriod(value);
+      if (!variant.period) throw Wrong(spec, fmt::format("\"{}\" is no period", value)).Remedy(kPeriodRemedy);
+    }
     if (key == "threads") {
       int threads = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
@@ -106,8 +114,10 @@ Variant ParseVariant(const std::string& spec) {
       variant.threads = threads;
     }
   }
-  if (!variant.isa && !variant.cpus && !variant.threads && !variant.runner && !variant.model) {
-    throw Wrong(spec, "it says nothing that differs").Remedy("give isa, threads, cpus, runner or model");
+  if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
+      !variant.model) {
+    throw Wrong(spec, "it says nothing that differs")
+        .Remedy("give isa, threads, cpus, period, runner or model");
   }
   return variant;
 }
@@ -126,6 +136,10 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given)
   if (variant.cpus) {
     other.push_back("cpus " + *variant.cpus);
     given.push_back(as_given.cpu_affinity.empty() ? "any cpu" : "cpus " + as_given.cpu_affinity);
+  }
+  if (variant.period) {
+    other.push_back(PaceText(*variant.period));
+    given.push_back(PaceText(as_given.period));
   }
   if (variant.model) {
     other.push_back(ModelId(*variant.model));
@@ -164,6 +178,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     if (variant.isa) other.isa = *variant.isa;
     if (variant.cpus) other.cpu_affinity = *variant.cpus;
     if (variant.threads) other.threads = {*variant.threads};
+    if (variant.period) other.period = *variant.period;
     if (variant.runner) other.runner = *variant.runner;
     if (variant.model) other.model = *variant.model;
     for (const int threads : as_given.threads) {

@@ -95,6 +95,7 @@ class WorkerParticipant : public Participant {
 
   void WarmUp(Launch& launch, int min_runs, int max_runs) override {
     protocol::BurstRequest request;
+    request.period_ns = setup_.config->period;
     request.min_opening = min_runs;
     request.max_opening = max_runs;
     request.min_runs = 0;
@@ -111,7 +112,9 @@ class WorkerParticipant : public Participant {
     if (reply.first_run_traced) launch.traced_runs.push_back({launch.index, -1, Phase::kFirst});
   }
 
-  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
+    protocol::BurstRequest request = wanted;
+    request.period_ns = setup_.config->period;
     const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
     if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
       throw WorkerFailure(WorkerFailure::Kind::kGarbage,

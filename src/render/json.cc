@@ -157,6 +157,9 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                                     ? Json(nullptr)
                                     : Json(experiment.latency_from_trace ? "trace" : "untraced")},
                {"tracer_always_on", experiment.tracer_always_on},
+               {"period_ms",
+                experiment.period > 0 ? Number(static_cast<double>(experiment.period) / 1e6) : Json(nullptr)},
+               {"late_runs", experiment.period > 0 ? Json(experiment.late_runs) : Json(nullptr)},
                {"latency_ms", DistributionMs(experiment.latency)},
                {"traced_ms", DistributionMs(experiment.traced)},
                {"latency_histogram", HistogramJson(experiment.latency_histogram)},

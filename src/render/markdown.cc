@@ -301,6 +301,7 @@ class Markdown {
       }
     }
     for (const ReportExperiment& experiment : report_.experiments) {
+      if (experiment.period > 0) line(fmt::format("{}: {}.", experiment.label, PaceText(experiment)));
       if (experiment.traced_runs > 0) {
         line(fmt::format(
             "{}: {} traced runs: {} first, {} warm-up, {} steady, of which {} within Tukey's fences.",

@@ -248,6 +248,7 @@ class Screen {
         line = fmt::format("median of {} untraced run{}{}", experiment.latency.n,
                            experiment.latency.n == 1 ? "" : "s",
                            experiment.tracer_always_on ? ", the tracer's cost included" : "");
+        if (experiment.period > 0) line += "; " + PaceText(experiment);
         if (experiment.common_runs > 0)
           line += fmt::format("; table from {} traced runs", experiment.common_runs);
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/duration.h"
 #include "report/matrix.h"
 #include "stats/summary_rounding.h"
 
@@ -130,6 +131,16 @@ std::string IntervalText(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
   const std::string interval = Interval(quantity.estimate->low(), quantity.estimate->high());
   return interval.empty() ? kUndefined : interval;
+}
+
+std::string PaceText(const ReportExperiment& experiment) {
+  const std::string every = fmt::format("a run every {}", DurationText(experiment.period));
+  if (experiment.late_runs == 0)
+    return fmt::format("{}, none of {} took longer", every, experiment.latency.n);
+  const double share = static_cast<double>(experiment.late_runs) /
+                       static_cast<double>(std::max<std::int64_t>(1, experiment.latency.n));
+  return fmt::format("{}, {} of {} took longer ({})", every, experiment.late_runs, experiment.latency.n,
+                     PercentText(share));
 }
 
 std::string CostVerdict(const SideCost& cost) {

@@ -51,6 +51,8 @@ std::string IntervalText(const Quantity& quantity);
 // "load 2.10 ms → 2.05 ms (1.02x less)", "peak memory 31.2 MB → 40.1 MB (1.29x more)": what is known of both
 // sides. Without a verdict ("cannot tell") there are no parentheses; where it is "same", it says so.
 std::vector<std::string> CostTexts(const SideCosts& costs);
+// Of a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1 %)".
+std::string PaceText(const ReportExperiment& experiment);
 // The words in those parentheses: "1.29x more", "same"; empty where the measurement cannot tell.
 std::string CostVerdict(const SideCost& cost);
 

@@ -195,6 +195,12 @@ ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::op
   if (!data.trace_enabled) {
     const std::vector<double> latencies = AsDoubles(data.Latencies());
     out.latency = stats::Describe(latencies);
+    out.period = data.period;
+    if (data.period > 0) {
+      out.late_runs = std::count_if(latencies.begin(), latencies.end(), [&](double latency) {
+        return latency > static_cast<double>(data.period);
+      });
+    }
     out.latency_histogram = stats::MakeHistogram(latencies);
     out.latency_ecdf = stats::MakeEcdf(latencies);
     out.interval = IntervalOf(data);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/duration.h"
 #include "core/error.h"
 
 namespace etprof {
@@ -47,8 +48,8 @@ void ForgetRounds(ExperimentData& data) {
 }  // namespace
 
 const std::vector<std::string>& MismatchNames() {
-  static const std::vector<std::string> kNames = {"device", "runner",   "isa",  "threads",
-                                                  "cpus",   "governor", "power"};
+  static const std::vector<std::string> kNames = {"device", "runner", "isa",      "threads",
+                                                  "period", "cpus",   "governor", "power"};
   return kNames;
 }
 
@@ -75,6 +76,8 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   may_be_unknown("isa", baseline.isa, candidate.isa, "all features");
   if (baseline.threads != candidate.threads)
     differ("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
+  if (baseline.period != candidate.period)
+    differ("period", DurationText(baseline.period), DurationText(candidate.period));
   may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
   may_be_unknown("governor", GovernorText(baseline_run), GovernorText(candidate_run), kUnknown);
   may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",

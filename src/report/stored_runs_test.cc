@@ -53,6 +53,7 @@ TEST(FindMismatches, NamesEach) {
   EXPECT_THAT(changed([](RunData&, auto& data) { data.isa = "-sme2"; }), ElementsAre("isa"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.threads = 2; }), ElementsAre("threads"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.cpus = "0"; }), ElementsAre("cpus"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.period = 33'000'000; }), ElementsAre("period"));
   EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cpus[1].governor = "schedutil"; }),
               ElementsAre("governor"));
   EXPECT_THAT(changed([](RunData& run, auto&) { run.device->power_mode = "on battery"; }),

@@ -8,9 +8,13 @@ import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 
+import jsonschema
 import pytest
 from measure_bench import FAKE_WORKER, MODEL, skip
 
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
+)
 PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 
@@ -26,7 +30,9 @@ def check(bench, *arguments, code: int, **keys) -> dict:
     """What `etprof check --json` says."""
     result = bench.run("check", *arguments, "--json", **keys)
     assert result.returncode == code, result.stderr + result.stdout
-    return json.loads(result.stdout)
+    found = json.loads(result.stdout)
+    SCHEMA.validate(found)
+    return found
 
 
 def junit_of(path: pathlib.Path) -> ElementTree.Element:
@@ -157,6 +163,40 @@ def test_two_models(bench, monkeypatch):
     shutil.copyfile(MODEL, bench.folder / "new" / "main.pte")
     found = check(bench, "main.pte", "new/main.pte", "--runs", "10", "--launches", "2", code=PASS)
     assert found["pairs"][0]["name"] == "candidate against baseline"
+
+
+def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
+    monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
+    shutil.copyfile(MODEL, bench.folder / "main.pte")
+    (bench.folder / "x.ptd").write_bytes(b"data")
+    options = (
+        "--inputs",
+        "random",
+        "--period",
+        "1us",
+        "--method",
+        "decode",
+        "--data",
+        "x.ptd",
+        "--exec-wrapper",
+        "env A=1",
+    )
+    sides = ("main.pte", "--candidate", "threads=2")
+    found = check(bench, *sides, *options, "--runs", "4", "--launches", "2", code=PASS)
+    manifest = json.loads((pathlib.Path(found["run_directory"]) / "manifest.json").read_text())
+    experiments = manifest["configuration"]["experiments"]
+    assert len(experiments) == 2
+    for experiment in experiments:
+        assert experiment["inputs"].startswith("random")
+        assert experiment["method"] == "decode"
+        assert experiment["period"] == "1us"
+        assert experiment["data"] == str(bench.folder / "x.ptd")
+        assert experiment["exec_wrapper"] == ["env", "A=1"]
+    for option in (options[i : i + 2] for i in range(0, len(options), 2)):
+        for stated in (pair(bench), bench.folder / "out_main"):
+            result = bench.run("check", stated, *option)
+            assert result.returncode == USAGE, option
+            assert option[0] in result.stderr or "a stored run is not measured" in result.stderr
 
 
 def test_two_configurations(bench):

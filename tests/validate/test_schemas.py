@@ -73,7 +73,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config"}
+    assert names == {*WRITTEN, *SUFFIXES, "config", "check"}
     for name in names:
         schema(name)
 
@@ -91,10 +91,17 @@ def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
     assert seen == {*WRITTEN, *SUFFIXES, "config"}
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES])
+def document_of(name: str, measured: Path) -> dict:
+    if name == "check":  # of operators, too
+        done = program.run("check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json")
+        return json.loads(done.stdout)
+    return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
+
+
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check"])
 def test_whatever_is_spoilt_is_refused(name, measured):
-    path = next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json"
-    document = read(path)
+    document = document_of(name, measured)
+    assert errors(name, document) == []
     accepted = []
     count = 0
     validator = schema(name)
@@ -134,6 +141,7 @@ ONE = {"name": "a"}
         {"experiments": [ONE | {"threads": 0}]},
         {"experiments": [ONE | {"mode": "fast"}]},
         {"experiments": [ONE | {"cpu_affinity": 5000}]},
+        {"experiments": [ONE | {"period": 33}]},
         {"experiments": [ONE | {"extra_args": [1]}]},
         {"experiments": [ONE | {"env": {"A": []}}]},
         {"experiments": [ONE | {"env": {"A=B": "c"}}]},
@@ -170,7 +178,14 @@ def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
         "max_seconds": None,
         "isa": ["-sse3"],
         "experiments": [
-            {"name": "a", "cpu_affinity": "0x1", "env": {"A": 1}, "inputs": "random:3", "extra_args": "--a b"},
+            {
+                "name": "a",
+                "cpu_affinity": "0x1",
+                "env": {"A": 1},
+                "inputs": "random:3",
+                "period": "33ms",
+                "extra_args": "--a b",
+            },
             {"name": "b", "cpu_affinity": [0], "threads": 1, "warmup": 0},
         ],
         "analysis": {

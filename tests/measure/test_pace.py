@@ -1,0 +1,66 @@
+"""`--period`: runs that start at the pace of a camera, by the real runner."""
+
+import json
+
+from measure_bench import FAKE_RUNNER, MODEL, program
+
+PERIOD = 20_000_000
+
+
+def bursts(result: dict) -> list[dict]:
+    return [burst for launch in result["launches"] for burst in launch["bursts"]]
+
+
+def runs(burst: dict) -> int:
+    return burst["opening_runs"] + burst["recorded_runs"] + burst["traced_runs"]
+
+
+def test_paced_against_back_to_back(bench):
+    program("etprof-runner", "ETPROF_RUNNER")
+    arguments = ["--vs", "period=20ms", "--launches", "2", "--max-seconds", "600", "--output-root", bench.out]
+    done = bench.run("profile", MODEL, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "a run every 20ms" in done.stdout
+    by_period = {result["period_ns"]: result for result in bench.manifest()["results"]}
+    assert set(by_period) == {0, PERIOD}
+    for burst in bursts(by_period[PERIOD]):
+        assert runs(burst) >= 11
+        # Where a run comes late, the next ones are later too, never earlier.
+        assert burst["end_ns"] - burst["start_ns"] >= (runs(burst) - 1) * PERIOD
+    assert any(burst["end_ns"] - burst["start_ns"] < (runs(burst) - 1) * PERIOD for burst in bursts(by_period[0]))
+    (pair,) = bench.manifest()["pairs"]
+    assert (pair["baseline"]["label"], pair["candidate"]["label"]) == ("back to back", "every 20ms")
+    summary = json.loads((bench.out / "analysis_summary.json").read_text())
+    paced = next(e for e in summary["experiments"] if e["period_ms"] is not None)
+    assert paced["period_ms"] == PERIOD / 1e6
+    assert 0 <= paced["late_runs"] <= paced["latency_ms"]["n"]
+    assert f"of {paced['latency_ms']['n']}" in done.stdout
+
+
+def test_runs_that_take_longer_than_the_period_are_counted(bench):
+    # The scripted worker takes 1 ms for a run, whatever it is asked for.
+    config = bench.write([bench.experiment("late", period="900us"), bench.experiment("fine", period="2ms")], launches=2)
+    done = bench.run("run", config)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((bench.out / "analysis_summary.json").read_text())
+    late = {e["name"]: (e["late_runs"], e["latency_ms"]["n"]) for e in summary["experiments"]}
+    assert late["fine"][0] == 0
+    assert late["late"][0] == late["late"][1] > 0
+    assert "a run every 900us" in done.stdout
+    assert "took longer (100 %)" in done.stdout
+
+
+def test_what_is_no_period_and_who_cannot_keep_one(bench):
+    for text in ("33", "fast", "-1ms", "2min"):
+        result = bench.run("profile", MODEL, f"--period={text}")
+        assert result.returncode == 2
+        assert "is no period" in bench.last_line(result) and "e.g. 33ms" in bench.last_line(result)
+        result = bench.run("profile", MODEL, "--vs", f"period={text}")
+        assert result.returncode == 2
+    result = bench.run("run", bench.write([bench.experiment("a", period="soon")]))
+    assert result.returncode == 3
+    assert "experiments[0].period" in bench.last_line(result)
+    foreign = bench.experiment("a", period="33ms") | {"runner_path": str(FAKE_RUNNER)}
+    result = bench.run("run", bench.write([foreign]))
+    assert result.returncode == 3
+    assert "which only etprof-runner keeps" in bench.last_line(result)
