@@ -8,7 +8,7 @@
 #include "cli/device_option.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "device/cpus.h"
+#include "device/clusters.h"
 
 namespace etprof {
 namespace {
@@ -47,12 +47,11 @@ void AddExperimentOptions(CLI::App& app, ExperimentOptions& options) {
   app.add_option("--runs", options.runs, "traced runs of each experiment [100]")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
-  app.add_option("--cpus", options.cpus, "run on these CPUs only: 0,2-3 or a mask such as 0x80");
-  app.add_option("--period", options.period,
-                 "start a run so often, as a camera does: 33ms [back to back]")
+  app.add_option("--cpus", options.cpus,
+                 "run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little");
+  app.add_option("--period", options.period, "start a run so often, as a camera does: 33ms [back to back]")
       ->type_name("TIME");
-  app.add_option("--runner", options.runner,
-                 "etprof-runner or an executor_runner [the one beside etprof]");
+  app.add_option("--runner", options.runner, "etprof-runner or an executor_runner [the one beside etprof]");
   app.add_option("--method", options.method, "the method [forward]");
   app.add_option("--data", options.data, "external data, a .ptd file");
   app.add_option("--inputs", options.inputs,
@@ -67,17 +66,18 @@ ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::strin
                               const DeviceProperties& properties) {
   ExperimentConfig experiment;
   experiment.model = Absolute(model);
-  experiment.runner =
-      options.runner.empty() ? RunnerFor(device, properties) : Absolute(options.runner);
+  experiment.runner = options.runner.empty() ? RunnerFor(device, properties) : Absolute(options.runner);
   experiment.exec_wrapper = Words(options.exec_wrapper);
   if (!options.data.empty()) experiment.data = Absolute(options.data);
   experiment.method = options.method;
   experiment.inputs = Inputs(options.inputs);
   experiment.cpu_affinity = options.cpus;
-  if (!options.cpus.empty()) ParseCpus(options.cpus);
+  if (!options.cpus.empty()) CheckCpus(options.cpus);
   if (!options.period.empty()) {
     const auto period = ParsePeriod(options.period);
-    if (!period) throw Error(ExitCode::kUsage, fmt::format("--period {}: is no period", options.period)).Remedy(kPeriodRemedy);
+    if (!period)
+      throw Error(ExitCode::kUsage, fmt::format("--period {}: is no period", options.period))
+          .Remedy(kPeriodRemedy);
     experiment.period = *period;
   }
   if (options.runs) experiment.runs = *options.runs;

@@ -23,8 +23,8 @@ struct ExperimentOptions {
 // --runs, --cpus, --period, --runner, --method, --data, --inputs and --exec-wrapper.
 void AddExperimentOptions(CLI::App& app, ExperimentOptions& options);
 
-// The experiment of `model` that they say. Throws Error (kUsage) for CPUs that are none, kBadInput where there
-// is no runner.
+// The experiment of `model` that they say. Throws Error (kUsage) for CPUs that are none, kBadInput where
+// there is no runner.
 ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model, Device& device,
                               const DeviceProperties& properties);
 

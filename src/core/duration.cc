@@ -30,7 +30,8 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text) {
   double number = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || !std::isfinite(number) || number < 0 || text.starts_with('-')) return std::nullopt;
+  if (error != std::errc() || !std::isfinite(number) || number < 0 || text.starts_with('-'))
+    return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   while (text.starts_with(' ')) text.remove_prefix(1);
   if (text.empty() && number == 0) return 0;

@@ -6,6 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "core/error.h"
+#include "device/cpus.h"
+
 namespace etprof {
 namespace {
 
@@ -18,7 +21,58 @@ std::string NameOf(std::size_t place, std::size_t count) {
   return count == 3 ? "mid" : fmt::format("mid{}", place);
 }
 
+// "all", "little", "mid", "mid1", ..., "big".
+bool IsClusterName(std::string_view word) {
+  if (word == "all" || word == "little" || word == "big") return true;
+  return word.starts_with("mid") && word.find_first_not_of("0123456789", 3) == std::string_view::npos;
+}
+
+// Split at commas.
+std::vector<std::string_view> Names(std::string_view text) {
+  std::vector<std::string_view> names;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    names.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return names;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool AreClusterNames(std::string_view text) {
+  const std::vector<std::string_view> names = Names(text);
+  return std::all_of(names.begin(), names.end(), IsClusterName);
+}
+
 }  // namespace
+
+void CheckCpus(std::string_view text) {
+  if (!AreClusterNames(text)) ParseCpus(text);
+}
+
+std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties) {
+  if (!AreClusterNames(text)) return ParseCpus(text);
+  const std::vector<CpuCluster> clusters = ClustersOf(properties);
+  std::vector<int> cpus;
+  for (const std::string_view word : Names(text)) {
+    std::string known;
+    bool found = word == "all";
+    for (const CpuCluster& cluster : clusters) {
+      if (word == "all" || word == cluster.name) {
+        cpus.insert(cpus.end(), cluster.cpus.begin(), cluster.cpus.end());
+        found = true;
+      }
+      known += (known.empty() ? "" : ", ") + ClusterText(cluster);
+    }
+    if (found && !cpus.empty()) continue;
+    throw Error(ExitCode::kBadInput,
+                fmt::format("{} has no CPUs called \"{}\"",
+                            properties.name.empty() ? "the device" : properties.name, word))
+        .Remedy(known.empty() ? "it does not say what CPUs it has: give their numbers" : "it has " + known);
+  }
+  std::sort(cpus.begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
 
 std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
   const std::vector<Cpu>& cpus = properties.cpus;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/properties.h"
@@ -22,6 +23,13 @@ struct CpuCluster {
 // of them, by maximum frequency. One kind is called "all"; two are "little" and "big"; what lies between is
 // "mid" or, where there are several, "mid1", "mid2", ... Empty where no CPU is known.
 std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties);
+
+// CPUs as users name them: as ParseCpus takes them, or clusters by their names, separated by commas ("big",
+// "mid,big"). Throws Error (kUsage) for what is neither, whatever the device.
+void CheckCpus(std::string_view text);
+// Their numbers on a device, ascending, each once. Throws also Error (kBadInput) for a cluster that it has
+// not.
+std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties);
 
 // "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".
 std::string ClusterText(const CpuCluster& cluster);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/error.h"
+
 namespace etprof {
 namespace {
 
@@ -42,6 +44,27 @@ TEST(Clusters, APhonesThreeKindsWhateverTheirOrder) {
   EXPECT_EQ(ClusterText(clusters[0]), "3 x Cortex-A520 1.95 GHz (little)");
   EXPECT_EQ(ClusterText(clusters[1]), "2 x Cortex-A720 2.60 GHz (mid)");
   EXPECT_EQ(ClusterText(clusters[2]), "1 x Cortex-X4 3.25 GHz (big)");
+}
+
+TEST(CpusOf, TakesNumbersMasksAndClusters) {
+  const DeviceProperties phone =
+      With({Cpu(0, 1024, 3250000), Cpu(1, 720, 2600000), Cpu(2, 280, 1950000), Cpu(3, 280, 1950000)});
+  EXPECT_THAT(CpusOf("little", phone), ElementsAre(2, 3));
+  EXPECT_THAT(CpusOf("big,mid", phone), ElementsAre(0, 1));
+  EXPECT_THAT(CpusOf("big,big", phone), ElementsAre(0));
+  EXPECT_THAT(CpusOf("all", phone), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(CpusOf("1-2", phone), ElementsAre(1, 2));
+  EXPECT_THAT(CpusOf("0xc", phone), ElementsAre(2, 3));
+  for (const char* text : {"mid1", "big,mid7"}) EXPECT_THROW(CpusOf(text, phone), Error) << text;
+  EXPECT_THROW(CpusOf("big", With({Cpu(0, {}, {})})), Error);
+  EXPECT_THROW(CpusOf("all", With({})), Error);
+}
+
+TEST(CpusOf, ANameIsCheckedWithoutADevice) {
+  for (const char* text : {"big", "mid3", "little,big", "0-3", "f0"})
+    EXPECT_NO_THROW(CheckCpus(text)) << text;
+  for (const char* text : {"", "biggest", "big,", "big,0", "middle", "3-1"})
+    EXPECT_THROW(CheckCpus(text), Error) << text;
 }
 
 TEST(Clusters, CapacityGoesBeforeFrequency) {

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
+#include "device/clusters.h"
 #include "device/cpus.h"
 #include "measure/json_fields.h"
 
@@ -159,7 +160,7 @@ class Reader {
     }
     if (experiment.cpu_affinity.empty()) return;
     try {
-      ParseCpus(experiment.cpu_affinity);
+      CheckCpus(experiment.cpu_affinity);
     } catch (const Error& error) {
       throw fields.Wrong("cpu_affinity", error.problem()).Remedy(error.remedy());
     }

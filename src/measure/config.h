@@ -31,7 +31,7 @@ struct ExperimentConfig {
       warmup;  // least number of unrecorded runs of a launch; absent: 10, fewer for slow models
   std::vector<int> threads = {1};
   std::string isa;           // the mask, as `--isa` of etprof-runner takes it
-  std::string cpu_affinity;  // as ParseCpus; empty: any CPU
+  std::string cpu_affinity;  // as CheckCpus; empty: any CPU
   Nanoseconds period = 0;    // from the start of one run to that of the next; 0: back to back
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;  // put before the runner: an emulator, numactl, ...

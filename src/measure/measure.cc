@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/sha256.h"
+#include "device/clusters.h"
 #include "device/executable.h"
 #include "measure/emulation.h"
 #include "measure/latency_csv.h"
@@ -217,6 +218,9 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
+    for (const ExperimentConfig& experiment : config_.experiments) {
+      if (!experiment.cpu_affinity.empty()) CpusOf(experiment.cpu_affinity, *run_.device);
+    }
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
@@ -318,6 +322,7 @@ class Measurement {
     const Unit& unit = plan_.units[u];
     ParticipantSetup setup;
     setup.device = &device_;
+    setup.properties = &*run_.device;
     setup.interruption = &interruption_;
     setup.config = &config_.experiments[unit.experiment];
     setup.threads = unit.threads;

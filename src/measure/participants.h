@@ -29,6 +29,7 @@ struct ParticipantSetup {
   Device* device = nullptr;
   Interruption* interruption = nullptr;
   const ExperimentConfig* config = nullptr;
+  const DeviceProperties* properties = nullptr;  // what `device` is
   int threads = 1;
   double timeout_seconds = 600;
   std::filesystem::path folder;    // the run directory

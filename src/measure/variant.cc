@@ -9,7 +9,7 @@
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/suggest.h"
-#include "device/cpus.h"
+#include "device/clusters.h"
 #include "measure/json_fields.h"
 
 namespace etprof {
@@ -98,7 +98,7 @@ Variant ParseVariant(const std::string& spec) {
     if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
     if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
     if (key == "cpus") {
-      ParseCpus(value);
+      CheckCpus(value);
       variant.cpus = value;
     }
     if (key == "period") {

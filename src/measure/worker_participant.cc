@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "device/cpus.h"
+#include "device/clusters.h"
 #include "measure/participants.h"
 
 namespace etprof {
@@ -225,7 +225,8 @@ Command BaseCommand(const ParticipantSetup& setup) {
   Command command;
   command.arguments = StartOfRunner(*setup.device, *setup.config);
   for (const auto& [name, value] : setup.config->environment) command.environment.emplace_back(name, value);
-  if (!setup.config->cpu_affinity.empty()) command.cpus = ParseCpus(setup.config->cpu_affinity);
+  if (!setup.config->cpu_affinity.empty())
+    command.cpus = CpusOf(setup.config->cpu_affinity, *setup.properties);
   return command;
 }
 

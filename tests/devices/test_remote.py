@@ -261,6 +261,20 @@ def test_keep_leaves_the_runs_folder(lab, device, tmp_path):
     assert run_folders(device) != []
 
 
+def test_cpus_by_the_name_of_their_cluster(lab, phone, tmp_path):
+    """The phone's CPU 0 is the little one, CPU 1 the big one."""
+    used = {}
+    for name in ("little", "big"):
+        folder = tmp_path / name
+        assert lab.run(profile(phone, folder, *SHORT, "--cpus", name), timeout=120).returncode == 0
+        bursts = [b for r in manifest(folder)["results"] for launch in r["launches"] for b in launch["bursts"]]
+        used[name] = {burst[when] for burst in bursts for when in ("cpu_start", "cpu_end")}
+    assert used == {"little": {0}, "big": {1}}
+    done = lab.run(profile(phone, tmp_path / "mid", *SHORT, "--cpus", "mid"), timeout=60)
+    assert done.returncode == 3
+    assert 'has no CPUs called "mid"' in done.stderr and "(big)" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
