@@ -1,0 +1,100 @@
+#include "checkout/provenance.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "checkout/checkout.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/sha256.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The folder above `cmake-out` that the runner lies below; empty: there is none.
+fs::path CheckoutAbove(const fs::path& runner) {
+  for (fs::path folder = runner.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "cmake-out") return folder.parent_path();
+  }
+  return {};
+}
+
+// The record that lies beside the runner, where it is of this very file.
+void ReadRecord(const fs::path& runner, RunnerProvenance& provenance) {
+  try {
+    const nlohmann::json record = ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json"));
+    if (record.at("runner_sha256") != Sha256HexOfFile(runner)) return;
+    if (const auto commit = record.find("commit"); commit != record.end() && commit->is_string())
+      provenance.commit = commit->get<std::string>();
+    if (const auto dirty = record.find("dirty"); dirty != record.end() && dirty->is_boolean())
+      provenance.dirty = dirty->get<bool>();
+  } catch (const std::exception&) {
+    // Somebody else built it, or the record is damaged: then nothing is known.
+  }
+}
+
+std::optional<fs::file_time_type> TimeOf(const fs::path& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  return error ? std::nullopt : std::optional(time);
+}
+
+// The files of `git status --porcelain`'s lines ("XY path") that were written after `time`.
+std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_type time) {
+  std::vector<std::string> files;
+  for (const std::string& line : checkout.changed) {
+    if (line.size() < 4) continue;
+    const std::string path = line.substr(3);
+    const auto written = TimeOf(checkout.folder / path);
+    if (written && *written > time) files.push_back(path);
+  }
+  return files;
+}
+
+}  // namespace
+
+std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner, const std::function<bool()>& interrupted) {
+  std::error_code error;
+  const fs::path folder = CheckoutAbove(fs::weakly_canonical(runner, error));
+  if (error || folder.empty()) return std::nullopt;
+  Checkout checkout;
+  try {
+    checkout = ReadCheckout(folder, interrupted);
+  } catch (const Error& problem) {
+    if (problem.exit_code() == ExitCode::kInterrupted) throw;
+    return std::nullopt;
+  }
+  RunnerProvenance provenance;
+  ReadRecord(runner, provenance);
+  const auto built = TimeOf(runner);
+  if (!checkout.commit || !built) return provenance;
+  const auto warn = [&](const std::string& what) {
+    provenance.warnings.push_back(
+        fmt::format("the runner is older than its checkout: {}; build it again (etprof build --executorch {})",
+                    what, checkout.folder.string()));
+  };
+  if (!provenance.commit.empty() && provenance.commit != *checkout.commit) {
+    warn(fmt::format("it was built from commit {:.12}, the checkout is at {:.12}", provenance.commit,
+                     *checkout.commit));
+    return provenance;
+  }
+  // Git writes this file whenever HEAD moves.
+  const auto moved = TimeOf(checkout.folder / ".git" / "logs" / "HEAD");
+  if (provenance.commit.empty() && moved && *moved > *built) {
+    warn(fmt::format("the checkout went to commit {:.12} since", *checkout.commit));
+    return provenance;
+  }
+  const std::vector<std::string> files = WrittenAfter(checkout, *built);
+  if (!files.empty()) {
+    warn(fmt::format("{}{} changed since", files.front(),
+                     files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : ""));
+  }
+  return provenance;
+}
+
+}  // namespace etprof
