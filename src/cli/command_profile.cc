@@ -19,7 +19,7 @@ namespace {
 struct ProfileOptions {
   std::string model;
   std::vector<std::string> vs;
-  std::string output_root;
+  std::string output_root, sustained;
   ExperimentOptions experiment;
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> launches, warmup;
@@ -54,6 +54,7 @@ int Profile(const ProfileOptions& options) {
   config.output_root = options.output_root.empty() ? DefaultRunDirectory(as_given.model, properties.platform)
                                                    : std::filesystem::path(options.output_root);
   config.max_seconds = options.max_seconds;
+  config.sustained = SustainedOf(options.sustained);
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
@@ -103,6 +104,7 @@ CommandSpec ProfileCommand() {
         app.add_option("--margin", options->margin, "\"same\" lies within +- this [0.01]")
             ->check(CLI::Range(1e-6, 1.0))
             ->type_name("M");
+        AddSustainedOption(app, options->sustained);
         AddExperimentOptions(app, options->experiment);
         AddDeviceOption(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");

@@ -6,6 +6,7 @@
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
+#include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
 #include "core/table.h"
@@ -19,7 +20,7 @@ struct RunOptions {
   std::string config;
   std::vector<std::string> only;
   bool analysis_only = false, resume = false, json = false, dry_run = false;
-  std::string output_root;
+  std::string output_root, sustained;
   std::optional<double> max_seconds;
   std::optional<int> runs, launches;
   std::vector<int> threads;
@@ -42,6 +43,7 @@ Config Configure(const RunOptions& options, Device& device) {
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
   }
+  if (!options.sustained.empty()) config.sustained = SustainedOf(options.sustained);
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;
   for (ExperimentConfig& experiment : config.experiments) {
@@ -111,6 +113,7 @@ CommandSpec RunCommand() {
             ->delimiter(',')
             ->check(CLI::Range(1, 1024))
             ->type_name("N,..");
+        AddSustainedOption(app, options->sustained);
         AddDeviceOption(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };

@@ -62,6 +62,22 @@ void AddExperimentOptions(CLI::App& app, ExperimentOptions& options) {
       ->type_name("\"CMD ..\"");
 }
 
+void AddSustainedOption(CLI::App& app, std::string& text) {
+  app.add_option("--sustained", text,
+                 "run each experiment so long without a rest, one after the other: latency, clock and "
+                 "temperature over time")
+      ->type_name("TIME");
+}
+
+Nanoseconds SustainedOf(const std::string& text) {
+  if (text.empty()) return 0;
+  const auto duration = ParseSustained(text);
+  if (!duration)
+    throw Error(ExitCode::kUsage, fmt::format("--sustained {}: is no such time", text))
+        .Remedy(kSustainedRemedy);
+  return *duration;
+}
+
 ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model, Device& device,
                               const DeviceProperties& properties) {
   ExperimentConfig experiment;

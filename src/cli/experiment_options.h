@@ -23,6 +23,11 @@ struct ExperimentOptions {
 // --runs, --cpus, --period, --runner, --method, --data, --inputs and --exec-wrapper.
 void AddExperimentOptions(CLI::App& app, ExperimentOptions& options);
 
+// --sustained TIME.
+void AddSustainedOption(CLI::App& app, std::string& text);
+// 0 for an empty text. Throws Error (kUsage).
+Nanoseconds SustainedOf(const std::string& text);
+
 // The experiment of `model` that they say. Throws Error (kUsage) for CPUs that are none, kBadInput where
 // there is no runner.
 ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model, Device& device,

@@ -34,8 +34,9 @@ int TerminalWidth() {
 }  // namespace
 
 std::string ProgressText(const ProgressUpdate& update, int width) {
-  std::string text = fmt::format("launch {} of {}", update.launch, update.launches);
-  if (!update.launch_finished) {
+  std::string text = update.what;
+  if (text.empty()) text = fmt::format("launch {} of {}", update.launch, update.launches);
+  if (update.what.empty() && !update.launch_finished) {
     text += update.round == 0 ? ", starting" : fmt::format(", round {} of {}", update.round, update.rounds);
   }
   const std::string time = fmt::format(" · {:.0f} s of at most {:.0f}", update.seconds, update.max_seconds);
@@ -72,7 +73,8 @@ void ProgressLine::Update(const ProgressUpdate& update) {
     drawn_ = true;
     return;
   }
-  if (!update.launch_finished || now - last_ < std::chrono::seconds(5)) return;
+  const bool news = update.launch_finished || !update.what.empty();
+  if (!news || now - last_ < std::chrono::seconds(5)) return;
   last_ = now;
   fmt::print(stderr, "{}\n", ProgressText(update, 200));
 }

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "render/kit_files.h"
+#include "render/sustained.h"
 
 namespace etprof {
 namespace {
@@ -33,6 +34,8 @@ std::vector<std::filesystem::path> WriteSummaryFiles(const Report& report, const
   write("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
   write("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
   write("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  if (experiment.sustained)
+    write("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(experiment, out); });
   if (experiment.latency.n > 0) {
     write("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
   }

@@ -22,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMany = 1'000'000;
+constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
 constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
 bool IsSafeFileName(const std::string& name) {
@@ -47,6 +48,13 @@ class Reader {
     config.launches = fields.Integer("launches", 2, 10'000);
     config.rounds = fields.Integer("rounds", 1, 1000);
     config.max_seconds = fields.Number("max_seconds", 0.1, 1e6);
+    if (const auto text = fields.Text("sustained")) {
+      const auto duration = ParseSustained(*text);
+      if (!duration)
+        throw fields.Wrong("sustained", fmt::format("\"{}\" is no such time", *text))
+            .Remedy(kSustainedRemedy);
+      config.sustained = *duration;
+    }
     config.margin = fields.Number("margin", 1e-6, 1).value_or(config.margin);
     config.precision = fields.Number("precision", 5e-7, 1);  // half of the least margin
     config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
@@ -475,6 +483,11 @@ nlohmann::ordered_json PairsJson(const Config& config) {
 
 }  // namespace
 
+std::optional<Nanoseconds> ParseSustained(const std::string& text) {
+  const std::optional<Nanoseconds> duration = ParseDuration(text);
+  return duration && *duration > 0 && *duration <= kLongestSustained ? duration : std::nullopt;
+}
+
 std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
   const std::optional<Nanoseconds> period = ParseDuration(text);
   return period && *period <= kLongestPeriod ? period : std::nullopt;
@@ -490,6 +503,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
   if (config.launches) object["launches"] = *config.launches;
   if (config.rounds) object["rounds"] = *config.rounds;
   if (config.max_seconds) object["max_seconds"] = *config.max_seconds;
+  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
   object["margin"] = config.margin;
   object["precision"] = config.Precision();
   object["timeout_seconds"] = config.timeout_seconds;
@@ -530,6 +544,7 @@ std::string ConfigHash(const Config& config) {
     object["experiments"].push_back(item);
   }
   if (config.rounds) object["rounds"] = *config.rounds;
+  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
   const std::string text = object.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
 }

@@ -58,6 +58,7 @@ struct Config {
   std::optional<int> launches;        // exactly so many; absent: the stop rule decides
   std::optional<int> rounds;          // absent: 7, fewer for slow models
   std::optional<double> max_seconds;  // absent: 60 for each pair
+  Nanoseconds sustained = 0;          // run each experiment so long without a rest; 0: bursts in turns
   double margin = 0.01;               // "same" lies within +-margin
   std::optional<double> precision;    // relative half-width asked for; absent: margin / 2
   double timeout_seconds = 600;       // for one answer of a worker, or one process of a foreign runner
@@ -95,6 +96,9 @@ Config ParseConfig(const std::string& text, const std::filesystem::path& path, c
 
 // The pace of runs: "33ms"; "0" for back to back. Absent for what is none, or above a minute.
 std::optional<Nanoseconds> ParsePeriod(const std::string& text);
+// The length of a sustained run: "10min". Absent for what is none, is 0, or above a day.
+std::optional<Nanoseconds> ParseSustained(const std::string& text);
+inline constexpr const char* kSustainedRemedy = "give a length of time up to 24 h, e.g. 10min";
 inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min, e.g. 33ms, or 0 for none";
 
 // Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for a name that is not

@@ -230,6 +230,7 @@ ordered_json ManifestJson(const RunData& run) {
   plan["seed"] = schedule.seed;
   plan["launches"] = schedule.launches;
   plan["rounds"] = schedule.rounds;
+  plan["sustained_seconds"] = schedule.sustained_seconds;
   plan["interleaved"] = schedule.interleaved;
   plan["why_not_interleaved"] = OrNull(schedule.why_not_interleaved);
   plan["stopped"] = schedule.stopped;
@@ -489,6 +490,7 @@ void ReadManifest(const json& manifest, RunData& run) {
     object.Get("seed", run.schedule.seed);
     object.Get("launches", run.schedule.launches);
     object.Get("rounds", run.schedule.rounds);
+    object.Get("sustained_seconds", run.schedule.sustained_seconds);
     object.Get("interleaved", run.schedule.interleaved);
     object.Get("why_not_interleaved", run.schedule.why_not_interleaved);
     object.Get("stopped", run.schedule.stopped);

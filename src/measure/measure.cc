@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "checkout/provenance.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -19,6 +20,7 @@
 #include "measure/participants.h"
 #include "measure/run_directory.h"
 #include "measure/schedule.h"
+#include "measure/sustained.h"
 #include "measure/worker_client.h"
 
 namespace etprof {
@@ -51,6 +53,10 @@ class Measurement {
       ProbeRunners();
     });
     Describe(hash);
+    if (options_.resume && config_.sustained > 0) {
+      throw Error(ExitCode::kUsage, "a sustained run cannot be resumed: the device has rested since")
+          .Remedy("start it again without --resume");
+    }
     const bool resumed = options_.resume && TakeOver(hash);
     if (!resumed) {
       std::vector<std::string> names;
@@ -158,12 +164,14 @@ class Measurement {
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
-      if (foreign_.back() && experiment.period > 0) {
-        throw Error(
-            ExitCode::kBadInput,
-            fmt::format("experiment \"{}\" has a period, which only etprof-runner keeps", experiment.name))
+      const bool paced = experiment.period > 0;
+      const bool sustained = config_.sustained > 0 && experiment.mode == "timing";
+      if (foreign_.back() && (paced || sustained)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("experiment \"{}\" {}, which only etprof-runner can do", experiment.name,
+                                paced ? "has a period" : "is to run sustained"))
             .InFile(experiment.runner.string())
-            .Remedy("leave out runner_path, or the period");
+            .Remedy("leave out runner_path");
       }
       if (!experiment.isa.empty()) TryMask(experiment);
     }
@@ -205,6 +213,16 @@ class Measurement {
     } catch (const std::exception&) {
       return "";
     }
+  }
+
+  // Of an executor_runner that was built in a checkout.
+  void AddProvenance(ExperimentData& data) {
+    const auto provenance = ProvenanceOf(data.runner, options_.interrupted);
+    if (!provenance) return;
+    data.warnings.insert(data.warnings.end(), provenance->warnings.begin(), provenance->warnings.end());
+    if (provenance->commit.empty() || !run_.executorch_sha.empty()) return;
+    run_.executorch_sha = provenance->commit;
+    run_.executorch_dirty = provenance->dirty;
   }
 
   // Everything that is known before measuring.
@@ -254,9 +272,11 @@ class Measurement {
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
         data.warnings.push_back("a foreign runner makes no random inputs: it runs on ones");
       }
+      if (data.foreign) AddProvenance(data);
       run_.experiments.push_back(std::move(data));
     }
     run_.model_sha256 = run_.experiments[0].model_sha256;
+    if (config_.sustained > 0) return;  // one launch of each, one after the other: nothing to pair
     for (const UnitPair& pair : plan_.pairs) {
       run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
                             pair.candidate_label, std::nullopt});
@@ -348,6 +368,16 @@ class Measurement {
                        experiment.period});
     }
     if (units.empty()) return;
+    ScheduleHooks hooks;
+    hooks.now = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+    hooks.interrupted = [this] { return Interrupted(); };
+    hooks.save = [this] { Save(); };
+    hooks.reconnect = [this] { Reconnect(); };
+    hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
+    hooks.progress = options_.progress;
+    if (config_.sustained > 0) return RunSustained(config_.sustained, units, hooks, run_.schedule);
     std::vector<ComparePair> pairs = run_.pairs;
     for (ComparePair& pair : pairs) {
       pair.baseline = place[pair.baseline];
@@ -363,15 +393,6 @@ class Measurement {
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
     options.seconds_used = run_.schedule.seconds;
-    ScheduleHooks hooks;
-    hooks.now = [] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    };
-    hooks.interrupted = [this] { return Interrupted(); };
-    hooks.save = [this] { Save(); };
-    hooks.reconnect = [this] { Reconnect(); };
-    hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
-    hooks.progress = options_.progress;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
   }
 

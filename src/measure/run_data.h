@@ -142,7 +142,9 @@ struct ScheduleData {
   double seconds = 0;   // of wall clock, over all resumptions
   double max_seconds = 0;
   double precision = 0;  // relative half-width asked for
-  double margin = 0;     // "same" lies within +-margin
+  double sustained_seconds =
+      0;              // each experiment ran so long without a rest (`--sustained`); 0: bursts in turns
+  double margin = 0;  // "same" lies within +-margin
   double confidence = 0.95;
   // The level each look of the stop rule takes its interval at, so that the one it stops with covers
   // `confidence` (stats/stop_rule.h). 0: there were no looks, the number of launches was given.

@@ -143,6 +143,31 @@ Json EcdfJson(const std::vector<stats::EcdfPoint>& points) {
   return json;
 }
 
+Json SustainedJson(const Sustained& sustained) {
+  Json json = {{"seconds", Number(sustained.seconds)},
+               {"window_seconds", Number(sustained.window_seconds)},
+               {"first_ms", Ms(sustained.first_ns)},
+               {"last_ms", Ms(sustained.last_ns)},
+               {"change", nullptr},
+               {"points", Json::array()}};
+  if (const auto& change = sustained.change) {
+    json["change"] = {{"ratio", Number(change->ratio())},
+                      {"low", Number(std::exp(change->log_low))},
+                      {"high", Number(std::exp(change->log_high))},
+                      {"confidence", change->confidence}};
+  }
+  for (const SustainedPoint& point : sustained.points) {
+    json["points"].push_back({{"seconds", Number(point.seconds)},
+                              {"runs", point.runs},
+                              {"median_ms", Number(point.median_ns / 1e6)},
+                              {"p95_ms", Number(point.p95_ns / 1e6)},
+                              {"frequency_mhz", Number(point.mhz)},
+                              {"frequency_cap_mhz", Number(point.cap_mhz)},
+                              {"temperature_c", Number(point.celsius)}});
+  }
+  return json;
+}
+
 Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
   Json json = {{"name", data.name},
@@ -175,6 +200,7 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                                                            {"confidence", experiment.interval->confidence},
                                                            {"launches", experiment.interval->launches}}
                                                     : Json(nullptr);
+  json["sustained"] = experiment.sustained ? SustainedJson(*experiment.sustained) : Json(nullptr);
   json["runs"] = {{"traced", experiment.traced_runs},
                   {"first", experiment.first_runs},
                   {"warmup", experiment.warmup_runs},

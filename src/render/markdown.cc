@@ -8,6 +8,7 @@
 #include "render/markdown_breakdown.h"
 #include "render/markdown_matrix.h"
 #include "render/markdown_text.h"
+#include "render/sustained.h"
 #include "render/wording.h"
 
 namespace etprof {
@@ -181,6 +182,11 @@ class Markdown {
            << "Method::execute of the traced steady runs, so the tracer's own cost is in them.\n";
     }
     out_ << '\n';
+    for (const ReportExperiment& experiment : report_.experiments) {
+      if (!experiment.sustained) continue;
+      out_ << "### " << E(experiment.label) << ", sustained\n\n" << E(SustainedText(experiment)) << "\n\n";
+      RenderSustainedMarkdown(experiment, out_);
+    }
     if (report_.comparisons.empty()) return;
     Table pairs = MakeTable({{"comparison", Align::kLeft},
                              {"before", Align::kRight},

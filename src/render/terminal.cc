@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/table.h"
+#include "render/sustained.h"
 #include "render/terminal_matrix.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
@@ -45,6 +46,7 @@ class Screen {
     Header();
     const ReportComparison* shown = PairToShow();
     Latencies();
+    Sustained();
     if (shown != nullptr) Costs(*shown);
     for (const Matrix& matrix : report_.matrices) DrawMatrix(report_, matrix, width_, out_);
     if (shown != nullptr) {
@@ -206,6 +208,16 @@ class Screen {
     }
     for (const std::string& line : SampleLines()) out_ << "  " << Paint(line, Color::kDim) << '\n';
     out_ << '\n';
+  }
+
+  void Sustained() {
+    bool any = false;
+    for (const ReportExperiment& experiment : report_.experiments) {
+      if (!experiment.sustained) continue;
+      DrawSustained(experiment, width_, out_);
+      any = true;
+    }
+    if (any) out_ << '\n';
   }
 
   // Load time and memory of the pair, where both sides are known.

@@ -332,6 +332,8 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     const ExperimentData& data = report.run.experiments[i];
     report.emulated = report.emulated || data.emulated;
     report.experiments.push_back(Describe(data, i, std::move(profiles[i])));
+    if (report.run.schedule.sustained_seconds > 0)
+      report.experiments.back().sustained = DescribeSustained(data);
   }
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;

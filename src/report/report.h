@@ -9,6 +9,7 @@
 #include "compare/comparison.h"
 #include "core/units.h"
 #include "measure/run_data.h"
+#include "report/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
 
@@ -55,9 +56,10 @@ struct ReportExperiment {
   stats::Histogram latency_histogram;          // of the headline's runs, ns
   std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
   bool latency_from_trace = false;
-  Nanoseconds period = 0;         // runs were started so far apart; 0: back to back
-  std::int64_t late_runs = 0;     // of a paced experiment: of the headline's runs, those that took longer
-  bool tracer_always_on = false;  // untraced runs were not to be had: the tracer's cost is in `latency`
+  Nanoseconds period = 0;      // runs were started so far apart; 0: back to back
+  std::int64_t late_runs = 0;  // of a paced experiment: of the headline's runs, those that took longer
+  std::optional<Sustained> sustained;  // of a sustained run only
+  bool tracer_always_on = false;       // untraced runs were not to be had: the tracer's cost is in `latency`
   std::optional<LatencyInterval> interval;  // of the median, over launches (at least 2)
   stats::Distribution traced;               // Method::execute of the traced steady runs
   std::optional<double> first_run;          // median over launches; from the trace where it was not measured

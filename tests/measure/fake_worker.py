@@ -9,6 +9,7 @@ What it does wrong, and when, is said by environment variables (set by the confi
   FAKE_STATE        a folder where launches are counted, one file a launch
   FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
                     die, hang, garbage, refuse, silent (closes its output)
+  FAKE_FAIL_AFTER   how often that command goes well before [0]
   FAKE_SLEEP        seconds that every burst takes [0]
   FAKE_STDERR       written to stderr at the start
 """
@@ -48,11 +49,15 @@ class Fake:
         self.first = True
         what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
         self.what = what
+        self.asked = 0  # for that command
         self.command, _, launches = rest.partition(":")
         self.launches = [int(n) for n in launches.split(",")] if launches else []
 
     def misbehave(self, command: str) -> None:
         if command != self.command or (self.launches and self.launch not in self.launches):
+            return
+        self.asked += 1
+        if self.asked <= int(os.environ.get("FAKE_FAIL_AFTER", "0")):
             return
         if self.what == "die":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -63,4 +63,4 @@ def test_what_is_no_period_and_who_cannot_keep_one(bench):
     foreign = bench.experiment("a", period="33ms") | {"runner_path": str(FAKE_RUNNER)}
     result = bench.run("run", bench.write([foreign]))
     assert result.returncode == 3
-    assert "which only etprof-runner keeps" in bench.last_line(result)
+    assert "which only etprof-runner can do" in bench.last_line(result)

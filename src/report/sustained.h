@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "measure/run_data.h"
+#include "stats/launches.h"
+
+namespace etprof {
+
+// One burst of a sustained run.
+struct SustainedPoint {
+  double seconds = 0;    // its middle, from the start of the first burst
+  double median_ns = 0;  // of its untraced runs
+  double p95_ns = 0;
+  std::size_t runs = 0;
+  std::optional<double> mhz, cap_mhz, celsius;
+};
+
+// How an experiment went over the time of a sustained run (`--sustained`).
+struct Sustained {
+  std::vector<SustainedPoint> points;  // in the order of time; at least one
+  double seconds = 0;                  // from the first burst's start to the last one's end
+  // The beginning is held against the end: windows of a quarter of the time, a minute at most.
+  double window_seconds = 0;
+  std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
+  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a window
+  // has too few bursts, and for an emulated CPU.
+  std::optional<stats::RatioEstimate> change;
+};
+
+// Absent where there is no burst with times of the device's clock. Of several launches, the last one.
+std::optional<Sustained> DescribeSustained(const ExperimentData& data);
+
+// `points` put together to at most `count`, equal stretches of time, for a chart: medians of what falls into a
+// stretch; stretches without a burst are left out. `count` > 0.
+std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t count);
+
+}  // namespace etprof

@@ -1,0 +1,95 @@
+"""`--sustained`: one experiment after the other without a rest, and how it goes over time."""
+
+import csv
+import json
+import signal
+import time
+
+from measure_bench import FAKE_RUNNER, MODEL, program
+
+
+def summary(bench) -> dict:
+    return json.loads((bench.out / "analysis_summary.json").read_text())
+
+
+def test_the_real_runner_over_some_seconds(bench):
+    program("etprof-runner", "ETPROF_RUNNER")
+    done = bench.run("profile", MODEL, "--vs", "threads=2", "--sustained", "3s", "--output-root", bench.out)
+    assert done.returncode == 0, done.stderr
+    manifest = bench.manifest()
+    assert manifest["schedule"]["sustained_seconds"] == 3
+    assert manifest["pairs"] == []
+    spans = []
+    for result in manifest["results"]:
+        (launch,) = result["launches"]
+        bursts = launch["bursts"]
+        assert [burst["round"] for burst in bursts] == list(range(len(bursts)))
+        assert all(burst["opening_runs"] == 0 for burst in bursts)
+        assert len(bursts) >= 10
+        assert sum(burst["traced_runs"] for burst in bursts) == 100
+        spans.append((bursts[0]["start_ns"], bursts[-1]["end_ns"]))
+    spans.sort()
+    assert all(end - start > 2.9e9 for start, end in spans)
+    assert spans[0][1] < spans[1][0]  # one after the other
+    for experiment in summary(bench)["experiments"]:
+        sustained = experiment["sustained"]
+        assert sustained["seconds"] > 2.9
+        assert sustained["first_ms"] > 0 and sustained["last_ms"] > 0
+        assert sum(point["runs"] for point in sustained["points"]) == experiment["latency_ms"]["n"]
+    (table,) = bench.out.glob("**/*_t2_sustained.csv")
+    rows = list(csv.DictReader(table.open()))
+    assert len(rows) == len(summary(bench)["experiments"][1]["sustained"]["points"])
+    assert "sustained" in done.stdout and "▁" in done.stdout
+    validated = bench.run("validate", bench.out)
+    assert validated.returncode == 0, validated.stdout
+
+
+def test_ctrl_c_keeps_what_there_is(bench):
+    config = bench.write(
+        [bench.experiment("one", env={"FAKE_SLEEP": "0.05"}), bench.experiment("two")], sustained="10min", runs=5
+    )
+    process = bench.start("run", config)
+    deadline = time.monotonic() + 60
+    log = bench.out / "manifest.json"
+    while not log.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    (launch,) = bench.result("one")["launches"]
+    assert launch["status"] == "partial"
+    assert len(launch["bursts"]) > 1
+    assert bench.result("two")["launches"] == []
+    result = bench.run("run", config, "--resume")
+    assert result.returncode == 2
+    assert "cannot be resumed" in bench.last_line(result)
+
+
+def test_a_worker_that_dies_keeps_its_bursts_and_the_next_experiment_runs(bench):
+    config = bench.write(
+        [bench.experiment("one", env={"FAKE_FAIL": "die@burst", "FAKE_FAIL_AFTER": "4"}), bench.experiment("two")],
+        sustained="300ms",
+        runs=3,
+    )
+    done = bench.run("run", config)
+    one, two = bench.result("one"), bench.result("two")
+    assert one["launches"][0]["status"] == "partial", done.stderr
+    assert len(one["launches"][0]["bursts"]) >= 1
+    assert "killed by signal 9" in one["launches"][0]["problem"]
+    assert any("ended early" in warning for warning in one["warnings"])
+    assert two["launches"][0]["status"] == "complete"
+
+
+def test_what_is_no_time_and_who_cannot(bench):
+    for text in ("0", "0s", "10", "long", "25h"):
+        result = bench.run("profile", MODEL, f"--sustained={text}")
+        assert result.returncode == 2
+        assert "is no such time" in bench.last_line(result)
+    result = bench.run("run", bench.write([bench.experiment("a")], sustained="10"))
+    assert result.returncode == 3
+    foreign = bench.experiment("a") | {"runner_path": str(FAKE_RUNNER)}
+    result = bench.run("run", bench.write([foreign], sustained="1s"))
+    assert result.returncode == 3
+    assert "is to run sustained, which only etprof-runner can do" in bench.last_line(result)
