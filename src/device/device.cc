@@ -28,6 +28,11 @@ std::string CommandText(const Command& command) {
   return text;
 }
 
+PowerMode Device::SetPowerMode(const std::string& name) {
+  FindPowerMode(name);
+  throw NoPowerModes(Name());
+}
+
 std::string ExitStatus::Text() const {
   if (signal != 0) {
     const char* name = ::strsignal(signal);

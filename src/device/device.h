@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "device/power_mode.h"
 #include "device/properties.h"
 
 namespace etprof {
@@ -92,13 +93,18 @@ class Device {
   virtual std::string Name() const = 0;
   virtual DeviceProperties Properties() = 0;
   virtual std::optional<Bytes> AvailableMemory() = 0;
+  // Puts it into a power mode until CleanUp, or until this etprof or the connection ends; another time after
+  // WaitUntilBack by itself. Throws Error: as FindPowerMode and ReadPowerMode; DeviceLost.
+  virtual PowerMode SetPowerMode(const std::string& name);
 
   // Makes a local file available on the device and returns its path there. Files keep their names, since what
   // belongs to a model (`.inputs`) is found beside it.
   virtual std::string Put(const std::filesystem::path& local) = 0;
   // The same for a program: the words that start it. A program of a bundle (`etprof build`; bundle.json lies
   // beside it) starts by the loader that the bundle brings, with the bundle's libraries.
-  virtual std::vector<std::string> PutProgram(const std::filesystem::path& local) = 0;
+  // `libraries` lie beside it then.
+  virtual std::vector<std::string> PutProgram(const std::filesystem::path& local,
+                                              const std::vector<std::filesystem::path>& libraries = {}) = 0;
   // A path on the device for a file that will be fetched to `local`.
   virtual std::string Place(const std::filesystem::path& local) = 0;
   // Fetches what Place named. False when it is not there. Throws Error (kDeviceFailed).

@@ -24,7 +24,8 @@ class LocalDevice : public Device {
   std::string Put(const std::filesystem::path& local) override {
     return std::filesystem::absolute(local).string();
   }
-  std::vector<std::string> PutProgram(const std::filesystem::path& local) override {
+  std::vector<std::string> PutProgram(const std::filesystem::path& local,
+                                      const std::vector<std::filesystem::path>&) override {
     const std::string path = Put(local);
     const std::optional<RunnerBundle> bundle = BundleOf(path);
     return bundle ? bundle->StartWords(bundle->folder.string()) : std::vector<std::string>{path};

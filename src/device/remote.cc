@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
-constexpr double kGuardSeconds = 10;
+constexpr double kGuardSeconds = 30;  // it may have settings to put back
 
 // Unique among all who use a device.
 std::string NewRunId() {
@@ -34,9 +34,11 @@ std::string NewRunId() {
   return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
 }
 
-// What is left of a run: ends what runs, removes the folder. For a shell in that folder.
+// What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
+// folder.
 constexpr const char* kEndRun =
     R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
+rm -f power; ( cd ../.. && restore_power )
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
 
 // Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet.
@@ -84,10 +86,23 @@ class RemoteDevice : public Device {
     return PutFolder(local, files) + "/" + local.filename().string();
   }
 
-  std::vector<std::string> PutProgram(const fs::path& local) override {
+  PowerMode SetPowerMode(const std::string& name) override {
+    PowerMode mode = FindPowerMode(name);
+    const std::string script = fmt::format("cd {} || exit 1\n{}\n{}", ShellQuoted(folder_), kDefineOver,
+                                           SetPowerModeScript(mode, id_));
+    power_mode_ = name;
+    ReadPowerMode(Do(script, "be put into the power mode " + name), Name(), mode);
+    return mode;
+  }
+
+  std::vector<std::string> PutProgram(const fs::path& local,
+                                      const std::vector<fs::path>& libraries) override {
     const std::optional<RunnerBundle> bundle = BundleOf(local);
-    if (!bundle) return {PutFolder(local, {local}) + "/" + local.filename().string()};
-    std::vector<fs::path> files;
+    std::vector<fs::path> files = libraries;
+    if (!bundle) {
+      files.insert(files.begin(), local);
+      return {PutFolder(local, files) + "/" + local.filename().string()};
+    }
     for (const RunnerBundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
     return bundle->StartWords(PutFolder(local, files));
   }
@@ -124,6 +139,8 @@ class RemoteDevice : public Device {
     if (!guard_) return;
     if (options_.keep) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
     guard_->CloseInput();
+    std::string line;
+    while (guard_->ReadLine(line, kGuardSeconds) == Process::Read::kLine) TellUnrestored(line);
     guard_->Wait(kGuardSeconds);
     guard_.reset();
     connection_->Close();
@@ -140,13 +157,21 @@ class RemoteDevice : public Device {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
     guard_.reset();
+    // A run of its own: the old one's guard may still be at its work, or not even know that it has any.
+    old_id_ = std::exchange(id_, NewRunId());
     while (!(interrupted_ && interrupted_())) {
       try {
         Open();
-        return true;
       } catch (const Error&) {
         if (Clock::now() >= deadline) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        continue;
+      }
+      try {
+        if (!power_mode_.empty()) SetPowerMode(power_mode_);
+        return true;
+      } catch (const DeviceLost&) {
+        // And again.
       }
     }
     return false;
@@ -178,16 +203,21 @@ class RemoteDevice : public Device {
     // The folder may lie anywhere; its own idea of its path is the one to use.
     const std::string script = fmt::format(
         R"sh({3}
+{5}
 d=${{ETPROF_DEVICE_DIR:-{0}}}
 mkdir -p "$d/cache" "$d/runs" && cd "$d" || exit 1
+g=runs/{4}/guard; [ ! -f "$g" ] || kill -9 "$(cat "$g")" 2>/dev/null
 for r in runs/*; do
-  [ -d "$r" ] && [ ! -f "$r/keep" ] || continue
+  [ -d "$r" ] && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
   over "$r" || continue
-  ( cd "$r" && {1} )
+  ( cd "$r" || exit 0
+{1} ) >/dev/null
 done
+restore_power >/dev/null
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || rm -rf "$p"; done
 mkdir -p runs/{2}/pids && pwd)sh",
-        connection_->DefaultFolder(), kEndRun, id_, kDefineOver);
+        connection_->DefaultFolder(), kEndRun, id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
+        DefineRestorePower());
     const std::string folder = Do(script, "make a folder for etprof's files");
     folder_ = folder.substr(0, folder.find('\n'));
     run_ = folder_ + "/runs/" + id_;
@@ -236,15 +266,24 @@ true)sh",
   void StartGuard() {
     Command client;
     client.arguments = connection_->Shell(
-        fmt::format("cd {} || exit 1\ntrap '' HUP INT TERM PIPE\necho $$ >guard\necho ready\n"
+        fmt::format("{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\necho $$ >guard\necho ready\n"
                     "while read -r line; do :; done\n{}",
-                    ShellQuoted(run_), kEndRun));
-    guard_ = StartLocalProcess(client, {}, interrupted_);
+                    kDefineOver, DefineRestorePower(), ShellQuoted(run_), kEndRun));
+    // Whoever is asked then: the guard outlives a measurement.
+    guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
     if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
       throw Error(ExitCode::kDeviceFailed,
                   "a shell does not run there as it should: " + LastLine(guard_->LastErrors()))
           .InFile(Name());
+    }
+  }
+
+  void TellUnrestored(const std::string& line) const {
+    constexpr std::string_view kMark = "unrestored\t";
+    if (options_.notice && line.starts_with(kMark)) {
+      options_.notice(fmt::format("{}: the setting {} could not be put back; the next etprof tries again",
+                                  Name(), line.substr(kMark.size())));
     }
   }
 
@@ -354,7 +393,8 @@ true)sh",
 
   std::unique_ptr<Connection> connection_;
   RemoteOptions options_;
-  std::string id_;
+  std::string id_, old_id_;
+  std::string power_mode_;    // that this run is to have; empty: none
   std::string folder_, run_;  // on the device, absolute
   std::map<std::string, std::string> put_;
   std::unique_ptr<Process> guard_;

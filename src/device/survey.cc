@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "device/open_device.h"
+#include "device/shell.h"
 
 namespace etprof {
 namespace {
@@ -15,20 +16,6 @@ constexpr double kCleanSeconds = 60;
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-// Runs a script on the device; what it printed. Empty where it did not work.
-std::string Printed(Device& device, const std::string& script, double timeout_seconds) {
-  const std::unique_ptr<Process> process = device.Start({{"sh", "-c", script}, {}, {}}, {});
-  process->CloseInput();
-  std::string text;
-  std::string line;
-  Process::Read read = Process::Read::kEnd;
-  while ((read = process->ReadLine(line, timeout_seconds)) == Process::Read::kLine) text += line + '\n';
-  if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-  const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
-  if (process->Lost()) throw DeviceLost(device.Name(), "the connection was lost");
-  return status && status->Success() ? text : "";
 }
 
 std::string RemedyForSilence(const std::string& name) {
@@ -54,7 +41,7 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
     const std::unique_ptr<Device> device = OpenDevice(name, remote);
     device->SetInterrupted(remote.interrupted);
     survey.properties = device->Properties();
-    survey.vitals = ParseVitals(Printed(*device, VitalsScript(), options.answer_seconds));
+    survey.vitals = ParseVitals(ShellOutput(*device, VitalsScript(), options.answer_seconds));
     if (options.clean) {
       limit = kCleanSeconds;
       deadline = Clock::now() + Seconds(limit);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace etprof {
 
@@ -11,13 +13,46 @@ struct DeviceVitals {
   std::optional<int> battery_percent;
   std::string
       battery_status;  // "Charging", "Discharging", "Full", ...; empty: no battery, or it does not say
+  std::optional<double> battery_celsius;
+  // CPUs that share a clock, its limits in force and what the hardware could do; those that are alike stand
+  // together.
+  struct Clock {
+    std::vector<int> cpus;  // ascending
+    std::optional<std::int64_t> khz, cap_khz,
+        hardware_max_khz;  // scaling_cur_freq, scaling_max_freq, cpuinfo_max_freq
+    bool Capped() const { return cap_khz && hardware_max_khz && *cap_khz < *hardware_max_khz; }
+  };
+  std::vector<Clock> clocks;
+  // What holds heat back by slowing a CPU down, and whatever else of the kind is at work (a fan).
+  struct Cooling {
+    std::string type;        // "cpufreq-cpu4"
+    std::int64_t state = 0;  // 0: not at work
+    std::int64_t highest_state = 0;
+    bool of_cpu = false;
+  };
+  std::vector<Cooling> cooling;
+  // Android's: 0 none, 1 light, 2 moderate, 3 severe, 4 critical, 5 emergency, 6 shutdown.
+  std::optional<int> thermal_status;
+  // The zones and cooling devices of /sys that the above is from: words of a request of VitalsServer.
+  std::string sources;
+
+  // The hotter of CPU and skin; absent: no sensor can be read.
+  std::optional<double> Hottest() const;
 };
+// "none", "light", ..., as Android names it; the number where it has no name for it.
+std::string ThermalStatusName(int status);
 
-// A script for a POSIX shell that prints Linux's thermal zones and power supplies (below $ETPROF_SYSFS_ROOT,
-// where that is set), and Android's own view of both: many phones let a shell read less of /sys.
+// A script for a POSIX shell that prints Linux's clocks, thermal zones, cooling devices and power supplies
+// (below $ETPROF_SYSFS_ROOT, where that is set), and Android's own view of them: many phones let a shell read
+// less of /sys.
 std::string VitalsScript();
+// The same as a server: for every line of its stdin it prints that and kVitalsEnd. The line says what beside
+// the clocks and the battery: "all", or the zones and cooling devices by their numbers ("z3 z7 c0"), which
+// takes the shell no other process.
+std::string VitalsServer();
+inline constexpr const char* kVitalsEnd = "etprof-vitals-end";
 
-// What the script printed.
+// What either script printed.
 DeviceVitals ParseVitals(const std::string& printed);
 
 }  // namespace etprof

@@ -54,6 +54,37 @@ TEST(Vitals, SysfsGoesBeforeAndroidsView) {
   EXPECT_EQ(vitals.battery_status, "Full");
 }
 
+TEST(Vitals, AndroidsThermalStatus) {
+  EXPECT_EQ(ParseVitals(kAndroid).thermal_status, 0);
+  EXPECT_EQ(ParseVitals("android-thermal\nThermal Status: 3\n").thermal_status, 3);
+  EXPECT_FALSE(ParseVitals("android-thermal\nThermal Status: hot\n").thermal_status.has_value());
+  EXPECT_EQ(ThermalStatusName(3), "severe");
+  EXPECT_EQ(ThermalStatusName(9), "9");
+}
+
+TEST(Vitals, WhatSlowsCpusDownAndWhateverElseIsAtWork) {
+  const DeviceVitals vitals = ParseVitals(
+      "cooling\tthermal-cpufreq-0\t0\t10\t0\ncooling\tProcessor\t3\t10\t1\ncooling\tpanel0-"
+      "backlight\t0\t9\t2\n"
+      "cooling\tpwm-fan\t2\t4\t3\ncooling\tintel_powerclamp\t-1\t50\t4\ncooling\n");
+  ASSERT_EQ(vitals.cooling.size(), 3U);
+  EXPECT_TRUE(vitals.cooling[0].of_cpu && vitals.cooling[1].of_cpu);
+  EXPECT_EQ(vitals.cooling[1].state, 3);
+  EXPECT_EQ(vitals.cooling[2].type, "pwm-fan");
+  EXPECT_FALSE(vitals.cooling[2].of_cpu);
+  EXPECT_EQ(vitals.sources, "c0 c1 c3 ");
+}
+
+TEST(Vitals, ClocksThatDoNotSayWhatTheyAre) {
+  const DeviceVitals vitals =
+      ParseVitals("clock\t0 1\t\t2000000\t\nclock\tx -1 5000\t1e30\t-\t3000000\nclock\n");
+  ASSERT_EQ(vitals.clocks.size(), 2U);
+  for (const DeviceVitals::Clock& clock : vitals.clocks) EXPECT_FALSE(clock.Capped());
+  EXPECT_EQ(vitals.clocks[0].cpus, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(vitals.clocks[1].cpus.empty());
+  EXPECT_FALSE(vitals.clocks[1].khz.has_value());
+}
+
 TEST(Vitals, OfNothingNothingIsKnown) {
   const DeviceVitals vitals = ParseVitals("");
   EXPECT_FALSE(vitals.cpu_celsius.has_value());

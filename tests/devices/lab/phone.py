@@ -83,6 +83,8 @@ class Phone:
         for name, celsius in (("skin", skin), ("cpu", cpu), ("battery", battery)):
             if celsius is not None:
                 self.store.set(f"thermal/{name}", celsius)
+        if battery is not None:
+            self.store.set("sys/class/power_supply/battery/temp", round(battery * 10))
         self._write_thermal_zones()
 
     def cap(self, cluster: str, khz: int) -> None:

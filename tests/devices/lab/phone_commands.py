@@ -5,6 +5,7 @@ Called as `phone_commands.py COMMAND ARGUMENTS...` with the phone's state in $ET
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -338,7 +339,7 @@ def log(arguments: list[str]) -> int:
             tag = next(rest)
         else:
             words.append(argument)
-    now = time.strftime("%m-%d %H:%M:%S.000")
+    now = datetime.datetime.now().astimezone().strftime("%m-%d %H:%M:%S.%f")[:-3]
     parent = os.getppid()
     STORE.append("logcat.txt", f"{now} {parent:5} {parent:5} {priority} {tag:<8}: {' '.join(words)}")
     return 0
@@ -351,6 +352,7 @@ class LogOptions:
         self.clear = self.dump = False
         self.format = "threadtime"
         self.last: int | None = None
+        self.since = ""
         self.levels: dict[str, str] = {}
         rest = iter(arguments)
         for argument in rest:
@@ -364,7 +366,14 @@ class LogOptions:
                 self.format = next(rest) if argument == "-v" else self.format
                 _ = None if argument == "-v" else next(rest)
             elif argument in ("-t", "-T"):
-                self.last, self.dump = int(next(rest)), argument == "-t"
+                count = next(rest)
+                if count.isdigit():
+                    self.last = int(count)
+                elif re.fullmatch(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}", count):
+                    self.since = count
+                else:
+                    raise ValueError(f'logcat: Invalid time "{count}"')
+                self.dump = self.dump or argument == "-t"
             elif argument.startswith("-"):
                 raise ValueError(f"logcat: unknown option {argument}")
             else:
@@ -373,6 +382,8 @@ class LogOptions:
 
     def shows(self, line: re.Match[str]) -> bool:
         level = self.levels.get(line["tag"], self.levels.get("*", "V"))
+        if line["date"] < self.since:
+            return False
         return PRIORITIES.index(line["priority"]) >= PRIORITIES.index(level)
 
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "device/device.h"
+#include "device/vitals.h"
+
+namespace etprof {
+
+// Reads a device's vitals again and again, by one shell that waits there in between: a reading takes
+// milliseconds and starts no process.
+class VitalsReader {
+ public:
+  explicit VitalsReader(Device& device) : device_(device) {}
+
+  // How the device is now. `all`: every zone and cooling device is looked at, and on Android its services are
+  // asked, which takes a phone a tenth of a second; else what the last such reading found of the CPUs and the
+  // skin. Absent: it could not be read (the connection broke, a shell that hangs); the next time is tried
+  // anew, twice at most.
+  std::optional<DeviceVitals> Read(bool all);
+
+ private:
+  std::optional<DeviceVitals> Ask(const std::string& request, double timeout_seconds);
+
+  Device& device_;
+  std::unique_ptr<Process> shell_;
+  std::string sources_;
+  int failures_ = 0;
+};
+
+}  // namespace etprof

@@ -1,0 +1,72 @@
+#include "device/executable.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(NeededLibraries, OfThisProgram) {
+  if (!fs::exists("/proc/self/exe")) GTEST_SKIP() << "this system's programs are no ELF files";
+  const std::vector<std::string> libraries = NeededLibraries(fs::read_symlink("/proc/self/exe"));
+  EXPECT_NE(std::find(libraries.begin(), libraries.end(), "libc.so.6"), libraries.end());
+}
+
+// A file with two libraries, as small as one can be.
+std::string SmallElf() {
+  std::string file(64 + 2 * 56, '\0');
+  const auto put = [&file](std::size_t at, std::uint64_t value, unsigned size) {
+    if (file.size() < at + size) file.resize(at + size);
+    for (unsigned i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
+  };
+  put(0, 0x464c457f, 4);
+  put(4, 2, 1);
+  put(5, 1, 1);
+  put(32, 64, 8);  // program headers
+  put(54, 56, 2);
+  put(56, 2, 2);
+  const std::size_t dynamic = 64 + 2 * 56, strings = dynamic + 4 * 16;
+  put(64, 1, 4);  // all of the file, from address 0x10000
+  put(64 + 16, 0x10000, 8);
+  put(64 + 32, strings + 40, 8);
+  put(64 + 56, 2, 4);
+  put(64 + 56 + 8, dynamic, 8);
+  put(64 + 56 + 32, 4 * 16, 8);
+  put(dynamic, 1, 8);
+  put(dynamic + 8, 1, 8);
+  put(dynamic + 16, 5, 8);
+  put(dynamic + 24, 0x10000 + strings, 8);
+  put(dynamic + 32, 1, 8);
+  put(dynamic + 40, 19, 8);
+  put(dynamic + 56, 0, 8);
+  return file + std::string("\0libc++_shared.so\0\0libm.so\0", 27);
+}
+
+TEST(NeededLibraries, OfAFileThatIsCutOrSpoilt) {
+  const fs::path path = fs::temp_directory_path() / fmt::format("etprof-elf-{}", ::getpid());
+  const std::string whole = SmallElf();
+  const auto of = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    return NeededLibraries(path);
+  };
+  EXPECT_EQ(of(whole), (std::vector<std::string>{"libc++_shared.so", "libm.so"}));
+  for (std::size_t length = 0; length < whole.size(); ++length) of(whole.substr(0, length));
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string spoilt = whole;
+    spoilt[at] = '\xff';
+    of(spoilt);
+  }
+  EXPECT_TRUE(of("#!/bin/sh\n" + std::string(100, ' ')).empty());
+  fs::remove(path);
+  EXPECT_TRUE(NeededLibraries(path).empty());
+}
+
+}  // namespace
+}  // namespace etprof
