@@ -58,7 +58,8 @@ std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_ty
 
 }  // namespace
 
-std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner, const std::function<bool()>& interrupted) {
+std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
+                                             const std::function<bool()>& interrupted) {
   std::error_code error;
   const fs::path folder = CheckoutAbove(fs::weakly_canonical(runner, error));
   if (error || folder.empty()) return std::nullopt;
@@ -74,9 +75,9 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner, const std::
   const auto built = TimeOf(runner);
   if (!checkout.commit || !built) return provenance;
   const auto warn = [&](const std::string& what) {
-    provenance.warnings.push_back(
-        fmt::format("the runner is older than its checkout: {}; build it again (etprof build --executorch {})",
-                    what, checkout.folder.string()));
+    provenance.warnings.push_back(fmt::format(
+        "the runner is older than its checkout: {}; build it again (etprof build --executorch {})", what,
+        checkout.folder.string()));
   };
   if (!provenance.commit.empty() && provenance.commit != *checkout.commit) {
     warn(fmt::format("it was built from commit {:.12}, the checkout is at {:.12}", provenance.commit,

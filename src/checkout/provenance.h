@@ -10,8 +10,8 @@ namespace etprof {
 
 // What a runner in a checkout of ExecuTorch (DIR/cmake-out/...) was built from.
 struct RunnerProvenance {
-  std::string commit;           // by the record that `etprof build --executorch` left; empty: there is none
-  std::optional<bool> dirty;    // likewise: the checkout had changes of its own
+  std::string commit;         // by the record that `etprof build --executorch` left; empty: there is none
+  std::optional<bool> dirty;  // likewise: the checkout had changes of its own
   std::vector<std::string> warnings;  // that the checkout is another one by now, each with what to do
 };
 

@@ -173,6 +173,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
       config = ConfigOfTwo(config, candidate);
     }
   }
+  Apply(measurement.device, config);
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);

@@ -155,7 +155,7 @@ int CheckStored(const CheckSides& sides, const CheckOptions& options, const Chec
   const CheckMeasurement& m = options.measurement;
   if (options.max_seconds || options.budget || options.launches || options.resume || m.threads ||
       m.experiment.runs || !m.experiment.Given().empty() || !m.output_root.empty() ||
-      m.device.name != "local") {
+      m.device.name != "local" || m.device.max_temp || !m.device.power_mode.empty()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured: options of measuring do not go with it");
   }
   RunData run = OpenRunDirectory(sides.baseline);
@@ -226,6 +226,7 @@ void AddMeasurement(CLI::App& app, CheckOptions& options) {
                  "the run directory [out_<model>/runs/<platform>]")
       ->type_name("DIR");
   AddDeviceOption(app, options.measurement.device);
+  AddCoolingOptions(app, options.measurement.device);
   app.add_flag("--resume", options.resume, "go on with an interrupted check of the same command");
 }
 

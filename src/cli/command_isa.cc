@@ -39,6 +39,7 @@ struct IsaOptions {
 int ShowIsa(const IsaOptions& options) {
   const bool widest_only = options.widest, as_json = options.json;
   const std::unique_ptr<Device> device = Open(options.device);
+  if (!options.device.power_mode.empty()) device->SetPowerMode(options.device.power_mode);
   const protocol::IsaState state = AskRunner(*device, options.runner, options.exec_wrapper);
   const isa::Architecture architecture = ArchitectureOf(state.detected);
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());

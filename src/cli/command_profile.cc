@@ -58,6 +58,7 @@ int Profile(const ProfileOptions& options) {
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
+  Apply(options.device, config);
   CheckFiles(config);
   return MeasureAndShow(
       config, *device,
@@ -107,6 +108,7 @@ CommandSpec ProfileCommand() {
         AddSustainedOption(app, options->sustained);
         AddExperimentOptions(app, options->experiment);
         AddDeviceOption(app, options->device);
+        AddCoolingOptions(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");

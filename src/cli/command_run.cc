@@ -46,6 +46,7 @@ Config Configure(const RunOptions& options, Device& device) {
   if (!options.sustained.empty()) config.sustained = SustainedOf(options.sustained);
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;
+  Apply(options.device, config);
   for (ExperimentConfig& experiment : config.experiments) {
     if (options.runs) experiment.runs = *options.runs;
     if (!options.threads.empty()) experiment.threads = options.threads;
@@ -115,6 +116,7 @@ CommandSpec RunCommand() {
             ->type_name("N,..");
         AddSustainedOption(app, options->sustained);
         AddDeviceOption(app, options->device);
+        AddCoolingOptions(app, options->device);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };
       }};

@@ -21,6 +21,27 @@ void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
+  app.add_option("--power-mode", choice.power_mode,
+                 "Android: unconstrained-boost or app-developer, put back at the end (docs/devices.md)")
+      ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
+      ->type_name("MODE");
+}
+
+void AddCoolingOptions(CLI::App& app, DeviceChoice& choice) {
+  app.add_option(
+         "--max-temp", choice.max_temp,
+         "before a round, wait while the hottest CPU or skin sensor is above this, in degrees Celsius")
+      ->check(CLI::Range(0.0, 150.0))
+      ->type_name("C");
+  app.add_option("--max-temp-wait", choice.max_temp_wait, "for so long at most, before one round [300]")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+}
+
+void Apply(const DeviceChoice& choice, Config& config) {
+  if (!choice.power_mode.empty()) config.power_mode = choice.power_mode;
+  if (choice.max_temp) config.max_temp = choice.max_temp;
+  if (choice.max_temp_wait) config.max_temp_wait = *choice.max_temp_wait;
 }
 
 std::unique_ptr<Device> Open(const DeviceChoice& choice) {

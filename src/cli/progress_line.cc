@@ -79,6 +79,19 @@ void ProgressLine::Update(const ProgressUpdate& update) {
   fmt::print(stderr, "{}\n", ProgressText(update, 200));
 }
 
+void ProgressLine::Waiting(const std::string& text) {
+  constexpr std::chrono::seconds kSilence(30);
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_) {
+    fmt::print(stderr, "\r{}\x1b[K", text);
+    drawn_ = true;
+  } else if (!last_waiting_ || now - *last_waiting_ >= kSilence) {
+    last_waiting_ = now;
+    fmt::print(stderr, "{}\n", text);
+  }
+  std::fflush(stderr);
+}
+
 void ProgressLine::Message(const std::string& text) {
   Clear();
   fmt::print(stderr, "{}\n", Error(ExitCode::kDeviceFailed, text).Message());  // control characters escaped

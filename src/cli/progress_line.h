@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "measure/progress.h"
@@ -21,12 +22,14 @@ class ProgressLine : public Progress {
   ProgressLine& operator=(const ProgressLine&) = delete;
   void Update(const ProgressUpdate& update) override;
   void Message(const std::string& text) override;
+  void Waiting(const std::string& text) override;
 
  private:
   void Clear();
   bool terminal_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_;
+  std::optional<std::chrono::steady_clock::time_point> last_waiting_;
 };
 
 }  // namespace etprof

@@ -14,6 +14,7 @@
 #include "core/suggest.h"
 #include "device/clusters.h"
 #include "device/cpus.h"
+#include "device/power_mode.h"
 #include "measure/json_fields.h"
 
 namespace etprof {
@@ -59,6 +60,7 @@ class Reader {
     config.precision = fields.Number("precision", 5e-7, 1);  // half of the least margin
     config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
     config.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, 2'000'000'000).value_or(1));
+    ReadDeviceKeys(fields, config);
 
     const json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
@@ -155,6 +157,19 @@ class Reader {
           throw fields.Wrong("env", fmt::format("{} must be a text", name));
         experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
       }
+    }
+  }
+
+  // What the device is to be like.
+  static void ReadDeviceKeys(JsonFields& fields, Config& config) {
+    config.power_mode = fields.Text("power_mode").value_or("");
+    config.max_temp = fields.Number("max_temp", 0, 150);
+    config.max_temp_wait = fields.Number("max_temp_wait", 0, 1e6).value_or(config.max_temp_wait);
+    if (config.power_mode.empty()) return;
+    try {
+      FindPowerMode(config.power_mode);
+    } catch (const Error& error) {
+      throw fields.Wrong("power_mode", error.problem()).Remedy(error.remedy());
     }
   }
 
@@ -508,6 +523,9 @@ nlohmann::ordered_json ToJson(const Config& config) {
   object["precision"] = config.Precision();
   object["timeout_seconds"] = config.timeout_seconds;
   object["seed"] = config.seed;
+  if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
+  if (config.max_temp) object["max_temp"] = *config.max_temp;
+  if (config.max_temp) object["max_temp_wait"] = config.max_temp_wait;
   return object;
 }
 
@@ -545,6 +563,7 @@ std::string ConfigHash(const Config& config) {
   }
   if (config.rounds) object["rounds"] = *config.rounds;
   if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
+  if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   const std::string text = object.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
 }

@@ -117,6 +117,23 @@ TEST(Config, WrongValuesAreOneClearLine) {
               HasSubstr("did you mean \"abc\"?"));
 }
 
+TEST(Config, WhatTheDeviceIsToBeLike) {
+  const auto with = [](const std::string& keys) {
+    return R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )" + keys + "}";
+  };
+  const Config config = Parse(with(R"("power_mode": "app-developer", "max_temp": 41.5)"));
+  EXPECT_EQ(config.power_mode, "app-developer");
+  EXPECT_EQ(config.max_temp, 41.5);
+  EXPECT_EQ(config.max_temp_wait, 300);
+  EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
+  EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
+  EXPECT_THAT(
+      ErrorOf(with(R"("power_mode": "turbo")")),
+      AllOf(HasSubstr("power_mode: no power mode is called \"turbo\""), HasSubstr("unconstrained-boost")));
+  EXPECT_THAT(ErrorOf(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
+  EXPECT_THAT(ErrorOf(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
+}
+
 TEST(Config, TextsAndListsOfCommands) {
   const Config config = Parse(R"({"model": "/m/a.pte", "experiments": [
     {"name": "a", "exec_wrapper": "qemu-aarch64 -cpu 'max,x=1'", "isa": ["-sme", "-sme2"], "cpu_affinity": [0, 1, 3],

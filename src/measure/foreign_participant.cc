@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "etdump/reader.h"
+#include "measure/device_log.h"
 #include "measure/participants.h"
 
 namespace etprof {
@@ -21,6 +22,7 @@ struct ForeignRun {
   std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
   std::vector<Nanoseconds> traced;  // of every run in the ETDump
   ExitStatus status;
+  bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
 };
 
 // Runs one whole process. Its log goes to `log` and, when given, to `also`.
@@ -49,7 +51,12 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   std::filesystem::create_directories(etdump.parent_path());
   std::filesystem::remove(etdump);
 
+  std::string tail;  // of what it wrote: a name may come in two pieces
+  bool xnnpack_spoke = false;
   const auto write = [&](std::string_view text) {
+    tail += text;
+    xnnpack_spoke = xnnpack_spoke || tail.find("(XNNPACK)") != std::string::npos;
+    tail.erase(0, tail.size() - std::min<std::size_t>(tail.size(), 8));
     log.Write(text);
     if (also != nullptr) also->Write(text);
   };
@@ -82,6 +89,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   ForeignRun run;
   run.status = *status;
+  run.xnnpack_spoke = xnnpack_spoke;
   std::string etdump_problem =
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
   if (device.Get(place, etdump)) {
@@ -188,7 +196,23 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
   return std::make_unique<ForeignParticipant>(setup);
 }
 
+namespace {
+
+// XNNPACK writes to Android's log where it was built for Android, else to the runner's own output.
+void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool said_by_itself,
+                  ExperimentLog& xnntrace) {
+  if (said_by_itself) return;
+  try {
+    xnntrace.Write(device_log.Lines());
+  } catch (const Error& error) {
+    AddWarning(*setup.data, "Android's log could not be had: " + error.Message());
+  }
+}
+
+}  // namespace
+
 void RunTraceEnabled(const ParticipantSetup& setup) {
+  const DeviceLog device_log(*setup.device, *setup.properties);
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
   ExperimentLog xnntrace(setup.folder / (setup.stem + "_xnntrace.log"));
   Launch launch;
@@ -196,6 +220,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   const int unrecorded = 1 + setup.config->warmup.value_or(0);
   const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
                                     &xnntrace, "trace-enabled run");
+  AddDeviceLog(setup, device_log, run.xnnpack_spoke, xnntrace);
   Burst burst;
   for (std::size_t i = 0; i < run.times.size(); ++i) {
     if (i == 0) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "measure/conditions.h"
 #include "measure/manifest_fields.h"
 #include "stats/distribution.h"
 
@@ -169,6 +170,7 @@ ordered_json DeviceJson(const DeviceProperties& device) {
   for (const DeviceProperties::Cpu& cpu : device.cpus) {
     ordered_json entry;
     entry["id"] = cpu.id;
+    entry["model"] = OrNull(cpu.model);
     entry["governor"] = OrNull(cpu.governor);
     entry["min_khz"] = OrNull(cpu.min_khz);
     entry["max_khz"] = OrNull(cpu.max_khz);
@@ -224,6 +226,7 @@ ordered_json ManifestJson(const RunData& run) {
   object["executorch"]["dirty"] = OrNull(run.executorch_dirty);
   object["platform"] = run.platform;
   object["device"] = run.device ? DeviceJson(*run.device) : ordered_json(nullptr);
+  object["power_mode"] = run.power_mode ? PowerModeJson(*run.power_mode) : ordered_json(nullptr);
 
   const ScheduleData& schedule = run.schedule;
   ordered_json& plan = object["schedule"];
@@ -235,6 +238,7 @@ ordered_json ManifestJson(const RunData& run) {
   plan["why_not_interleaved"] = OrNull(schedule.why_not_interleaved);
   plan["stopped"] = schedule.stopped;
   plan["seconds"] = schedule.seconds;
+  plan["waited_seconds"] = schedule.waited_seconds;
   plan["max_seconds"] = schedule.max_seconds;
   plan["precision"] = schedule.precision;
   plan["margin"] = schedule.margin;
@@ -242,6 +246,9 @@ ordered_json ManifestJson(const RunData& run) {
   plan["look_confidence"] = schedule.look_confidence;
 
   object["warnings"] = run.warnings;
+  object["conditions"] = ordered_json::array();
+  for (const RoundConditions& conditions : run.conditions)
+    object["conditions"].push_back(ConditionsJson(conditions));
   object["pairs"] = ordered_json::array();
   for (const ComparePair& pair : run.pairs) object["pairs"].push_back(PairJson(pair, run));
   object["results"] = ordered_json::array();
@@ -410,6 +417,7 @@ DeviceProperties ReadDevice(const Fields& fields) {
   fields.Each("cpus", [&](const Fields& entry) {
     DeviceProperties::Cpu cpu;
     entry.Get("id", cpu.id);
+    entry.Get("model", cpu.model);
     entry.Get("governor", cpu.governor);
     entry.Get("min_khz", cpu.min_khz);
     entry.Get("max_khz", cpu.max_khz);
@@ -495,13 +503,16 @@ void ReadManifest(const json& manifest, RunData& run) {
     object.Get("why_not_interleaved", run.schedule.why_not_interleaved);
     object.Get("stopped", run.schedule.stopped);
     object.Get("seconds", run.schedule.seconds);
+    object.Get("waited_seconds", run.schedule.waited_seconds);
     object.Get("max_seconds", run.schedule.max_seconds);
     object.Get("precision", run.schedule.precision);
     object.Get("margin", run.schedule.margin);
     object.Get("confidence", run.schedule.confidence);
     object.Get("look_confidence", run.schedule.look_confidence);
   });
+  fields.Within("power_mode", [&](const Fields& object) { run.power_mode = ReadPowerModeFields(object); });
   fields.Get("warnings", run.warnings);
+  fields.Each("conditions", [&](const Fields& entry) { run.conditions.push_back(ReadConditions(entry)); });
   fields.Each("results",
               [&](const Fields& entry) { run.experiments.push_back(ReadExperiment(entry, run.folder)); });
   fields.Each("pairs", [&](const Fields& entry) { ReadPair(entry, run); });

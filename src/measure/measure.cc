@@ -6,6 +6,8 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
 
 #include "checkout/provenance.h"
 #include "core/error.h"
@@ -14,6 +16,7 @@
 #include "core/sha256.h"
 #include "device/clusters.h"
 #include "device/executable.h"
+#include "measure/conditions.h"
 #include "measure/emulation.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
@@ -29,6 +32,10 @@ namespace {
 constexpr double kSecondsPerPair = 60;
 constexpr int kMostLosses = 5;        // of the connection
 constexpr double kMemoryShare = 0.8;  // of what is available, for all workers
+
+double MonotonicSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 class Measurement {
  public:
@@ -49,6 +56,7 @@ class Measurement {
     const std::string hash = ConfigHash(config_);
     WithReconnection([&] {
       run_.device = device_.Properties();
+      if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
       ProbeRunners();
     });
@@ -144,10 +152,8 @@ class Measurement {
       const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
       if (!known.contains(key)) {
         RequireArchitecture(experiment);
-        const std::vector<std::pair<std::string, std::string>> environment(experiment.environment.begin(),
-                                                                           experiment.environment.end());
         try {
-          known[key] = ProbeRunner(device_, StartOfRunner(device_, experiment), environment, interruption_,
+          known[key] = ProbeRunner(device_, StartOfRunner(device_, *run_.device, experiment), interruption_,
                                    std::min(config_.timeout_seconds, 120.0));
         } catch (const WorkerFailure& failure) {
           if (failure.kind() == WorkerFailure::Kind::kInterrupted)
@@ -179,10 +185,8 @@ class Measurement {
 
   // A mask that the runner refuses is said before anything is measured, in the runner's own words.
   void TryMask(const ExperimentConfig& experiment) {
-    Command command;
-    command.arguments = StartOfRunner(device_, experiment);
+    Command command = StartOfRunner(device_, *run_.device, experiment);
     command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
-    command.environment.assign(experiment.environment.begin(), experiment.environment.end());
     try {
       WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
     } catch (const WorkerFailure& failure) {
@@ -236,9 +240,7 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
-    for (const ExperimentConfig& experiment : config_.experiments) {
-      if (!experiment.cpu_affinity.empty()) CpusOf(experiment.cpu_affinity, *run_.device);
-    }
+    watch_.emplace([this](bool all) { return vitals_.Read(all); }, UsedCpus(), Cooling());
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
@@ -283,6 +285,30 @@ class Measurement {
     }
   }
 
+  // All that the experiments are pinned to; empty: one of them runs on any. Throws as CpusOf.
+  std::vector<int> UsedCpus() const {
+    std::set<int> used;
+    bool any = false;
+    for (const ExperimentConfig& experiment : config_.experiments) {
+      if (experiment.cpu_affinity.empty()) {
+        any = true;
+        continue;
+      }
+      for (const int cpu : CpusOf(experiment.cpu_affinity, *run_.device)) used.insert(cpu);
+    }
+    return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
+  }
+
+  CoolingOptions Cooling() {
+    return {
+        .max_celsius = config_.max_temp,
+        .wait_seconds = config_.max_temp_wait,
+        .now = MonotonicSeconds,
+        .sleep = [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); },
+        .interrupted = [this] { return Interrupted(); },
+        .progress = options_.progress};
+  }
+
   // Goes on with what is in the directory. False: there is nothing to go on with.
   bool TakeOver(const std::string& hash) {
     std::error_code error;
@@ -321,6 +347,8 @@ class Measurement {
       });
     }
     run_.schedule = old.schedule;
+    waited_before_ = old.schedule.waited_seconds;
+    run_.conditions = std::move(old.conditions);
     run_.schedule.margin = config_.margin;
     run_.generated_at = old.generated_at;
     for (ComparePair& pair : run_.pairs) {
@@ -369,11 +397,15 @@ class Measurement {
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
-    hooks.now = [] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    };
+    // Time in which the device only cools is no time of the measurement.
+    hooks.now = [this] { return MonotonicSeconds() - watch_->waited_seconds(); };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] { Save(); };
+    hooks.before_round = [this](int launch, int round, int order) {
+      if (auto conditions = watch_->BeforeRound(launch, round, order))
+        run_.conditions.push_back(std::move(*conditions));
+      run_.schedule.waited_seconds = waited_before_ + watch_->waited_seconds();
+    };
     hooks.reconnect = [this] { Reconnect(); };
     hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
     hooks.progress = options_.progress;
@@ -481,6 +513,8 @@ class Measurement {
             fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
       }
     }
+    for (const std::string& warning : watch_->warnings()) add(run_.warnings, warning);
+    for (const std::string& warning : ConditionsWarnings(run_)) add(run_.warnings, warning);
     if (run_.device) {
       for (const std::string& warning : run_.device->warnings) add(run_.warnings, warning);
     }
@@ -494,6 +528,9 @@ class Measurement {
   Interruption interruption_;
   std::vector<bool> foreign_;  // of each experiment
   RunData run_;
+  VitalsReader vitals_{device_};
+  std::optional<ConditionsWatch> watch_;  // once the device is known
+  double waited_before_ = 0;              // seconds, by the measurement that is resumed
   int losses_ = 0;
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk
 };

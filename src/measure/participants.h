@@ -38,8 +38,10 @@ struct ParticipantSetup {
   std::string saved_outputs;       // where the first launch's outputs go, or empty
 };
 
-// The words that start the experiment's runner on the device, its wrapper's first.
-std::vector<std::string> StartOfRunner(Device& device, const ExperimentConfig& experiment);
+// What starts the experiment's runner on the device, without arguments of its own: its wrapper's words first,
+// with the experiment's environment. Pushes what the runner needs. Throws as Device::PutProgram and
+// LibrariesForAndroid.
+Command StartOfRunner(Device& device, const DeviceProperties& properties, const ExperimentConfig& experiment);
 
 // The words that start a process of this experiment, without what is its own of worker or whole process.
 Command BaseCommand(const ParticipantSetup& setup);

@@ -31,6 +31,7 @@ class Progress {
   virtual ~Progress() = default;
   virtual void Update(const ProgressUpdate& update) = 0;
   virtual void Message(const std::string& text) = 0;  // one line: a retry, a failed experiment
+  virtual void Waiting(const std::string& text) = 0;  // what it waits for, every second until it goes on
 };
 
 }  // namespace etprof

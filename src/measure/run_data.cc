@@ -92,4 +92,13 @@ std::optional<Bytes> ExperimentData::PeakRss() const {
   return peak;
 }
 
+const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {
+  const RoundConditions* found = nullptr;
+  for (const RoundConditions& conditions : run.conditions) {
+    if (conditions.launch == launch && conditions.round == burst.round && conditions.order <= burst.order)
+      found = &conditions;
+  }
+  return found;
+}
+
 }  // namespace etprof

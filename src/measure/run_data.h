@@ -10,7 +10,9 @@
 #include "analysis/profile.h"
 #include "compare/comparison.h"
 #include "core/units.h"
+#include "device/power_mode.h"
 #include "device/properties.h"
+#include "device/vitals.h"
 #include "protocol/messages.h"
 
 // What a run directory holds, in memory (docs/run-directory.md says which file holds what). The measurement
@@ -66,6 +68,17 @@ struct Launch {
   std::string etdump_part;
 };
 const char* StatusName(Launch::Status status);  // "complete", "partial", "failed"
+
+// How the device was before the bursts of a round: what no worker sees. Where whole processes alternate it is
+// read before each of them.
+struct RoundConditions {
+  int launch = 0, round = 0;  // as in Launch and Burst
+  int order = 0;              // of the first burst that followed, as in Burst
+  DeviceVitals vitals;
+  double waited_seconds = 0;  // for the device to cool
+  bool capped = false;        // a clock of a CPU that is used was below what the hardware could do
+  bool hot = false;           // above max_temp, or Android's thermal status says that it slows down
+};
 
 // The results of one experiment with one number of threads.
 struct ExperimentData {
@@ -139,7 +152,8 @@ struct ScheduleData {
   bool interleaved = true;  // all workers alive at once; false: whole processes alternate (rounds is 1)
   std::string why_not_interleaved;
   std::string stopped;  // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
-  double seconds = 0;   // of wall clock, over all resumptions
+  double seconds = 0;   // of wall clock, over all resumptions; without waiting
+  double waited_seconds = 0;  // for the device to cool (Config::max_temp), over all resumptions
   double max_seconds = 0;
   double precision = 0;  // relative half-width asked for
   double sustained_seconds =
@@ -172,12 +186,16 @@ struct RunData {
 
   std::string platform;  // "linux-x86_64", "mac", "android"
   std::optional<DeviceProperties> device;
+  std::optional<PowerMode> power_mode;      // that it was put into; absent: none was asked for
+  std::vector<RoundConditions> conditions;  // in the order of time
   ScheduleData schedule;
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;
   std::vector<std::string> problems;  // what this directory lacks or has wrong, found by LoadRunDirectory
 };
+// The conditions under which a burst of that launch ran; null: not known.
+const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst);
 const char* StatusName(RunData::Status status);  // "unknown", "running", "complete", "interrupted", "failed"
 
 // Reads a run directory, however little of it there is: a partial run, the seeds' layouts, or nothing but

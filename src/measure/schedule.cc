@@ -516,6 +516,7 @@ class Scheduler {
     }
     if (!shape_known_ && !Stop()) SetShape(hooks_.now() - start, used() - (hooks_.now() - start));
     for (int round = 0; round < shape_.rounds && !Stop(); ++round) {
+      if (hooks_.before_round) hooks_.before_round(index, round, 0);
       Report(round + 1, used(), false);
       int place = 0;
       for (const std::size_t u : Order(index, round)) {
@@ -533,6 +534,8 @@ class Scheduler {
   void RunAlternating(int index, const Used& used) {
     int place = 0;
     for (const std::size_t u : Order(index, 0)) {
+      if (Stop()) return;
+      if (hooks_.before_round) hooks_.before_round(index, 0, place);
       if (Stop()) return;
       const double start = hooks_.now();
       if (units_[u].participant->WholeProcess() && states_[u].latency_ns <= 0) Probe(u, index);

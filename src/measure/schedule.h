@@ -69,6 +69,9 @@ struct ScheduleHooks {
   std::function<double()> now;        // seconds of a monotonic clock
   std::function<bool()> interrupted;  // the user wants to stop
   std::function<void()> save;         // after every launch
+  // Before the bursts of a round, or before the burst `order` where whole processes alternate. No process of
+  // the launch does anything meanwhile.
+  std::function<void(int launch, int round, int order)> before_round;
   std::function<void()> reconnect;  // after a launch whose connection broke; throws when there is no going on
   // Whether `others` more workers like the one that now takes `rss` bytes fit in memory; the reason when not.
   std::function<std::optional<std::string>(Bytes rss, std::size_t others)> enough_memory;

@@ -104,6 +104,7 @@ class ScheduleTest : public testing::Test {
     hooks.now = [this] { return clock; };
     hooks.interrupted = [this] { return interrupted; };
     hooks.save = [this] { ++saved; };
+    hooks.before_round = before_round;
     hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
     RunSchedule(options, units, pairs, hooks, result, warnings);
   }
@@ -127,11 +128,42 @@ class ScheduleTest : public testing::Test {
   ScheduleData result;
   std::vector<std::string> warnings;
   std::optional<std::string> memory;
+  std::function<void(int, int, int)> before_round;
   int runs = 100;
   std::optional<int> warmup;
   int saved = 0;
   bool interrupted = false;
 };
+
+TEST_F(ScheduleTest, AsksForTheConditionsBeforeTheBurstsOfARound) {
+  Add("a", 1'000'000);
+  Add("b", 1'000'000);
+  Pair();
+  options.launches = 2;
+  options.rounds = 2;
+  before_round = [this](int launch, int round, int order) {
+    asked.push_back(fmt::format("round {} {} {}", launch, round, order));
+  };
+  Run();
+  std::vector<std::string> what;  // without whose
+  for (const std::string& text : asked) what.push_back(text.starts_with("round") ? text : text.substr(0, 3));
+  EXPECT_EQ(what, (std::vector<std::string>{
+                      "beg", "beg", "round 0 0 0", "bur", "bur", "round 0 1 0", "bur", "bur", "end", "end",
+                      "beg", "beg", "round 1 0 0", "bur", "bur", "round 1 1 0", "bur", "bur", "end", "end"}));
+}
+
+TEST_F(ScheduleTest, AsksForThemBeforeEachProcessWhereProcessesAlternate) {
+  Add("a", 1'000'000).whole_process = true;
+  Add("b", 1'000'000).whole_process = true;
+  Pair();
+  options.launches = 2;
+  std::vector<std::string> rounds;
+  before_round = [&](int launch, int round, int order) {
+    rounds.push_back(fmt::format("{} {} {}", launch, round, order));
+  };
+  Run();
+  EXPECT_EQ(rounds, (std::vector<std::string>{"0 0 0", "0 0 1", "1 0 0", "1 0 1"}));
+}
 
 TEST(RoundOrder, IsAPermutationThatDependsOnItsPlaceOnly) {
   int first_of_two = 0;

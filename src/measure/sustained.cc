@@ -51,8 +51,7 @@ class Sustained {
       if (elapsed >= Seconds() && !launch.bursts.empty()) break;
       Report(unit, elapsed, launch.bursts.empty() ? 0 : latency_ns);
       const double spacing_ns = std::max({latency_ns, static_cast<double>(unit.period), 1.0});
-      const double most_ns =
-          std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
+      const double most_ns = std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
       const double length_ns = std::clamp((Seconds() - elapsed) * 1e9, spacing_ns, most_ns);
       protocol::BurstRequest request;
       request.min_opening = request.max_opening = 0;
@@ -84,8 +83,7 @@ class Sustained {
     } else {
       unit.data->warnings.push_back(fmt::format("its sustained run ended early: {}", why));
     }
-    if (hooks_.progress != nullptr)
-      hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, why));
+    if (hooks_.progress != nullptr) hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, why));
   }
 
   void Report(const ScheduleUnit& unit, double elapsed, double latency_ns) const {
@@ -114,7 +112,11 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
   data.interleaved = false;
   data.why_not_interleaved = "sustained: the experiments ran one after the other";
   Sustained sustained(duration, hooks, data);
+  int place = 0;
   for (const ScheduleUnit& unit : units) {
+    if (hooks.interrupted()) break;
+    // Before each experiment, and not within: the heat is what is looked for.
+    if (hooks.before_round) hooks.before_round(0, 0, place++);
     if (hooks.interrupted()) break;
     sustained.Run(unit);
     data.seconds = hooks.now() - start;

@@ -113,14 +113,10 @@ void WorkerClient::Quit() {
   process_->Wait(kEndSeconds);
 }
 
-std::optional<protocol::Ready> ProbeRunner(
-    Device& device, const std::vector<std::string>& start,
-    const std::vector<std::pair<std::string, std::string>>& environment, Interruption& interruption,
-    double timeout_seconds) {
-  Command command;
-  command.arguments = start;
+std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,
+                                           double timeout_seconds) {
+  Command command = start;
   command.arguments.emplace_back("--worker");
-  command.environment = environment;
   try {
     WorkerClient client(device, command, {}, interruption, timeout_seconds);
     const protocol::Ready ready = client.ready();

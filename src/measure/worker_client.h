@@ -64,10 +64,8 @@ class WorkerClient {
 // Whether the runner that `start` starts speaks the worker protocol. Starts it once, without anything else of
 // the experiment. Its "ready" says what the device and it can do; absent: a foreign runner. Throws Error
 // where it cannot be started.
-std::optional<protocol::Ready> ProbeRunner(
-    Device& device, const std::vector<std::string>& start,
-    const std::vector<std::pair<std::string, std::string>>& environment, Interruption& interruption,
-    double timeout_seconds);
+std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,
+                                           double timeout_seconds);
 
 // The last line that says something of a process's stderr, as an error message quotes it.
 std::string LastError(const Process& process);

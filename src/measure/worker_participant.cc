@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/error.h"
 #include "device/clusters.h"
 #include "measure/participants.h"
+#include "measure/runner_libraries.h"
 
 namespace etprof {
 namespace {
@@ -214,17 +216,26 @@ void ExperimentLog::Write(std::string_view text) {
 
 void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
 
-std::vector<std::string> StartOfRunner(Device& device, const ExperimentConfig& experiment) {
-  std::vector<std::string> words = experiment.exec_wrapper;
-  const std::vector<std::string> program = device.PutProgram(experiment.runner);
+Command StartOfRunner(Device& device, const DeviceProperties& properties,
+                      const ExperimentConfig& experiment) {
+  Command command;
+  std::vector<std::string>& words = command.arguments;
+  words = experiment.exec_wrapper;
+  std::vector<std::filesystem::path> libraries;
+  if (properties.platform == "android") libraries = LibrariesForAndroid(experiment.runner);
+  const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
   words.insert(words.end(), program.begin(), program.end());
-  return words;
+  std::map<std::string, std::string> environment = experiment.environment;
+  if (!libraries.empty()) {
+    std::string& path = environment["LD_LIBRARY_PATH"];
+    path = program.back().substr(0, program.back().rfind('/')) + (path.empty() ? "" : ":" + path);
+  }
+  command.environment.assign(environment.begin(), environment.end());
+  return command;
 }
 
 Command BaseCommand(const ParticipantSetup& setup) {
-  Command command;
-  command.arguments = StartOfRunner(*setup.device, *setup.config);
-  for (const auto& [name, value] : setup.config->environment) command.environment.emplace_back(name, value);
+  Command command = StartOfRunner(*setup.device, *setup.properties, *setup.config);
   if (!setup.config->cpu_affinity.empty())
     command.cpus = CpusOf(setup.config->cpu_affinity, *setup.properties);
   return command;

@@ -104,6 +104,12 @@ class Markdown {
       add("Virtualization", device.virtualization);
       add("Power", device.power_mode);
     }
+    if (run.power_mode) {
+      std::string mode = run.power_mode->name;
+      for (const PowerSetting& setting : run.power_mode->settings)
+        mode += fmt::format(", {} {}", setting.key, setting.value);
+      add("Power mode", mode);
+    }
     add("ExecuTorch checkout",
         run.executorch_sha + (run.executorch_dirty.value_or(false) ? " (changed)" : ""));
     add("etprof", run.etprof_version);

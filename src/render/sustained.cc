@@ -23,7 +23,8 @@ std::string Length(double seconds) {
   return seconds >= 120 ? fmt::format("{:.3g} min", seconds / 60) : fmt::format("{:.3g} s", seconds);
 }
 
-// One line of a chart: eight levels from the least to the largest value. A value that does not exist is a blank.
+// One line of a chart: eight levels from the least to the largest value. A value that does not exist is a
+// blank.
 std::string Sparkline(const std::vector<std::optional<double>>& values, double low, double high) {
   static const char* const kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string line;

@@ -219,6 +219,7 @@ std::string HeaderText(const Report& report) {
       device += fmt::format("{}{} cores", device.empty() ? "" : ", ", report.run.device->cores);
   }
   add(device);
+  if (report.run.power_mode) add("power mode " + report.run.power_mode->name);
   return text;
 }
 

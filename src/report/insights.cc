@@ -431,19 +431,25 @@ class Finder {
   // beside them.
   struct Series {
     std::vector<double> ns;
-    std::vector<const Burst*> bursts;  // index by index of `ns`; empty of a bare trace
+    std::vector<const Burst*> bursts;            // index by index of `ns`; empty of a bare trace
+    std::vector<const RoundConditions*> rounds;  // likewise; null: not known
   };
   Series SeriesOf(const ReportExperiment& experiment) const {
     Series series;
+    std::vector<std::pair<const Burst*, const RoundConditions*>> in_time;
     const ExperimentData& data = report_.run.experiments[experiment.index];
     for (const Launch& launch : data.launches) {
       if (launch.status == Launch::Status::kFailed) continue;
       for (const Burst& burst : launch.bursts) {
-        if (burst.Median()) series.bursts.push_back(&burst);
+        if (burst.Median()) in_time.emplace_back(&burst, ConditionsOf(report_.run, launch.index, burst));
       }
     }
-    std::stable_sort(series.bursts.begin(), series.bursts.end(),
-                     [](const Burst* a, const Burst* b) { return a->start < b->start; });
+    std::stable_sort(in_time.begin(), in_time.end(),
+                     [](const auto& a, const auto& b) { return a.first->start < b.first->start; });
+    for (const auto& [burst, round] : in_time) {
+      series.bursts.push_back(burst);
+      series.rounds.push_back(round);
+    }
     for (const Burst* burst : series.bursts) series.ns.push_back(static_cast<double>(*burst->Median()));
     if (series.ns.empty() && experiment.profile) {
       for (const std::size_t run : experiment.profile->RunsOf(Phase::kSteady))
@@ -460,7 +466,7 @@ class Finder {
     double sum[2] = {0, 0};
     double n[2] = {0, 0};
     for (std::size_t i = 0; i < series.bursts.size(); ++i) {
-      const auto value = value_of(*series.bursts[i]);
+      const auto value = value_of(i);
       if (!value) continue;
       sum[second[i] ? 1 : 0] += static_cast<double>(*value) * scale;
       n[second[i] ? 1 : 0] += 1;
@@ -473,16 +479,28 @@ class Finder {
   }
   static std::vector<std::string> Conditions(const Series& series, const std::vector<bool>& second) {
     std::vector<std::string> evidence;
-    CompareCondition(
-        series, second, "CPU clock", "GHz", 1e-6, [](const Burst& b) { return b.frequency_khz; }, evidence);
-    CompareCondition(
-        series, second, "clock's cap", "GHz", 1e-6, [](const Burst& b) { return b.frequency_cap_khz; },
-        evidence);
-    CompareCondition(
-        series, second, "temperature", "degrees C", 1, [](const Burst& b) { return b.temperature_celsius; },
-        evidence);
-    CompareCondition(
-        series, second, "load", "(1 minute)", 1, [](const Burst& b) { return b.load_average; }, evidence);
+    const auto of_burst = [&](const char* name, const char* unit, double scale, auto value_of) {
+      CompareCondition(
+          series, second, name, unit, scale, [&](std::size_t i) { return value_of(*series.bursts[i]); },
+          evidence);
+    };
+    // Read before the round, in which a worker reads what is above.
+    const auto of_round = [&](const char* name, const char* unit, auto value_of) {
+      CompareCondition(
+          series, second, name, unit, 1,
+          [&](std::size_t i) -> std::optional<double> {
+            return series.rounds[i] == nullptr ? std::nullopt : value_of(*series.rounds[i]);
+          },
+          evidence);
+    };
+    of_burst("CPU clock", "GHz", 1e-6, [](const Burst& b) { return b.frequency_khz; });
+    of_burst("clock's cap", "GHz", 1e-6, [](const Burst& b) { return b.frequency_cap_khz; });
+    of_burst("temperature", "degrees C", 1, [](const Burst& b) { return b.temperature_celsius; });
+    of_burst("load", "(1 minute)", 1, [](const Burst& b) { return b.load_average; });
+    of_round("rounds with capped clocks", "of 1",
+             [](const RoundConditions& r) { return std::optional<double>(r.capped ? 1 : 0); });
+    of_round("skin", "degrees C", [](const RoundConditions& r) { return r.vitals.skin_celsius; });
+    of_round("CPU", "degrees C", [](const RoundConditions& r) { return r.vitals.cpu_celsius; });
     return evidence;
   }
 

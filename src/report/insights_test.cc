@@ -79,10 +79,11 @@ TEST(Insights, BoundWhatEachCategoryCouldGive) {
 }
 
 // The pair's report with the candidate's bursts changed: entry i of `factors` scales burst i in time.
-Report WithBursts(const std::vector<double>& factors) {
+Report WithBursts(const std::vector<double>& factors, std::vector<RoundConditions> conditions = {}) {
   RunData run;
   run.model_id = "net";
   run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  run.conditions = std::move(conditions);
   std::size_t i = 0;
   for (Launch& launch : run.experiments[0].launches) {
     for (Burst& burst : launch.bursts) {
@@ -104,6 +105,28 @@ TEST(Insights, SayWhenLatencyRoseAndWhatTheClockDid) {
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->text, HasSubstr("Latency rose by 18 % while it was measured (40 bursts)"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz against 2.61 GHz")));
+}
+
+TEST(Insights, SayHowTheDeviceWasMeanwhile) {
+  std::vector<double> rising;
+  for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
+  std::vector<RoundConditions> conditions;
+  for (const Launch& launch : example::MakeExperiment("on", 2'000'000).launches) {
+    for (const Burst& burst : launch.bursts) {
+      RoundConditions round;
+      round.launch = launch.index;
+      round.round = burst.round;
+      round.capped = conditions.size() >= 20;
+      round.vitals.skin_celsius = round.capped ? 44 : 31;
+      conditions.push_back(round);
+    }
+  }
+  const Report report = WithBursts(rising, conditions);
+  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  ASSERT_NE(noise, nullptr);
+  EXPECT_THAT(noise->evidence,
+              testing::IsSupersetOf({"rounds with capped clocks: 0.00 of 1 against 1.00 of 1",
+                                     "skin: 31.00 degrees C against 44.00 degrees C"}));
 }
 
 TEST(Insights, SayWhenLatencyHasTwoLevels) {

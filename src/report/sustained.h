@@ -24,16 +24,16 @@ struct Sustained {
   // The beginning is held against the end: windows of a quarter of the time, a minute at most.
   double window_seconds = 0;
   std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
-  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a window
-  // has too few bursts, and for an emulated CPU.
+  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a
+  // window has too few bursts, and for an emulated CPU.
   std::optional<stats::RatioEstimate> change;
 };
 
 // Absent where there is no burst with times of the device's clock. Of several launches, the last one.
 std::optional<Sustained> DescribeSustained(const ExperimentData& data);
 
-// `points` put together to at most `count`, equal stretches of time, for a chart: medians of what falls into a
-// stretch; stretches without a burst are left out. `count` > 0.
+// `points` put together to at most `count`, equal stretches of time, for a chart: medians of what falls into
+// a stretch; stretches without a burst are left out. `count` > 0.
 std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t count);
 
 }  // namespace etprof

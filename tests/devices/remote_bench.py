@@ -1,0 +1,77 @@
+"""What the tests of remote devices share: how etprof is called there, and how it is watched."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+SHORT = ["--launches", "2", "--max-seconds", "4", "--runs", "8"]
+
+
+def runner() -> Path:
+    return program.etprof().parent / "etprof-runner"
+
+
+def profile(device, folder: Path, *arguments: str) -> list[str]:
+    command = [str(program.etprof()), "profile", str(MODEL), "--device", device.spec, "--output-root", str(folder)]
+    return [*command, "--runner", str(runner()), *arguments]
+
+
+def manifest(folder: Path) -> dict:
+    return json.loads((folder / "manifest.json").read_text())
+
+
+def launches(folder: Path, status: str) -> int:
+    return sum(launch["status"] == status for result in manifest(folder)["results"] for launch in result["launches"])
+
+
+def run_folders(device) -> list[str]:
+    return [name for name in device.files() if name.startswith("runs/")]
+
+
+def wait_until(true, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def left_nothing(device) -> None:
+    """Neither programs nor folders; what a broken connection left may take a moment to end."""
+    wait_until(lambda: device.processes() == {} and run_folders(device) == [])
+
+
+class Watched:
+    """etprof at work, its stderr in a file."""
+
+    def __init__(self, lab, folder: Path, command: list[str], environment: dict[str, str] | None = None) -> None:
+        self.log = folder.parent / f"{folder.name}.stderr"
+        with self.log.open("w") as log:
+            extra = {"env": {**os.environ, **environment}} if environment else {}
+            self.process = lab.popen(command, stdout=subprocess.PIPE, stderr=log, text=True, **extra)
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, words: str) -> None:
+        wait_until(lambda: words in self.text() or self.process.poll() is not None)
+        assert words in self.text()
+
+    def wait_for_a_launch(self, folder: Path) -> None:
+        """Until the first launch is stored; the measurement goes on."""
+
+        def is_there() -> bool:
+            return (folder / "manifest.json").exists() and launches(folder, "complete") >= 1
+
+        wait_until(lambda: is_there() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.text()
+
+    def end(self, seconds: float = 120) -> int:
+        self.process.communicate(timeout=seconds)
+        return self.process.returncode
