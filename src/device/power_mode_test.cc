@@ -135,6 +135,19 @@ TEST_F(PowerModes, AnotherModeAtTheSameTimeIsRefused) {
   EXPECT_EQ(Settings(), kBefore);
 }
 
+TEST_F(PowerModes, ManyRunsAtOnceLeaveNothing) {
+  if (!RunTool({"sh", "-c", "command -v flock"}).Success()) GTEST_SKIP() << "this machine has no flock";
+  std::string script = DefineRestorePower() + "\n";
+  for (int i = 0; i < 6; ++i) {
+    fs::create_directories(root_ / fmt::format("device/runs/{}", i));
+    std::ofstream(root_ / fmt::format("device/runs/{}/guard", i)) << '\n';
+    script += fmt::format("( ( {} ) >/dev/null; rm -rf runs/{}; restore_power ) &\n",
+                          SetPowerModeScript(FindPowerMode("unconstrained-boost"), std::to_string(i)), i);
+  }
+  EXPECT_EQ(Shell(script + "wait"), "");
+  EXPECT_EQ(Settings(), kBefore);
+}
+
 TEST_F(PowerModes, ASettingThatDoesNotTakeIsAnError) {
   std::ofstream(root_ / "settings/animator_duration_scale.stuck") << "";
   EXPECT_THROW(Start("a", "unconstrained-boost"), Error);

@@ -218,7 +218,7 @@ DeviceVitals ParseVitals(const std::string& printed) {
         if (const auto tenths = Number(After(line, "temperature: "))) android.battery_celsius = *tenths / 10;
       }
     } else if (part == Part::kThermal && line.starts_with("Thermal Status: ")) {
-      if (const auto status = Whole(After(line, "Status: ")))
+      if (const auto status = Whole(After(line, "Status: ")); status && *status >= 0 && *status <= 100)
         vitals.thermal_status = static_cast<int>(*status);
     } else if (part == Part::kThermal && line.starts_with("Current temperatures from HAL")) {
       part = Part::kNow;  // the "cached" ones before may be old

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "device/clusters.h"
 #include "device/cpus.h"
 
 namespace etprof {
@@ -36,6 +37,19 @@ std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius);
 std::string Limit(double celsius) { return fmt::format("{:g} °C", celsius); }
 
 }  // namespace
+
+std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device) {
+  std::set<int> used;
+  bool any = false;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (experiment.cpu_affinity.empty()) {
+      any = true;
+      continue;
+    }
+    for (const int cpu : CpusOf(experiment.cpu_affinity, device)) used.insert(cpu);
+  }
+  return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
+}
 
 std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
   all = all || (only_services_tell_ && options_.max_celsius);

@@ -6,11 +6,15 @@
 #include <vector>
 
 #include "device/conditions.h"
+#include "measure/config.h"
 #include "measure/manifest_fields.h"
 #include "measure/progress.h"
 #include "measure/run_data.h"
 
 namespace etprof {
+
+// The CPUs that the experiments are pinned to; empty: one of them runs on any. Throws as CpusOf.
+std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device);
 
 struct CoolingOptions {
   std::optional<double> max_celsius;  // of the hottest CPU or skin sensor before a round; absent: any

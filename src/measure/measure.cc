@@ -6,22 +6,21 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "checkout/provenance.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/sha256.h"
-#include "device/clusters.h"
 #include "device/executable.h"
 #include "measure/conditions.h"
 #include "measure/emulation.h"
+#include "measure/export_info.h"
 #include "measure/latency_csv.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
 #include "measure/run_directory.h"
+#include "measure/run_warnings.h"
 #include "measure/schedule.h"
 #include "measure/sustained.h"
 #include "measure/worker_client.h"
@@ -201,24 +200,6 @@ class Measurement {
     }
   }
 
-  static std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
-    std::filesystem::path info = model;
-    info += ".json";
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(info, error)) return "";
-    try {
-      const nlohmann::json value = ParseJson(ReadTextFile(info));
-      if (!value.is_object()) return "";
-      if (text != nullptr) *text = value.dump();
-      const auto versions = value.find("versions");
-      const nlohmann::json& holder = versions != value.end() && versions->is_object() ? *versions : value;
-      const auto version = holder.find("executorch");
-      return version != holder.end() && version->is_string() ? version->get<std::string>() : "";
-    } catch (const std::exception&) {
-      return "";
-    }
-  }
-
   // Of an executor_runner that was built in a checkout.
   void AddProvenance(ExperimentData& data) {
     const auto provenance = ProvenanceOf(data.runner, options_.interrupted);
@@ -240,7 +221,8 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
-    watch_.emplace([this](bool all) { return vitals_.Read(all); }, UsedCpus(), Cooling());
+    watch_.emplace([this](bool all) { return vitals_.Read(all); }, UsedCpus(config_, *run_.device),
+                   Cooling());
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
@@ -283,20 +265,6 @@ class Measurement {
       run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
                             pair.candidate_label, std::nullopt});
     }
-  }
-
-  // All that the experiments are pinned to; empty: one of them runs on any. Throws as CpusOf.
-  std::vector<int> UsedCpus() const {
-    std::set<int> used;
-    bool any = false;
-    for (const ExperimentConfig& experiment : config_.experiments) {
-      if (experiment.cpu_affinity.empty()) {
-        any = true;
-        continue;
-      }
-      for (const int cpu : CpusOf(experiment.cpu_affinity, *run_.device)) used.insert(cpu);
-    }
-    return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
   }
 
   CoolingOptions Cooling() {
@@ -466,7 +434,7 @@ class Measurement {
   }
 
   void Finish() {
-    AddWarnings();
+    AddWarnings(run_, watch_->warnings());
     for (ComparePair& pair : run_.pairs) {
       if (pair.outputs) continue;
       pair.outputs = CompareOutputs(run_.experiments[pair.baseline], run_.experiments[pair.candidate],
@@ -482,42 +450,6 @@ class Measurement {
     RemoveParts(parts);
     std::error_code error;
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
-  }
-
-  void AddWarnings() {
-    const auto add = [](std::vector<std::string>& list, const std::string& text) {
-      if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
-    };
-    for (ExperimentData& data : run_.experiments) {
-      if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
-          data.executorch_version != data.export_executorch_version) {
-        add(data.warnings, fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
-                                       data.export_executorch_version, data.executorch_version));
-      }
-      if (data.emulated) add(data.warnings, "the processor is emulated: times mean nothing");
-      if (data.operator_clock == protocol::kXnnpackClock) {
-        add(data.warnings, "operator times are XNNPACK's own whole microseconds");
-      }
-      std::size_t restless = 0, bursts = 0;
-      for (const Launch& launch : data.launches) {
-        for (const Burst& burst : launch.bursts) {
-          ++bursts;
-          restless += burst.level ? 0 : 1;
-        }
-      }
-      if (restless > 0) {
-        std::erase_if(data.warnings, [](const std::string& text) {
-          return text.find("latency was level") != std::string::npos;
-        });
-        data.warnings.push_back(
-            fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
-      }
-    }
-    for (const std::string& warning : watch_->warnings()) add(run_.warnings, warning);
-    for (const std::string& warning : ConditionsWarnings(run_)) add(run_.warnings, warning);
-    if (run_.device) {
-      for (const std::string& warning : run_.device->warnings) add(run_.warnings, warning);
-    }
   }
 
   const Config& config_;

@@ -1,0 +1,24 @@
+// Bytes as what a device prints of itself, and as a program that is to run on one.
+
+#include "device/executable.h"
+#include "device/power_mode.h"
+#include "device/vitals.h"
+#include "fuzz.h"
+#include "measure/device_log.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  const std::string text = fuzz::Text(data, size);
+  const DeviceVitals vitals = ParseVitals(text);
+  fuzz::Require(!vitals.battery_percent || (*vitals.battery_percent >= 0 && *vitals.battery_percent <= 100),
+                "a battery is between empty and full");
+  for (const DeviceVitals::Clock& clock : vitals.clocks)
+    fuzz::Require(clock.cpus.size() <= size, "every CPU stands there");
+  PowerMode mode = FindPowerMode("app-developer");
+  fuzz::Accepts({ExitCode::kUsage, ExitCode::kDeviceFailed}, [&] { ReadPowerMode(text, "adb:1", mode); });
+  const std::string time = LogTime(text);
+  fuzz::Require(time.empty() || (time.size() == 18 && time.find('\'') == std::string::npos), "a time is one");
+  for (const std::string& library : NeededLibraries(fuzz::ScratchFile("program", fuzz::Bytes(data, size))))
+    fuzz::Require(library.size() <= 256, "a name is short");
+  return 0;
+}
