@@ -12,14 +12,17 @@ constexpr int kMostFailures = 2;
 std::optional<DeviceVitals> VitalsReader::Read(bool all) {
   if (failures_ >= kMostFailures) return std::nullopt;
   try {
-    if (!shell_) {
-      shell_ = device_.Start({{"sh", "-c", VitalsServer()}, {}, {}}, {});
-      all = true;
-    }
-    const auto vitals = Ask(all ? "all" : sources_, all ? kSecondsForAll : kSeconds);
+    if (!shell_) shell_ = device_.Start({{"sh", "-c", VitalsServer()}, {}, {}}, {});
+    all = all || !sources_;
+    const auto vitals = Ask(all ? "all" : *sources_, all ? kSecondsForAll : kSeconds);
     if (vitals) {
       if (all) sources_ = vitals->sources;
       failures_ = 0;
+      if (!stay_) {
+        shell_->CloseInput();
+        shell_->Wait(kSeconds);
+        shell_.reset();
+      }
       return vitals;
     }
     // A broken connection is no fault of the shell's.
@@ -31,6 +34,7 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
   }
   ++failures_;
   shell_.reset();
+  sources_.reset();  // it may be another device by then
   return std::nullopt;
 }
 

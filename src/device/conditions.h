@@ -13,7 +13,9 @@ namespace etprof {
 // milliseconds and starts no process.
 class VitalsReader {
  public:
-  explicit VitalsReader(Device& device) : device_(device) {}
+  // With `stay` the shell waits for the next time; without, there is a new one for each, where a connection
+  // has no room for another (sshd lets one have ten sessions).
+  explicit VitalsReader(Device& device, bool stay = true) : device_(device), stay_(stay) {}
 
   // How the device is now. `all`: every zone and cooling device is looked at, and on Android its services are
   // asked, which takes a phone a tenth of a second; else what the last such reading found of the CPUs and the
@@ -25,8 +27,9 @@ class VitalsReader {
   std::optional<DeviceVitals> Ask(const std::string& request, double timeout_seconds);
 
   Device& device_;
+  bool stay_;
   std::unique_ptr<Process> shell_;
-  std::string sources_;
+  std::optional<std::string> sources_;  // absent: everything is to be looked at
   int failures_ = 0;
 };
 

@@ -88,6 +88,14 @@ TEST_F(Conditions, AreReadAgainAndAgain) {
   EXPECT_EQ(reader.Read(true)->skin_celsius, 90.0);
 }
 
+TEST_F(Conditions, OfAShellForEachReading) {
+  VitalsReader reader(*device_, false);
+  EXPECT_EQ(reader.Read(false)->Hottest(), 52.5);
+  Write("class/thermal/thermal_zone1/type", "skin");
+  EXPECT_EQ(reader.Read(false)->Hottest(), 52.5);
+  EXPECT_EQ(reader.Read(true)->Hottest(), 90.0);
+}
+
 TEST_F(Conditions, OfAMachineThatTellsNothing) {
   fs::remove_all(root_ / "sys");
   VitalsReader reader(*device_);

@@ -65,6 +65,7 @@ std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
 double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
   const double limit = *options_.max_celsius;
   const double start = options_.now();
+  int looks = 0;
   const auto too_hot = [&] { return vitals && vitals->Hottest() && *vitals->Hottest() > limit; };
   while (too_hot() && !gave_up_ && !(options_.interrupted && options_.interrupted())) {
     const std::string now = Celsius(*vitals->Hottest());
@@ -80,10 +81,11 @@ double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
     if (options_.progress != nullptr) {
       options_.progress->Waiting(fmt::format("waiting for the device to cool: {} > {}", now, Limit(limit)));
     }
+    ++looks;
     options_.sleep(kLookSeconds);
     vitals = Read(false);
   }
-  const double waited = options_.now() - start;
+  const double waited = looks == 0 ? 0 : options_.now() - start;
   waited_ += waited;
   return waited;
 }

@@ -29,8 +29,9 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr int kMostLosses = 5;        // of the connection
-constexpr double kMemoryShare = 0.8;  // of what is available, for all workers
+constexpr int kMostLosses = 5;             // of the connection
+constexpr std::size_t kMostForAShell = 6;  // experiments beside which a connection has room for one more
+constexpr double kMemoryShare = 0.8;       // of what is available, for all workers
 
 double MonotonicSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -460,7 +461,7 @@ class Measurement {
   Interruption interruption_;
   std::vector<bool> foreign_;  // of each experiment
   RunData run_;
-  VitalsReader vitals_{device_};
+  VitalsReader vitals_{device_, plan_.units.size() <= kMostForAShell};
   std::optional<ConditionsWatch> watch_;  // once the device is known
   double waited_before_ = 0;              // seconds, by the measurement that is resumed
   int losses_ = 0;
