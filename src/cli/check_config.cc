@@ -7,6 +7,7 @@
 #include "cli/locate.h"
 #include "core/error.h"
 #include "device/cpus.h"
+#include "measure/device_groups.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -181,6 +182,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
       Override(candidate, measurement);
       config = ConfigOfTwo(config, candidate);
     }
+    RequireDevice(config, device.Name());
   }
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;
   if (config.output_root.empty()) {
