@@ -8,10 +8,12 @@
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/measure_and_show.h"
+#include "cli/measure_devices.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "device/cpus.h"
 #include "measure/config.h"
+#include "measure/device_groups.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -25,7 +27,7 @@ struct ProfileOptions {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> runs, launches, warmup;
   std::vector<int> threads = {1};
-  DeviceChoice device;
+  DevicesChoice devices;
   std::string exec_wrapper;
   bool json = false, resume = false;
 };
@@ -52,23 +54,18 @@ std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts)
   return inputs;
 }
 
-int Profile(const ProfileOptions& options) {
+// What is to be measured on a device; its output_root is as it was given.
+Config Configure(const ProfileOptions& options, const Device& device, const DeviceProperties& properties) {
   ExperimentConfig as_given;
   as_given.model = std::filesystem::absolute(options.model).lexically_normal();
-  const std::unique_ptr<Device> device = Open(options.device);
-  const DeviceProperties properties = device->Properties();
-  as_given.runner = options.runner.empty() ? RunnerFor(*device, properties)
+  as_given.runner = options.runner.empty() ? RunnerFor(device, properties)
                                            : std::filesystem::absolute(options.runner).lexically_normal();
   as_given.exec_wrapper = Words(options.exec_wrapper);
   if (!options.data.empty()) as_given.data = std::filesystem::absolute(options.data).lexically_normal();
   as_given.method = options.method;
   as_given.inputs = Inputs(options.inputs);
   as_given.threads = options.threads;
-  if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size()) {
-    throw Error(ExitCode::kUsage, "--threads: a number repeats");
-  }
   as_given.cpu_affinity = options.cpus;
-  if (!options.cpus.empty()) ParseCpus(options.cpus);
   if (options.runs) as_given.runs = *options.runs;
   as_given.warmup = options.warmup;
 
@@ -77,16 +74,52 @@ int Profile(const ProfileOptions& options) {
   if (options.vs.empty()) variants = DefaultVariants(properties);
 
   Config config = MakeProfileConfig(as_given, variants);
-  config.output_root = options.output_root.empty() ? DefaultRunDirectory(as_given.model, properties.platform)
-                                                   : std::filesystem::path(options.output_root);
+  config.output_root = options.output_root;
   config.max_seconds = options.max_seconds;
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
+  return config;
+}
+
+void CheckOptions(const ProfileOptions& options) {
+  CheckDeviceNames(options.devices.names);
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size()) {
+    throw Error(ExitCode::kUsage, "--threads: a number repeats");
+  }
+  if (!options.cpus.empty()) ParseCpus(options.cpus);
+}
+
+constexpr const char* kResumeCommand = "the same command with --resume";
+
+int ProfileHere(const ProfileOptions& options, const std::string& name) {
+  const std::unique_ptr<Device> device = Open(options.devices.One(name));
+  const DeviceProperties properties = device->Properties();
+  Config config = Configure(options, *device, properties);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(options.model, properties.platform);
   CheckFiles(config);
-  return MeasureAndShow(
-      config, *device,
-      {options.resume, options.json, "the same command with --resume", options.device.wait_seconds});
+  return MeasureAndShow(config, *device,
+                        {options.resume, options.json, kResumeCommand, options.devices.wait_seconds});
+}
+
+int Profile(const ProfileOptions& options) {
+  CheckOptions(options);
+  const std::vector<std::string>& names = options.devices.names;
+  if (names.size() < 2) return ProfileHere(options, names.empty() ? "local" : names.front());
+  std::vector<DeviceJob> jobs;
+  for (const std::string& name : names) {
+    jobs.push_back({name, [&](const Device& device, const DeviceProperties& properties) {
+                      Config config = Configure(options, device, properties);
+                      for (ExperimentConfig& experiment : config.experiments)
+                        experiment.devices = {device.Name()};
+                      if (config.output_root.empty())
+                        config.output_root = DefaultRunDirectory(options.model, "any").parent_path();
+                      return config;
+                    }});
+  }
+  return MeasureAndShowDevices(jobs, {options.resume, options.json, false, kResumeCommand, options.devices});
 }
 
 }  // namespace
@@ -143,7 +176,7 @@ CommandSpec ProfileCommand() {
         app.add_option("--exec-wrapper", options->exec_wrapper,
                        "put before the runner: an emulator or a tool, as the device names it")
             ->type_name("\"CMD ..\"");
-        AddDeviceOption(app, options->device);
+        AddDevicesOption(app, options->devices);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");

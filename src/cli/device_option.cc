@@ -12,15 +12,33 @@
 
 namespace etprof {
 
-void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
-  app.add_option("--device", choice.name,
-                 "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
-      ->type_name("DEVICE");
+namespace {
+
+constexpr const char* kWays = "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]";
+
+template <typename Choice>
+void AddCommonOptions(CLI::App& app, Choice& choice) {
   app.add_option("--wait-for-device", choice.wait_seconds,
                  "how long to wait for a device whose connection broke [60]")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
+}
+
+}  // namespace
+
+void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--device", choice.name, kWays)->type_name("DEVICE");
+  AddCommonOptions(app, choice);
+}
+
+void AddDevicesOption(CLI::App& app, DevicesChoice& choice) {
+  app.add_option("--device", choice.names,
+                 std::string(kWays) + "; may be repeated: several are measured at once")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("DEVICE");
+  AddCommonOptions(app, choice);
 }
 
 std::unique_ptr<Device> Open(const DeviceChoice& choice) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
 
@@ -17,6 +18,15 @@ struct DeviceChoice {
 
 // --device NAME, --keep and --wait-for-device.
 void AddDeviceOption(CLI::App& app, DeviceChoice& choice);
+
+// The same, and --device may be repeated.
+struct DevicesChoice {
+  std::vector<std::string> names;  // as given; empty: this machine, or what a configuration names
+  bool keep = false;
+  double wait_seconds = 60;
+  DeviceChoice One(const std::string& name) const { return {name, keep, wait_seconds}; }
+};
+void AddDevicesOption(CLI::App& app, DevicesChoice& choice);
 
 // Opens it; what takes long there is told on stderr. Throws as OpenDevice.
 std::unique_ptr<Device> Open(const DeviceChoice& choice);
