@@ -46,7 +46,8 @@ void WriteAndShowDevices(std::vector<Report> runs, const DevicesReportOptions& o
     WriteFileAtomically(markdown, [&](std::ostream& out) { RenderDevicesMarkdown(report, out); });
     WriteFileAtomically(json, [&](std::ostream& out) { RenderDevicesJson(report, out); });
   }
-  const std::string shown = markdown.lexically_proximate(fs::current_path()).string();
+  const fs::path near = fs::absolute(markdown).lexically_proximate(fs::current_path());
+  const std::string shown = (*near.begin() == ".." ? markdown : near).string();
   if (options.json) {
     RenderDevicesJson(report, std::cout);
   } else if (options.quiet) {

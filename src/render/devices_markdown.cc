@@ -139,7 +139,6 @@ class Markdown {
                              {"device", Align::kLeft},
                              {"against", Align::kLeft},
                              {"it is", Align::kLeft},
-                             {"ratio", Align::kRight},
                              {"interval", Align::kLeft},
                              {"launches", Align::kRight}});
     for (const DeviceRow& row : model.experiments) {
@@ -148,10 +147,10 @@ class Markdown {
         const Quantity& quantity = row.cells[device].against_first;
         if (experiment == nullptr || !row.first || device == *row.first || !quantity.candidate_ns) continue;
         const ReportExperiment* first = ExperimentOf(report_, model, row, *row.first);
+        const VerdictWords words = quantity.estimate ? WordsOf(quantity) : VerdictWords{};
         table.AddRow({RowName(row), NameOf(model.devices[device]), NameOf(model.devices[*row.first]),
-                      AgainstFirstText(quantity),
-                      quantity.estimate ? RatioText(quantity.estimate->ratio()) : kUndefined,
-                      IntervalText(quantity), fmt::format("{}, {}", experiment->launches, first->launches)});
+                      AgainstFirstText(quantity), words.interval.empty() ? kUndefined : words.interval,
+                      fmt::format("{} and {}", experiment->launches, first->launches)});
       }
     }
     if (table.rows.empty()) return;

@@ -16,6 +16,7 @@ using namespace devices;
 
 constexpr std::size_t kNotes = 3;
 constexpr int kNameWidth = 22;
+constexpr int kFewestColumns = 15;  // of a device: a median, and a name that can be told
 
 class Screen {
  public:
@@ -97,11 +98,13 @@ class Screen {
     out_ << '\n';
   }
 
+  // Of a name that is too long its end is shown: "…0.1:5555".
   void Row(const std::string& name, const std::vector<std::string>& cells, int cell_width) {
     const std::string fitted = Fitted(Printable(name), kNameWidth);
-    std::string line = "  " + fitted + Blanks(kNameWidth - DisplayWidth(fitted));
+    std::string line = "  " + fitted;
+    if (!cells.empty()) line += Blanks(kNameWidth - DisplayWidth(fitted));
     for (const std::string& text : cells) {
-      const std::string cell = Fitted(Printable(text), cell_width);
+      const std::string cell = FittedTail(Printable(text), cell_width);
       line += "  " + Blanks(cell_width - DisplayWidth(cell)) + cell;
     }
     out_ << line << '\n';
@@ -109,7 +112,7 @@ class Screen {
 
   // Medians, then the shares of the inference of the experiment that is the last one's candidate.
   void SideBySide(const ModelSection& model) {
-    const auto fitting = static_cast<std::size_t>(std::max(1, (width_ - 2 - kNameWidth) / 20));
+    const auto fitting = static_cast<std::size_t>(std::max(1, (width_ - 2 - kNameWidth) / kFewestColumns));
     const std::size_t shown = std::min(model.devices.size(), fitting);
     const int cell = std::min(30, (width_ - 2 - kNameWidth) / static_cast<int>(shown) - 2);
     std::vector<std::string> titles;
@@ -195,7 +198,7 @@ class Screen {
         ++told;
       }
     }
-    if (left > 0) out_ << "  " << left << " more notes in the report\n";
+    if (left > 0) out_ << fmt::format("  {} more note{} in the report\n", left, left == 1 ? "" : "s");
   }
 
   const DevicesReport& report_;
