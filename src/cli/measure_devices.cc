@@ -124,7 +124,9 @@ class Measurements {
     known_.count_down();
     go_.wait();
     if (measure_ && !state.error) Guarded(state, [&] { MeasureOn(i, *device, progress); });
-    if (measure_ || state.error) progress.State(i, state.error ? "failed" : "done");
+    if (measure_ || state.error) {
+      progress.State(i, state.Interrupted() ? "interrupted" : state.error ? "failed" : "done");
+    }
     device.reset();
   }
 
@@ -188,6 +190,7 @@ void Tell(const std::string& device, const Error& error) {
 int TellInterruptions(const std::vector<DeviceState>& states, const std::string& resume_command) {
   std::vector<std::string> kept;
   for (const DeviceState& state : states) {
+    if (state.error && !state.Interrupted()) Tell(state.device, *state.error);
     if (state.measured) kept.push_back(Shown(state.config.output_root));
   }
   if (kept.empty()) {
