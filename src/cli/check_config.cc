@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "measure/device_groups.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -172,6 +173,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
       Override(candidate, measurement);
       config = ConfigOfTwo(config, candidate);
     }
+    RequireDevice(config, device.Name());
   }
   Apply(measurement.device, config);
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;

@@ -9,8 +9,10 @@
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
+#include "cli/measure_devices.h"
 #include "core/error.h"
 #include "measure/config.h"
+#include "measure/device_groups.h"
 #include "measure/variant.h"
 
 namespace etprof {
@@ -24,7 +26,7 @@ struct ProfileOptions {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> launches, warmup;
   std::vector<int> threads = {1};
-  DeviceChoice device;
+  DevicesChoice devices;
   bool json = false, resume = false;
 };
 
@@ -36,14 +38,10 @@ std::vector<Variant> DefaultVariants(const DeviceProperties& device) {
   return {};
 }
 
-int Profile(const ProfileOptions& options) {
-  const std::unique_ptr<Device> device = Open(options.device);
-  const DeviceProperties properties = device->Properties();
-  ExperimentConfig as_given = ExperimentOf(options.experiment, options.model, *device, properties);
+// What is to be measured on a device; its output_root is as it was given.
+Config Configure(const ProfileOptions& options, const Device& device, const DeviceProperties& properties) {
+  ExperimentConfig as_given = ExperimentOf(options.experiment, options.model, device, properties);
   as_given.threads = options.threads;
-  if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size()) {
-    throw Error(ExitCode::kUsage, "--threads: a number repeats");
-  }
   as_given.warmup = options.warmup;
 
   std::vector<Variant> variants;
@@ -51,18 +49,54 @@ int Profile(const ProfileOptions& options) {
   if (options.vs.empty()) variants = DefaultVariants(properties);
 
   Config config = MakeProfileConfig(as_given, variants);
-  config.output_root = options.output_root.empty() ? DefaultRunDirectory(as_given.model, properties.platform)
-                                                   : std::filesystem::path(options.output_root);
+  config.output_root = options.output_root;
   config.max_seconds = options.max_seconds;
   config.sustained = SustainedOf(options.sustained);
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
-  Apply(options.device, config);
+  Apply(options.devices, config);
+  return config;
+}
+
+void CheckOptions(const ProfileOptions& options) {
+  CheckDeviceNames(options.devices.names);
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  CheckExperimentOptions(options.experiment);
+  if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size()) {
+    throw Error(ExitCode::kUsage, "--threads: a number repeats");
+  }
+}
+
+constexpr const char* kResumeCommand = "the same command with --resume";
+
+int ProfileHere(const ProfileOptions& options, const std::string& name) {
+  const std::unique_ptr<Device> device = Open(options.devices.One(name));
+  const DeviceProperties properties = device->Properties();
+  Config config = Configure(options, *device, properties);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(options.model, properties.platform);
   CheckFiles(config);
-  return MeasureAndShow(
-      config, *device,
-      {options.resume, options.json, "the same command with --resume", options.device.wait_seconds});
+  return MeasureAndShow(config, *device,
+                        {options.resume, options.json, kResumeCommand, options.devices.wait_seconds});
+}
+
+int Profile(const ProfileOptions& options) {
+  CheckOptions(options);
+  const std::vector<std::string>& names = options.devices.names;
+  if (names.size() < 2) return ProfileHere(options, names.empty() ? "local" : names.front());
+  std::vector<DeviceJob> jobs;
+  for (const std::string& name : names) {
+    jobs.push_back({name, [&](const Device& device, const DeviceProperties& properties) {
+                      Config config = Configure(options, device, properties);
+                      for (ExperimentConfig& experiment : config.experiments)
+                        experiment.devices = {device.Name()};
+                      if (config.output_root.empty())
+                        config.output_root = DefaultRunDirectory(options.model, "any").parent_path();
+                      return config;
+                    }});
+  }
+  return MeasureAndShowDevices(jobs, {options.resume, options.json, false, kResumeCommand, options.devices});
 }
 
 }  // namespace
@@ -107,8 +141,8 @@ CommandSpec ProfileCommand() {
             ->type_name("M");
         AddSustainedOption(app, options->sustained);
         AddExperimentOptions(app, options->experiment);
-        AddDeviceOption(app, options->device);
-        AddCoolingOptions(app, options->device);
+        AddDevicesOption(app, options->devices);
+        AddCoolingOptions(app, options->devices);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");

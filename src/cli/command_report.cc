@@ -4,6 +4,7 @@
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "cli/csv_option.h"
+#include "cli/devices_report.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/json.h"
@@ -13,19 +14,49 @@ namespace etprof {
 namespace {
 
 struct Arguments {
-  std::string run;
+  std::vector<std::string> runs;
+  std::string mac_run, android_run;  // as the profiling kit's combined report names them
   std::string out;
   std::string title;
   std::string csv;
   bool json = false;
 };
 
-int Run(const Arguments& arguments) {
+Report ReadRun(const std::string& path, bool* is_folder) {
   std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(arguments.run, ignored);
-  RunData run = is_folder ? OpenRunDirectory(arguments.run) : RunOfEtdumps({arguments.run}, {});
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, is_folder);
-  Report report = Assemble(std::move(run), std::move(profiles));
+  *is_folder = std::filesystem::is_directory(path, ignored);
+  RunData run = *is_folder ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, *is_folder);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+int RunSeveral(const std::vector<std::string>& runs, const Arguments& arguments) {
+  if (!arguments.csv.empty())
+    throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
+  std::vector<Report> reports;
+  for (const std::string& path : runs) {
+    bool is_folder = false;
+    reports.push_back(ReadRun(path, &is_folder));
+    if (reports.back().run.folder.empty()) reports.back().run.folder = path;
+  }
+  WriteAndShowDevices(std::move(reports), {.json = arguments.json,
+                                           .only_json = arguments.json,
+                                           .quiet = true,
+                                           .out = arguments.out,
+                                           .title = arguments.title});
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int Run(const Arguments& arguments) {
+  std::vector<std::string> runs = arguments.runs;
+  for (const std::string& run : {arguments.mac_run, arguments.android_run}) {
+    if (!run.empty()) runs.push_back(run);
+  }
+  if (runs.empty()) throw Error(ExitCode::kUsage, "no run is given").Remedy("etprof report RUN...");
+  if (runs.size() > 1) return RunSeveral(runs, arguments);
+  const std::string& path = runs.front();
+  bool is_folder = false;
+  Report report = ReadRun(path, &is_folder);
   report.title = arguments.title;
   if (arguments.json) {
     ShowReport(report, true, "");
@@ -35,10 +66,10 @@ int Run(const Arguments& arguments) {
     ShowTable(report, arguments.csv);
     return static_cast<int>(ExitCode::kDone);
   }
+  std::error_code ignored;
   std::filesystem::path file = arguments.out;
   if (file.empty())
-    file =
-        is_folder ? std::filesystem::path(arguments.run) : std::filesystem::path(arguments.run).parent_path();
+    file = is_folder ? std::filesystem::path(path) : std::filesystem::path(path).parent_path();
   if (arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/'))
     file /= "report.md";
   WriteFileAtomically(file, [&](std::ostream& out) { RenderMarkdown(report, out); });
@@ -49,20 +80,25 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 CommandSpec ReportCommand() {
-  return {"report", "write the report of a run again, from its files",
-          "etprof report out_toy_cnn/runs/mac --title \"toy_cnn on a laptop\"",
-          [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<Arguments>();
-            app.add_option("run,--run-dir", arguments->run,
-                           "a run directory, an ETDump file or a timeline CSV")
-                ->required();
-            app.add_option("--out", arguments->out,
-                           "the file to write, or its folder; report.md in the run directory without it");
-            app.add_option("--title", arguments->title, "the heading, in place of the model's name");
-            app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
-            AddCsvOption(app, arguments->csv, "operators");
-            return [arguments] { return Run(*arguments); };
-          }};
+  return {
+      "report", "write the report of a run again, from its files; of several runs the report over devices",
+      "etprof report out_toy_cnn/runs/mac --title \"toy_cnn on a laptop\"",
+      [](CLI::App& app) -> std::function<int()> {
+        auto arguments = std::make_shared<Arguments>();
+        app.add_option("run,--run-dir", arguments->runs,
+                       "a run directory, an ETDump file or a timeline CSV; several, as of several devices, "
+                       "are told side by side");
+        app.add_option("--mac-dir", arguments->mac_run, "one more run, as the profiling kit names it");
+        app.add_option("--android-dir", arguments->android_run, "one more run");
+        app.add_option(
+            "--out", arguments->out,
+            "the file to write, or its folder; without it report.md in the run directory, of several "
+            "runs devices_report.md in the folder that holds them");
+        app.add_option("--title,--model-name", arguments->title, "the heading, in place of the model's name");
+        app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
+        AddCsvOption(app, arguments->csv, "operators");
+        return [arguments] { return Run(*arguments); };
+      }};
 }
 
 }  // namespace etprof

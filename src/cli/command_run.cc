@@ -8,9 +8,11 @@
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
+#include "cli/measure_devices.h"
 #include "core/error.h"
 #include "core/table.h"
 #include "measure/config.h"
+#include "measure/device_groups.h"
 #include "measure/emulation.h"
 
 namespace etprof {
@@ -24,7 +26,7 @@ struct RunOptions {
   std::optional<double> max_seconds;
   std::optional<int> runs, launches;
   std::vector<int> threads;
-  DeviceChoice device;
+  DevicesChoice devices;
 };
 
 ConfigContext Context(const Device& device, const DeviceProperties& properties) {
@@ -35,21 +37,26 @@ ConfigContext Context(const Device& device, const DeviceProperties& properties) 
   }
 }
 
+// What the command line says in place of the file.
+void Override(const RunOptions& options, Config& config) {
+  if (!options.output_root.empty()) config.output_root = options.output_root;
+  if (!options.sustained.empty()) config.sustained = SustainedOf(options.sustained);
+  if (options.max_seconds) config.max_seconds = options.max_seconds;
+  if (options.launches) config.launches = options.launches;
+  Apply(options.devices, config);
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (options.runs) experiment.runs = *options.runs;
+    if (!options.threads.empty()) experiment.threads = options.threads;
+  }
+}
+
 Config Configure(const RunOptions& options, Device& device) {
   const DeviceProperties properties = device.Properties();
   Config config = ReadConfig(options.config, Context(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
-  if (!options.output_root.empty()) config.output_root = options.output_root;
+  Override(options, config);
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
-  }
-  if (!options.sustained.empty()) config.sustained = SustainedOf(options.sustained);
-  if (options.max_seconds) config.max_seconds = options.max_seconds;
-  if (options.launches) config.launches = options.launches;
-  Apply(options.device, config);
-  for (ExperimentConfig& experiment : config.experiments) {
-    if (options.runs) experiment.runs = *options.runs;
-    if (!options.threads.empty()) experiment.threads = options.threads;
   }
   return config;
 }
@@ -70,16 +77,49 @@ int ShowPlan(const Config& config) {
   return 0;
 }
 
-int Run(const RunOptions& options) {
-  const std::unique_ptr<Device> device = Open(options.device);
+std::string ResumeCommand(const RunOptions& options) {
+  std::string command = "etprof run " + options.config;
+  for (const std::string& device : options.devices.names) command += " --device " + device;
+  return command + " --resume";
+}
+
+int RunHere(const RunOptions& options, const std::string& name) {
+  const std::unique_ptr<Device> device = Open(options.devices.One(name));
   const Config config = Configure(options, *device);
   MakePlan(config);
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
   if (options.dry_run) return ShowPlan(config);
   return MeasureAndShow(config, *device,
-                        {options.resume, options.json, fmt::format("etprof run {} --resume", options.config),
-                         options.device.wait_seconds});
+                        {options.resume, options.json, ResumeCommand(options), options.devices.wait_seconds});
+}
+
+int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
+  std::vector<DeviceJob> jobs;
+  std::vector<DevicePlace> places;
+  for (DeviceGroup& group : groups) {
+    Override(options, group.config);
+    MakePlan(group.config);
+    places.push_back({group.device, FolderOfDevices(group.config)});
+    jobs.push_back(
+        {group.device, [config = group.config](const Device& device, const DeviceProperties& properties) {
+           Config own = config;
+           UseRunnerOfDevice(own, device, properties);
+           return own;
+         }});
+  }
+  if (options.analysis_only) return AnalyzeAndShowDevices(places, options.json);
+  return MeasureAndShowDevices(
+      jobs, {options.resume, options.json, options.dry_run, ResumeCommand(options), options.devices});
+}
+
+int Run(const RunOptions& options) {
+  Config config = ReadConfig(options.config, {.default_runner = {}, .runner_of_device = true});
+  // Where several devices are named, each has a folder of its own, however few of them are asked for now.
+  const bool several = GroupByDevice(config, options.devices.names).size() > 1;
+  if (!options.only.empty()) KeepOnly(config, options.only);
+  std::vector<DeviceGroup> groups = GroupByDevice(config, options.devices.names);
+  return several ? RunOnSeveral(options, std::move(groups)) : RunHere(options, groups.front().device);
 }
 
 }  // namespace
@@ -115,8 +155,8 @@ CommandSpec RunCommand() {
             ->check(CLI::Range(1, 1024))
             ->type_name("N,..");
         AddSustainedOption(app, options->sustained);
-        AddDeviceOption(app, options->device);
-        AddCoolingOptions(app, options->device);
+        AddDevicesOption(app, options->devices);
+        AddCoolingOptions(app, options->devices);
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };
       }};

@@ -12,10 +12,11 @@
 
 namespace etprof {
 
-void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
-  app.add_option("--device", choice.name,
-                 "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
-      ->type_name("DEVICE");
+namespace {
+
+constexpr const char* kWays = "where to measure: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]";
+
+void AddCommonOptions(CLI::App& app, DeviceUse& choice) {
   app.add_option("--wait-for-device", choice.wait_seconds,
                  "how long to wait for a device whose connection broke [60]")
       ->check(CLI::Range(0.0, 1e6))
@@ -27,21 +28,37 @@ void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
       ->type_name("MODE");
 }
 
-void AddCoolingOptions(CLI::App& app, DeviceChoice& choice) {
+}  // namespace
+
+void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
   app.add_option(
-         "--max-temp", choice.max_temp,
+         "--max-temp", use.max_temp,
          "before a round, wait while the hottest CPU or skin sensor is above this, in degrees Celsius")
       ->check(CLI::Range(0.0, 150.0))
       ->type_name("C");
-  app.add_option("--max-temp-wait", choice.max_temp_wait, "for so long at most, before one round [300]")
+  app.add_option("--max-temp-wait", use.max_temp_wait, "for so long at most, before one round [300]")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
 }
 
-void Apply(const DeviceChoice& choice, Config& config) {
-  if (!choice.power_mode.empty()) config.power_mode = choice.power_mode;
-  if (choice.max_temp) config.max_temp = choice.max_temp;
-  if (choice.max_temp_wait) config.max_temp_wait = *choice.max_temp_wait;
+void Apply(const DeviceUse& use, Config& config) {
+  if (!use.power_mode.empty()) config.power_mode = use.power_mode;
+  if (use.max_temp) config.max_temp = use.max_temp;
+  if (use.max_temp_wait) config.max_temp_wait = *use.max_temp_wait;
+}
+
+void AddDeviceOption(CLI::App& app, DeviceChoice& choice) {
+  app.add_option("--device", choice.name, kWays)->type_name("DEVICE");
+  AddCommonOptions(app, choice);
+}
+
+void AddDevicesOption(CLI::App& app, DevicesChoice& choice) {
+  app.add_option("--device", choice.names,
+                 std::string(kWays) + "; may be repeated: several are measured at once")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("DEVICE");
+  AddCommonOptions(app, choice);
 }
 
 std::unique_ptr<Device> Open(const DeviceChoice& choice) {

@@ -78,8 +78,17 @@ Nanoseconds SustainedOf(const std::string& text) {
   return *duration;
 }
 
-ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model, Device& device,
-                              const DeviceProperties& properties) {
+void CheckExperimentOptions(const ExperimentOptions& options) {
+  if (!options.cpus.empty()) CheckCpus(options.cpus);
+  if (!options.period.empty() && !ParsePeriod(options.period)) {
+    throw Error(ExitCode::kUsage, fmt::format("--period {}: is no period", options.period))
+        .Remedy(kPeriodRemedy);
+  }
+}
+
+ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model,
+                              const Device& device, const DeviceProperties& properties) {
+  CheckExperimentOptions(options);
   ExperimentConfig experiment;
   experiment.model = Absolute(model);
   experiment.runner = options.runner.empty() ? RunnerFor(device, properties) : Absolute(options.runner);
@@ -88,14 +97,7 @@ ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::strin
   experiment.method = options.method;
   experiment.inputs = Inputs(options.inputs);
   experiment.cpu_affinity = options.cpus;
-  if (!options.cpus.empty()) CheckCpus(options.cpus);
-  if (!options.period.empty()) {
-    const auto period = ParsePeriod(options.period);
-    if (!period)
-      throw Error(ExitCode::kUsage, fmt::format("--period {}: is no period", options.period))
-          .Remedy(kPeriodRemedy);
-    experiment.period = *period;
-  }
+  if (!options.period.empty()) experiment.period = ParsePeriod(options.period).value_or(0);
   if (options.runs) experiment.runs = *options.runs;
   return experiment;
 }

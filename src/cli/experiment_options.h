@@ -28,9 +28,12 @@ void AddSustainedOption(CLI::App& app, std::string& text);
 // 0 for an empty text. Throws Error (kUsage).
 Nanoseconds SustainedOf(const std::string& text);
 
+// What can be said before there is a device. Throws Error (kUsage) for CPUs or a period that are none.
+void CheckExperimentOptions(const ExperimentOptions& options);
+
 // The experiment of `model` that they say. Throws Error (kUsage) for CPUs that are none, kBadInput where
 // there is no runner.
-ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model, Device& device,
-                              const DeviceProperties& properties);
+ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::string& model,
+                              const Device& device, const DeviceProperties& properties);
 
 }  // namespace etprof

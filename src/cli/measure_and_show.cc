@@ -44,12 +44,12 @@ int TellInterruption(const RunData& run, const std::string& resume_command) {
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
-bool TellFailures(const RunData& run) {
+bool TellFailures(const RunData& run, const std::string& device) {
   bool failed = false;
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
-    fmt::print(stderr, "etprof: experiment \"{}\" failed: {}\n", data.label,
-               Error(ExitCode::kDeviceFailed, data.error).Message());
+    fmt::print(stderr, "etprof: {}{}experiment \"{}\" failed: {}\n", device, device.empty() ? "" : ": ",
+               data.label, Error(ExitCode::kDeviceFailed, data.error).Message());
     failed = true;
   }
   return failed;

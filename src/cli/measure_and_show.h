@@ -29,8 +29,9 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
 // Tells on stderr that a measurement was interrupted, and how to go on. Returns the exit code.
 int TellInterruption(const RunData& run, const std::string& resume_command);
 
-// Tells on stderr which experiments failed, and why. Returns whether there was one.
-bool TellFailures(const RunData& run);
+// Tells on stderr which experiments failed, and why; of several devices also on which. Returns whether there
+// was one.
+bool TellFailures(const RunData& run, const std::string& device = "");
 
 // MeasureWithProgress, then analyses and shows the run. Returns the exit code.
 int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOptions& options);

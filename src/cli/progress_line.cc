@@ -26,12 +26,19 @@ std::string EstimateText(const ProgressUpdate::Estimate& estimate) {
                      ratio >= 1 ? "faster" : "slower", percent);
 }
 
-int TerminalWidth() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 }  // namespace
+
+ScreenSize SizeOfStderr() {
+  const char* term = std::getenv("TERM");
+  ScreenSize screen;
+  screen.terminal = ::isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    screen.columns = size.ws_col;
+    screen.rows = size.ws_row;
+  }
+  return screen;
+}
 
 std::string ProgressText(const ProgressUpdate& update, int width) {
   std::string text = update.what;
@@ -50,10 +57,8 @@ std::string ProgressText(const ProgressUpdate& update, int width) {
   return text;
 }
 
-ProgressLine::ProgressLine() : last_(std::chrono::steady_clock::now() - std::chrono::hours(1)) {
-  const char* term = std::getenv("TERM");
-  terminal_ = ::isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
-}
+ProgressLine::ProgressLine()
+    : terminal_(SizeOfStderr().terminal), last_(std::chrono::steady_clock::now() - std::chrono::hours(1)) {}
 
 ProgressLine::~ProgressLine() { Clear(); }
 
@@ -68,7 +73,7 @@ void ProgressLine::Update(const ProgressUpdate& update) {
   if (terminal_) {
     if (!update.launch_finished && drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
-    fmt::print(stderr, "\r{}\x1b[K", ProgressText(update, TerminalWidth() - 1));
+    fmt::print(stderr, "\r{}\x1b[K", ProgressText(update, SizeOfStderr().columns - 1));
     std::fflush(stderr);
     drawn_ = true;
     return;

@@ -12,6 +12,13 @@ namespace etprof {
 // columns.
 std::string ProgressText(const ProgressUpdate& update, int width);
 
+// What stderr is: whether lines can be drawn anew there, and its size.
+struct ScreenSize {
+  bool terminal = false;
+  int columns = 80, rows = 24;
+};
+ScreenSize SizeOfStderr();
+
 // Draws the progress of a measurement on stderr: on a terminal one line that renews itself, else a line at
 // most every five seconds.
 class ProgressLine : public Progress {

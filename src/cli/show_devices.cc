@@ -6,56 +6,14 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/table.h"
 #include "device/clusters.h"
 #include "device/cpus.h"
-#include "isa/features.h"
+#include "device/describe.h"
 
 namespace etprof {
 namespace {
-
-// By the names of isa/features.h, the widest first.
-std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
-  const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
-  const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  std::set<std::string> here;
-  for (const std::string& feature : properties.features) {
-    if (const auto name = isa::CanonicalName(architecture, feature)) here.insert(*name);
-  }
-  std::vector<std::string> features;
-  for (const isa::Feature& feature : isa::Features(architecture)) {
-    if (here.count(std::string(feature.name)) > 0) features.emplace_back(feature.name);
-  }
-  std::reverse(features.begin(), features.end());
-  return features;
-}
-
-// Without those that are everywhere, or that no kernel is chosen by.
-std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
-  std::vector<std::string> features = FeaturesOf(properties);
-  std::erase_if(features, [](const std::string& name) {
-    return name.starts_with("sse") || name.starts_with("ssse") || name == "gfni" || name == "atomics" ||
-           name == "rdm" || name == "jscvt" || name == "fcma" || name == "fhm";
-  });
-  return features;
-}
-
-bool HasSme2(const DeviceProperties& properties) {
-  const std::vector<std::string> features = FeaturesOf(properties);
-  return std::find(features.begin(), features.end(), "sme2") != features.end();
-}
-
-std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {
-  std::vector<std::string> governors;
-  for (const DeviceProperties::Cpu& cpu : properties.cpus) {
-    if (cpu.governor.empty()) continue;
-    if (std::find(governors.begin(), governors.end(), cpu.governor) == governors.end())
-      governors.push_back(cpu.governor);
-  }
-  return governors;
-}
 
 std::string Temperature(const DeviceVitals& vitals) {
   std::string text;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <mutex>
 #include <sstream>
 
 #include "core/text.h"
@@ -22,6 +23,7 @@ class AdbConnection : public Connection {
   std::string DefaultFolder() const override { return "/data/local/tmp/etprof"; }
 
   void Open() override {
+    StartServer();
     // Of a connection that is lost adb may still think that it stands. One that stands may be another
     // etprof's, too: it is left alone.
     if (serial_.find(':') != std::string::npos && !Adb({"shell", "-T", "true"}, kProbeSeconds).Success()) {
@@ -55,6 +57,12 @@ class AdbConnection : public Connection {
   }
 
  private:
+  // Two clients at once that find no server start two, of which one fails, and its client with it.
+  void StartServer() const {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    Client({"start-server"});  // where it fails, get-state says why
+  }
   std::vector<std::string> Words(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = client_;
     if (!serial_.empty()) words.insert(words.end(), {"-s", serial_});

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "core/error.h"
@@ -320,6 +321,12 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
   for (const auto& [key, value] : command.environment) environment.push_back(key + "=" + value);
 
+#ifndef __linux__
+  // Without pipe2 another thread's fork could come between pipe and FD_CLOEXEC; its child would keep ours
+  // open.
+  static std::mutex one_at_a_time;
+  std::unique_lock starting(one_at_a_time);
+#endif
   Pipe input, output, errors, failure;
   if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open()) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
@@ -336,6 +343,9 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
     BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,
                   output.write, errors.write, failure.write);
   }
+#ifndef __linux__
+  starting.unlock();
+#endif
   input.CloseRead();
   output.CloseWrite();
   errors.CloseWrite();

@@ -14,6 +14,7 @@
 #include "core/suggest.h"
 #include "device/clusters.h"
 #include "device/cpus.h"
+#include "device/open_device.h"
 #include "device/power_mode.h"
 #include "measure/json_fields.h"
 
@@ -148,6 +149,7 @@ class Reader {
         throw fields.Wrong("period", fmt::format("\"{}\" is no period", *text)).Remedy(kPeriodRemedy);
       experiment.period = *period;
     }
+    ReadDevices(fields, experiment);
     if (const json* environment = fields.Find("env")) {
       if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
       for (const auto& [name, value] : environment->items()) {
@@ -171,6 +173,22 @@ class Reader {
     } catch (const Error& error) {
       throw fields.Wrong("power_mode", error.problem()).Remedy(error.remedy());
     }
+  }
+
+  void ReadDevices(JsonFields& fields, ExperimentConfig& experiment) const {
+    const auto devices = fields.Texts("device", false);
+    if (!devices) return;
+    if (devices->empty()) throw fields.Wrong("device", "the list is empty");
+    if (std::set<std::string>(devices->begin(), devices->end()).size() != devices->size())
+      throw fields.Wrong("device", "a device is there twice");
+    for (const std::string& device : *devices) {
+      try {
+        CheckDeviceName(device);
+      } catch (const Error& error) {
+        throw fields.Wrong("device", error.problem()).Remedy(error.remedy());
+      }
+    }
+    experiment.devices = *devices;
   }
 
   void ReadAffinity(JsonFields& fields, ExperimentConfig& experiment) const {
@@ -237,7 +255,7 @@ class Reader {
     if (experiment.model.empty())
       throw fields.Wrong("model", "no model is given, here or at the top").Remedy("give the path of a .pte");
     if (experiment.runner.empty()) experiment.runner = context_.default_runner;
-    if (experiment.runner.empty()) {
+    if (experiment.runner.empty() && !context_.runner_of_device) {
       throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not beside etprof")
           .Remedy("build it (script/bootstrap), or give the path of an executor_runner");
     }
@@ -451,6 +469,8 @@ nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
   object["name"] = experiment.name;
   if (!experiment.label.empty()) object["label"] = experiment.label;
   object["mode"] = experiment.mode;
+  if (experiment.devices.size() == 1) object["device"] = experiment.devices[0];
+  if (experiment.devices.size() > 1) object["device"] = experiment.devices;
   object["model"] = experiment.model.string();
   object["runner_path"] = experiment.runner.string();
   if (!experiment.data.empty()) object["data"] = experiment.data.string();
@@ -531,8 +551,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
 
 std::string ExperimentDigest(const ExperimentConfig& experiment) {
   nlohmann::ordered_json item = ExperimentJson(experiment);
-  item.erase("label");
-  item.erase("name");
+  for (const char* key : {"label", "name", "device"}) item.erase(key);
   const std::string text = item.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
 }
@@ -558,7 +577,7 @@ std::string ConfigHash(const Config& config) {
     if (experiment.inputs) {
       for (const std::string& path : experiment.inputs->paths) item["inputs_sha256"].push_back(digest(path));
     }
-    item.erase("label");
+    for (const char* key : {"label", "device"}) item.erase(key);
     object["experiments"].push_back(item);
   }
   if (config.rounds) object["rounds"] = *config.rounds;

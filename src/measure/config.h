@@ -21,7 +21,9 @@ struct ExperimentConfig {
   std::string name;             // also its folder in the run directory
   std::string label;            // for people; empty: the name
   std::string mode = "timing";  // "xnntrace": a trace-enabled run, evidence of kernels, never of time
-  std::filesystem::path runner;
+  std::vector<std::string>
+      devices;                   // as --device takes them, on each of which it is measured; empty: not said
+  std::filesystem::path runner;  // empty only with ConfigContext::runner_of_device
   std::filesystem::path model;
   std::filesystem::path data;  // an external .ptd; empty: none
   std::string method = "forward";
@@ -87,7 +89,8 @@ struct Plan {
 };
 
 struct ConfigContext {
-  std::filesystem::path default_runner;  // where `runner_path` is absent; empty: its absence is an error
+  std::filesystem::path default_runner = {};  // where `runner_path` is absent; empty: its absence is an error
+  bool runner_of_device = false;  // but not an error: which one it is depends on a device not yet known
 };
 
 // Reads a configuration file. Relative paths are relative to the current folder where such a file exists

@@ -182,5 +182,35 @@ TEST(Config, AModelThatIsNoneIsNamed) {
   EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));
 }
 
+TEST(Config, ExperimentsMayNameDevices) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "device": "ssh:pi5", "experiments": [
+      {"name": "a"}, {"name": "b", "device": ["local", "adb:R5"]}]})");
+  EXPECT_THAT(config.experiments[0].devices, ElementsAre("ssh:pi5"));
+  EXPECT_THAT(config.experiments[1].devices, ElementsAre("local", "adb:R5"));
+  const Config again = Parse(ToJson(config).dump());
+  EXPECT_THAT(again.experiments[0].devices, ElementsAre("ssh:pi5"));
+  EXPECT_THAT(again.experiments[1].devices, ElementsAre("local", "adb:R5"));
+  // Where it is measured is not what is measured.
+  ExperimentConfig here = config.experiments[0];
+  here.devices.clear();
+  EXPECT_EQ(ExperimentDigest(here), ExperimentDigest(config.experiments[0]));
+
+  const auto with = [](const std::string& device) {
+    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
+  };
+  EXPECT_THAT(with(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
+  EXPECT_THAT(with("[]"), HasSubstr("the list is empty"));
+  EXPECT_THAT(with(R"(["local", "local"])"), HasSubstr("twice"));
+  EXPECT_THAT(with("1"), HasSubstr("device"));
+}
+
+TEST(Config, TheRunnerMayBeLeftToTheDevice) {
+  const std::string text = R"({"model": "/m/a.pte", "experiments": [{"name": "a"}]})";
+  EXPECT_THROW(ParseConfig(text, "my.json", {}), Error);
+  EXPECT_TRUE(ParseConfig(text, "my.json", {.default_runner = {}, .runner_of_device = true})
+                  .experiments[0]
+                  .runner.empty());
+}
+
 }  // namespace
 }  // namespace etprof

@@ -11,6 +11,9 @@ What it does wrong, and when, is said by environment variables (set by the confi
                     die, hang, garbage, refuse, silent (closes its output)
   FAKE_FAIL_AFTER   how often that command goes well before [0]
   FAKE_SLEEP        seconds that every burst takes [0]
+  FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after a
+                    minute alone it dies
+  FAKE_ETDUMP       what it says was traced, where the tests' data is not beside it [toy_cnn.t1.etdump]
   FAKE_STDERR       written to stderr at the start
 """
 
@@ -22,7 +25,9 @@ import signal
 import sys
 import time
 
-ETDUMP = pathlib.Path(__file__).resolve().parents[1] / "data" / "toy_cnn.t1.etdump"
+ETDUMP = pathlib.Path(
+    os.environ.get("FAKE_ETDUMP") or pathlib.Path(__file__).resolve().parents[1] / "data" / "toy_cnn.t1.etdump"
+)
 
 
 def count_launch() -> int:
@@ -34,6 +39,21 @@ def count_launch() -> int:
     number = len(list(path.iterdir())) + 1
     (path / f"{number:03}.{os.getpid()}").touch()
     return number
+
+
+def meet() -> None:
+    """Returns once all have come; what comes one after the other never meets."""
+    folder, _, number = os.environ.get("FAKE_MEET", "").rpartition(":")
+    if not folder:
+        return
+    place = pathlib.Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / str(os.getpid())).touch()
+    end = time.monotonic() + 60
+    while len(list(place.iterdir())) < int(number):
+        if time.monotonic() > end:
+            sys.exit("nobody else came")
+        time.sleep(0.01)
 
 
 def reply(kind: str, **body) -> None:
@@ -72,6 +92,8 @@ class Fake:
             sys.exit(1)
 
     def burst(self, request: dict) -> None:
+        if self.first:
+            meet()
         time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
         opening = [self.latency] * max(request.get("min_opening", 1), min(3, request.get("max_opening", 3)))
         first, self.first = self.first, False

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config", "check"}
+    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report"}
     for name in names:
         schema(name)
 
@@ -91,16 +92,34 @@ def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
     assert seen == {*WRITTEN, *SUFFIXES, "config"}
 
 
-def document_of(name: str, measured: Path) -> dict:
+@pytest.fixture(scope="session")
+def across(measured, tmp_path_factory) -> Path:
+    """The report over two runs, as if of two devices."""
+    folder = tmp_path_factory.mktemp("across")
+    done = program.run("report", measured, shutil.copytree(measured, folder / "again"), "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "devices_report.json"
+
+
+def test_the_report_over_devices_fits_its_schema(across, measured):
+    document = read(across)
+    assert errors("devices_report", document) == []
+    shown = program.run("report", measured, across.parent / "again", "--json")
+    assert json.loads(shown.stdout) == document
+
+
+def document_of(name: str, measured: Path, across: Path) -> dict:
     if name == "check":  # of operators, too
         done = program.run("check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json")
         return json.loads(done.stdout)
+    if name == "devices_report":
+        return read(across)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check"])
-def test_whatever_is_spoilt_is_refused(name, measured):
-    document = document_of(name, measured)
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report"])
+def test_whatever_is_spoilt_is_refused(name, measured, across):
+    document = document_of(name, measured, across)
     assert errors(name, document) == []
     accepted = []
     count = 0
@@ -140,6 +159,9 @@ ONE = {"name": "a"}
         {"experiments": [ONE | {"threads": [1, 1]}]},
         {"experiments": [ONE | {"threads": 0}]},
         {"experiments": [ONE | {"mode": "fast"}]},
+        {"experiments": [ONE | {"device": "pi5"}]},
+        {"experiments": [ONE | {"device": []}]},
+        {"experiments": [ONE | {"device": ["local", "local"]}]},
         {"experiments": [ONE | {"cpu_affinity": 5000}]},
         {"experiments": [ONE | {"period": 33}]},
         {"experiments": [ONE | {"extra_args": [1]}]},
@@ -186,7 +208,7 @@ def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
                 "period": "33ms",
                 "extra_args": "--a b",
             },
-            {"name": "b", "cpu_affinity": [0], "threads": 1, "warmup": 0},
+            {"name": "b", "cpu_affinity": [0], "threads": 1, "warmup": 0, "device": ["local"]},
         ],
         "analysis": {
             "compare_pairs": [{"baseline": "a", "candidate": {"experiment": "b", "threads": 1, "label": "B"}}]

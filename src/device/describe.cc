@@ -1,0 +1,52 @@
+#include "device/describe.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isa/features.h"
+
+namespace etprof {
+
+std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
+  const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
+  const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+  std::set<std::string> here;
+  for (const std::string& feature : properties.features) {
+    if (const auto name = isa::CanonicalName(architecture, feature)) here.insert(*name);
+  }
+  std::vector<std::string> features;
+  for (const isa::Feature& feature : isa::Features(architecture)) {
+    if (here.count(std::string(feature.name)) > 0) features.emplace_back(feature.name);
+  }
+  std::reverse(features.begin(), features.end());
+  return features;
+}
+
+std::vector<std::string> TellingFeatures(std::vector<std::string> features) {
+  std::erase_if(features, [](const std::string& name) {
+    return name.starts_with("sse") || name.starts_with("ssse") || name == "gfni" || name == "atomics" ||
+           name == "rdm" || name == "jscvt" || name == "fcma" || name == "fhm";
+  });
+  return features;
+}
+
+std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
+  return TellingFeatures(FeaturesOf(properties));
+}
+
+bool HasSme2(const DeviceProperties& properties) {
+  const std::vector<std::string> features = FeaturesOf(properties);
+  return std::find(features.begin(), features.end(), "sme2") != features.end();
+}
+
+std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {
+  std::vector<std::string> governors;
+  for (const DeviceProperties::Cpu& cpu : properties.cpus) {
+    if (cpu.governor.empty()) continue;
+    if (std::find(governors.begin(), governors.end(), cpu.governor) == governors.end())
+      governors.push_back(cpu.governor);
+  }
+  return governors;
+}
+
+}  // namespace etprof

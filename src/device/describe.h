@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device/properties.h"
+
+// What people are told of a device.
+namespace etprof {
+
+// Its features by the names of isa/features.h, the widest first.
+std::vector<std::string> FeaturesOf(const DeviceProperties& properties);
+// Without those that are everywhere, or that no kernel is chosen by.
+std::vector<std::string> TellingFeatures(const DeviceProperties& properties);
+std::vector<std::string> TellingFeatures(
+    std::vector<std::string> features);  // of names as FeaturesOf has them
+bool HasSme2(const DeviceProperties& properties);
+// Of its CPUs, each once.
+std::vector<std::string> GovernorsOf(const DeviceProperties& properties);
+
+}  // namespace etprof

@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/table.h"
+#include "render/devices.h"
+#include "render/devices_words.h"
+#include "render/terminal_text.h"
+#include "render/wording.h"
+
+namespace etprof {
+namespace {
+
+using namespace devices;
+
+constexpr std::size_t kNotes = 3;
+constexpr int kNameWidth = 22;
+constexpr int kFewestColumns = 15;  // of a device: a median, and a name that can be told
+
+class Screen {
+ public:
+  Screen(const DevicesReport& report, const TerminalOptions& options, std::ostream& out)
+      : report_(report), options_(options), width_(std::max(60, options.width)), out_(out) {}
+
+  void Draw() {
+    for (const ModelSection& model : report_.models) {
+      out_ << Bold(Printable(Title(model))) << "\n\n";
+      for (std::size_t device = 0; device < model.devices.size(); ++device) Result(model, device);
+      if (model.devices.size() < 2) continue;
+      SideBySide(model);
+      AgainstFirst(model);
+    }
+    Notes();
+    if (!options_.more.empty()) out_ << "  more  " << Printable(options_.more) << '\n';
+  }
+
+ private:
+  std::string Bold(const std::string& text) const {
+    return options_.colors ? "\033[1m" + text + "\033[0m" : text;
+  }
+  std::string Painted(const std::string& text, stats::Verdict verdict) const {
+    if (!options_.colors || text.empty()) return text;
+    switch (verdict) {
+      case stats::Verdict::kFaster:
+        return "\033[32m" + text + "\033[0m";
+      case stats::Verdict::kSlower:
+        return "\033[31m" + text + "\033[0m";
+      case stats::Verdict::kInconclusive:
+      case stats::Verdict::kEmulated:
+        return "\033[2m" + text + "\033[0m";
+      case stats::Verdict::kSame:
+        break;
+    }
+    return text;
+  }
+
+  std::string Title(const ModelSection& model) const {
+    std::string title = model.title;
+    if (!report_.title.empty())
+      title = report_.models.size() > 1 ? report_.title + ": " + title : report_.title;
+    return fmt::format("{} · {} device{}", title, model.devices.size(), model.devices.size() == 1 ? "" : "s");
+  }
+
+  const Report& RunOf(const ModelSection& model, std::size_t device) const {
+    return report_.runs[model.devices[device].run];
+  }
+
+  // "local · linux-x86_64 · AMD EPYC, 2 cores", a line for each experiment, the verdicts behind.
+  void Result(const ModelSection& model, std::size_t device) {
+    const Report& run = RunOf(model, device);
+    std::string head = NameOf(model.devices[device]);
+    for (const std::string& part : {run.run.platform, CpuText(run)}) {
+      if (!part.empty()) head += " · " + part;
+    }
+    if (run.run.status != RunData::Status::kComplete && run.run.status != RunData::Status::kUnknown)
+      head += fmt::format(" · {}", StatusName(run.run.status));
+    out_ << "  " << Fitted(Printable(head), width_ - 2) << '\n';
+    int widest = 0;
+    for (const ReportExperiment& experiment : run.experiments)
+      widest = std::max(widest, std::min(kNameWidth, DisplayWidth(Printable(experiment.label))));
+    for (std::size_t e = 0; e < run.experiments.size(); ++e) {
+      const ReportExperiment& experiment = run.experiments[e];
+      const std::string label = Fitted(Printable(experiment.label), kNameWidth);
+      std::string line = "    " + label + Blanks(widest - DisplayWidth(label)) + "  ";
+      const std::string median = MedianText(run, &experiment);
+      line += median;
+      for (const ReportComparison& pair : run.comparisons) {
+        if (pair.candidate != e) continue;
+        const VerdictWords words = WordsOf(pair.comparison.latency);
+        std::string verdict = words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
+        if (run.comparisons.size() > 1) verdict += " than " + Printable(pair.comparison.baseline_label);
+        line += Blanks(std::max(2, 26 - DisplayWidth(median))) +
+                Painted(verdict, pair.comparison.latency.verdict);
+      }
+      out_ << line << '\n';
+    }
+    out_ << '\n';
+  }
+
+  // Of a name that is too long its end is shown: "…0.1:5555".
+  void Row(const std::string& name, const std::vector<std::string>& cells, int cell_width) {
+    const std::string fitted = Fitted(Printable(name), kNameWidth);
+    std::string line = "  " + fitted;
+    if (!cells.empty()) line += Blanks(kNameWidth - DisplayWidth(fitted));
+    for (const std::string& text : cells) {
+      const std::string cell = FittedTail(Printable(text), cell_width);
+      line += "  " + Blanks(cell_width - DisplayWidth(cell)) + cell;
+    }
+    out_ << line << '\n';
+  }
+
+  // Medians, then the shares of the inference of the experiment that is the last one's candidate.
+  void SideBySide(const ModelSection& model) {
+    const auto fitting = static_cast<std::size_t>(std::max(1, (width_ - 2 - kNameWidth) / kFewestColumns));
+    const std::size_t shown = std::min(model.devices.size(), fitting);
+    const int cell = std::min(30, (width_ - 2 - kNameWidth) / static_cast<int>(shown) - 2);
+    std::vector<std::string> titles;
+    for (std::size_t device = 0; device < shown; ++device) titles.push_back(NameOf(model.devices[device]));
+    Row("median", titles, cell);
+    for (const DeviceRow& row : model.experiments) {
+      std::vector<std::string> cells;
+      for (std::size_t device = 0; device < shown; ++device) {
+        const std::string text = MedianText(RunOf(model, device), ExperimentOf(report_, model, row, device));
+        // The interval where there is room for it; the median alone before half an interval.
+        cells.push_back(DisplayWidth(text) <= cell ? text : text.substr(0, text.find(" [")));
+      }
+      Row(row.label, cells, cell);
+    }
+    out_ << '\n';
+    if (const DeviceRow* row = RowToShow(model)) Shares(model, *row, shown, cell);
+    if (shown < model.devices.size()) {
+      out_ << "  " << model.devices.size() - shown
+           << " more in the report: the screen is not wide enough\n\n";
+    }
+  }
+
+  // The one that most devices measured; of those the last, which a comparison's candidate is.
+  static const DeviceRow* RowToShow(const ModelSection& model) {
+    const DeviceRow* best = nullptr;
+    std::ptrdiff_t most = 1;
+    for (const DeviceRow& row : model.experiments) {
+      const auto devices = std::count_if(row.cells.begin(), row.cells.end(),
+                                         [](const DeviceCell& one) { return one.experiment.has_value(); });
+      if (devices < most) continue;
+      best = &row;
+      most = devices;
+    }
+    return best;
+  }
+
+  void Shares(const ModelSection& model, const DeviceRow& row, std::size_t shown, int cell) {
+    const std::vector<GroupRow> groups = GroupRows(report_, model, row);
+    if (groups.empty()) return;
+    Row("share, " + row.label, {}, cell);
+    for (const GroupRow& group : groups) {
+      std::vector<std::string> cells;
+      for (std::size_t device = 0; device < shown; ++device) {
+        const ReportExperiment* experiment = ExperimentOf(report_, model, row, device);
+        const double whole = experiment != nullptr ? experiment->MeanExecute().value_or(0) : 0;
+        cells.push_back(whole > 0 ? PercentText(group.mean[device].value_or(0) / whole) : kUndefined);
+      }
+      Row(group.name, cells, cell);
+    }
+    out_ << '\n';
+  }
+
+  void AgainstFirst(const ModelSection& model) {
+    bool any = false;
+    for (const DeviceRow& row : model.experiments) {
+      for (std::size_t device = 0; device < row.cells.size(); ++device) {
+        const Quantity& quantity = row.cells[device].against_first;
+        if (!row.first || device == *row.first || !quantity.candidate_ns) continue;
+        if (!any) out_ << "  between devices, unpaired (drift between them cannot be seen):\n";
+        any = true;
+        const VerdictWords words = quantity.estimate ? WordsOf(quantity) : VerdictWords{};
+        out_ << "    " << Printable(row.label) << ": " << Printable(NameOf(model.devices[device]))
+             << " against " << Printable(NameOf(model.devices[*row.first])) << ": "
+             << AgainstFirstText(quantity) << (words.interval.empty() ? "" : " " + words.interval) << '\n';
+      }
+      for (const std::string& difference : row.differences) {
+        out_ << "    " << Printable(row.label) << " differs beside the device: " << Printable(difference)
+             << '\n';
+      }
+    }
+    if (any) out_ << '\n';
+  }
+
+  void Notes() {
+    std::size_t told = 0, left = 0;
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      for (const std::string& warning : report_.runs[i].warnings) {
+        if (told == kNotes) {
+          ++left;
+          continue;
+        }
+        out_ << "  note  " << Printable(report_.names[i] + ": " + warning) << '\n';
+        ++told;
+      }
+    }
+    if (left > 0) out_ << fmt::format("  {} more note{} in the report\n", left, left == 1 ? "" : "s");
+  }
+
+  const DevicesReport& report_;
+  const TerminalOptions& options_;
+  const int width_;
+  std::ostream& out_;
+};
+
+}  // namespace
+
+void RenderDevicesTerminal(const DevicesReport& report, const TerminalOptions& options, std::ostream& out) {
+  Screen(report, options, out).Draw();
+}
+
+}  // namespace etprof

@@ -1,0 +1,153 @@
+#include "render/devices.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/table.h"
+#include "report/example_devices.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string MarkdownOf(const DevicesReport& report) {
+  std::ostringstream out;
+  RenderDevicesMarkdown(report, out);
+  return out.str();
+}
+std::string TerminalOf(const DevicesReport& report, int width = 80) {
+  std::ostringstream out;
+  TerminalOptions options;
+  options.width = width;
+  options.more = "runs/devices_report.md";
+  RenderDevicesTerminal(report, options, out);
+  return out.str();
+}
+nlohmann::json JsonOf(const DevicesReport& report) {
+  std::ostringstream out;
+  RenderDevicesJson(report, out);
+  return nlohmann::json::parse(out.str());
+}
+
+std::string LineWith(const std::string& text, const std::string& words) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(words) != std::string::npos) return line;
+  }
+  return "";
+}
+
+TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
+  const std::string text = MarkdownOf(example::MakeDevices());
+  for (const char* section :
+       {"# net\\_xnnpack\\_fp32 on 3 devices", "## Devices", "## Latency across platforms",
+        "## Speed-up per platform", "## Categories per platform"})
+    EXPECT_THAT(text, HasSubstr(section));
+  EXPECT_THAT(LineWith(text, "CPU of ssh:board"), AllOf(HasSubstr("avx2 avx"), HasSubstr("performance"),
+                                                        HasSubstr("Debian, Linux 6.1"), HasSubstr("| no")));
+  EXPECT_THAT(LineWith(text, "on against off | local"), AllOf(HasSubstr("2.50x"), HasSubstr("faster")));
+  EXPECT_THAT(text, HasSubstr("**unpaired**"));
+  EXPECT_THAT(LineWith(text, "| on, 1 thread | ssh:board | local"), HasSubstr("1.50x slower"));
+}
+
+TEST(DevicesMarkdown, AnEmulatedDeviceSaysSoEverywhere) {
+  const std::string text = MarkdownOf(example::MakeDevices());
+  EXPECT_THAT(LineWith(text, "- adb:phone (emulated)"), HasSubstr("emulated, times mean nothing"));
+  EXPECT_THAT(LineWith(text, "CPU of adb:phone"), HasSubstr("yes: its times mean nothing"));
+  EXPECT_THAT(LineWith(text, "on against off | adb:phone"),
+              AllOf(HasSubstr("emulated"), Not(HasSubstr("x |"))));
+  // In the heading of every table with a column for it.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool heading = line.starts_with("| median") || line.starts_with("| mean self time");
+    EXPECT_TRUE(!heading || line.find("adb:phone (emulated)") != std::string::npos) << line;
+  }
+  EXPECT_THAT(LineWith(text, "| on, 1 thread | adb:phone"),
+              AllOf(HasSubstr("emulated"), Not(HasSubstr("slower"))));
+}
+
+TEST(DevicesMarkdown, HostileNamesAreEscaped) {
+  std::vector<Report> runs = {example::MakePairOn("a|b<script>", 1), example::MakePairOn("c", 1)};
+  runs[0].experiments[0].label = "x|y";
+  const std::string text = MarkdownOf(AssembleDevices(std::move(runs)));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("a|b")), Not(HasSubstr("x|y"))));
+}
+
+TEST(DevicesMarkdown, EveryModelHasItsSections) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  runs[1].model_id = "other";
+  runs[1].run.model_sha256 = "c";
+  const std::string text = MarkdownOf(AssembleDevices(std::move(runs)));
+  EXPECT_THAT(text, AllOf(HasSubstr("\n## net"), HasSubstr("\n## other\n"),
+                          HasSubstr("\n### Latency across platforms")));
+  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is held against anything
+}
+
+TEST(DevicesTerminal, EachDeviceThenSideBySide) {
+  const std::string text = TerminalOf(example::MakeDevices());
+  EXPECT_THAT(text, AllOf(HasSubstr("3 devices"), HasSubstr("ssh:board · linux-x86_64"),
+                          HasSubstr("2.50x faster"), HasSubstr("adb:phone (emulated)"),
+                          HasSubstr("emulated, times mean nothing"), HasSubstr("runs/devices_report.md")));
+  EXPECT_THAT(LineWith(text, "on: ssh:board against local"), HasSubstr("1.50x slower"));
+  EXPECT_THAT(LineWith(text, "Convolution"), HasSubstr(" %"));
+  EXPECT_LT(text.find("2.50x faster"), text.find("\n  median"));
+}
+
+TEST(DevicesTerminal, TablesKeepToTheWidth) {
+  for (const int width : {60, 80, 120}) {
+    std::istringstream lines(TerminalOf(example::MakeDevices(), width));
+    bool table = false;
+    for (std::string line; std::getline(lines, line);) {
+      table = (table || line.starts_with("  median")) && !line.empty();
+      EXPECT_TRUE(!table || DisplayWidth(line) <= width) << line;
+    }
+  }
+}
+
+TEST(DevicesTerminal, NoControlCharacterOfANameReachesIt) {
+  std::vector<Report> runs = {example::MakePairOn("a\x1b[2J", 1), example::MakePairOn("b", 1)};
+  runs[0].experiments[0].label = "x\x1b[2J";
+  runs[0].warnings.push_back("\x07");
+  const std::string text = TerminalOf(AssembleDevices(std::move(runs)));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+}
+
+TEST(DevicesJson, SaysWhatTheReportSays) {
+  const nlohmann::json json = JsonOf(example::MakeDevices());
+  EXPECT_EQ(json["devices"].size(), 3u);
+  EXPECT_EQ(json["devices"][1]["governor"], "performance");
+  EXPECT_EQ(json["devices"][2]["emulated"], true);
+  const nlohmann::json& on = json["models"][0]["experiments"][1];
+  EXPECT_EQ(on["label"], "on");
+  EXPECT_TRUE(on["devices"][0]["against_first"].is_null());
+  const nlohmann::json& against = on["devices"][1]["against_first"];
+  EXPECT_EQ(against["device"], "local");
+  EXPECT_EQ(against["paired"], false);
+  EXPECT_EQ(against["verdict"], "slower");
+  EXPECT_LT(against["ratio_low"].get<double>(), against["ratio"].get<double>());
+  EXPECT_EQ(on["devices"][2]["against_first"]["verdict"], "emulated");
+  EXPECT_TRUE(on["devices"][2]["against_first"]["ratio"].is_null());
+  EXPECT_TRUE(on["devices"][2]["median_low_ms"].is_null());
+  const nlohmann::json& pair = json["models"][0]["comparisons"][0];
+  EXPECT_EQ(pair["devices"][0]["pairing"], "launches");
+  EXPECT_EQ(pair["devices"][2]["verdict"], "emulated");
+  double share = 0;
+  for (const nlohmann::json& group : on["devices"][0]["groups"]) share += group["share"].get<double>();
+  EXPECT_NEAR(share, 1, 1e-9);
+}
+
+TEST(DevicesJson, OddRunsMakeValidJson) {
+  std::vector<Report> runs;
+  runs.push_back(Report{});
+  runs.push_back(example::MakeBare());
+  const nlohmann::json json = JsonOf(AssembleDevices(std::move(runs)));
+  EXPECT_EQ(json["models"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,113 @@
+#include "render/devices_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/units.h"
+#include "device/describe.h"
+#include "render/wording.h"
+
+namespace etprof::devices {
+
+const char* const kUnpaired =
+    "Between devices nothing is paired: each has a clock and conditions of its own, and the intervals "
+    "(Welch's "
+    "t over launches) know what each process adds, not what a device's temperature or load did meanwhile.";
+
+std::string NameOf(const DeviceColumn& device) {
+  return device.name + (device.emulated ? " (emulated)" : "");
+}
+
+std::vector<std::string> FeaturesOfRun(const Report& run) {
+  for (const ExperimentData& data : run.run.experiments) {
+    if (!data.isa_state || data.isa_state->detected.empty()) continue;
+    std::vector<std::string> features = TellingFeatures(data.isa_state->detected);
+    std::reverse(features.begin(), features.end());
+    return features;
+  }
+  return run.run.device ? TellingFeatures(*run.run.device) : std::vector<std::string>{};
+}
+
+std::string GovernorText(const Report& run) {
+  return run.run.device ? fmt::format("{}", fmt::join(GovernorsOf(*run.run.device), ", ")) : "";
+}
+
+std::string SystemText(const Report& run) {
+  if (!run.run.device) return "";
+  const DeviceProperties& device = *run.run.device;
+  return device.os + (device.os.empty() || device.kernel.empty() ? "" : ", ") + device.kernel;
+}
+
+std::string CpuText(const Report& run) {
+  if (!run.run.device) return "";
+  const DeviceProperties& device = *run.run.device;
+  std::string text = device.cpu_model;
+  if (device.cores > 0)
+    text += fmt::format("{}{} core{}", text.empty() ? "" : ", ", device.cores, device.cores == 1 ? "" : "s");
+  if (!device.topology.empty()) text += " (" + device.topology + ")";
+  return text;
+}
+
+const ReportExperiment* ExperimentOf(const DevicesReport& report, const ModelSection& model,
+                                     const DeviceRow& row, std::size_t device) {
+  const auto& experiment = row.cells[device].experiment;
+  return experiment ? &report.runs[model.devices[device].run].experiments[*experiment] : nullptr;
+}
+
+const ReportComparison* ComparisonOf(const DevicesReport& report, const ModelSection& model,
+                                     const DevicePairRow& row, std::size_t device) {
+  const auto& comparison = row.comparisons[device];
+  return comparison ? &report.runs[model.devices[device].run].comparisons[*comparison] : nullptr;
+}
+
+std::string MedianInterval(const Report& run, const ReportExperiment& experiment) {
+  const bool emulated = run.run.experiments[experiment.index].emulated;
+  if (!experiment.interval || emulated || experiment.latency_from_trace || !experiment.latency.p50) return "";
+  // As many digits as the median has.
+  const std::string median = FormatMilliseconds(*experiment.latency.p50);
+  const std::size_t point = median.find('.');
+  const std::size_t decimals = point == std::string::npos ? 0 : median.find(' ') - point - 1;
+  return fmt::format("[{:.{}f}, {:.{}f}]", experiment.interval->low / 1e6, decimals,
+                     experiment.interval->high / 1e6, decimals);
+}
+
+std::string MedianText(const Report& run, const ReportExperiment* experiment) {
+  if (experiment == nullptr || !experiment->latency.p50) return kUndefined;
+  std::string text = FormatMilliseconds(*experiment->latency.p50);
+  if (run.run.experiments[experiment->index].emulated) return text + ", emulated";
+  if (experiment->latency_from_trace || experiment->tracer_always_on) text += ", traced";
+  const std::string interval = MedianInterval(run, *experiment);
+  return text + (interval.empty() ? "" : " " + interval);
+}
+
+std::string AgainstFirstText(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated) return WordsOf(quantity).verdict;
+  return quantity.estimate ? WordsOf(quantity).verdict : "no interval";
+}
+
+std::vector<GroupRow> GroupRows(const DevicesReport& report, const ModelSection& model,
+                                const DeviceRow& row) {
+  std::vector<GroupRow> rows;
+  std::map<std::string, std::size_t> place;
+  for (std::size_t device = 0; device < row.cells.size(); ++device) {
+    const ReportExperiment* experiment = ExperimentOf(report, model, row, device);
+    if (experiment == nullptr || experiment->groups.runs == 0) continue;
+    for (const AdditiveRow& group : experiment->groups.rows) {
+      const auto [at, added] = place.try_emplace(group.name, rows.size());
+      if (added) rows.push_back({group.name, {}});
+      std::vector<std::optional<double>>& mean = rows[at->second].mean;
+      mean.resize(row.cells.size());
+      mean[device] = static_cast<double>(group.total) / static_cast<double>(experiment->groups.runs);
+    }
+  }
+  std::erase_if(rows, [](const GroupRow& group) {
+    return std::all_of(group.mean.begin(), group.mean.end(),
+                       [](const std::optional<double>& mean) { return mean.value_or(0) == 0; });
+  });
+  return rows;
+}
+
+}  // namespace etprof::devices

@@ -1,0 +1,267 @@
+#include "report/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "stats/distribution.h"
+#include "stats/unpaired.h"
+#include "stats/verdict.h"
+
+namespace etprof {
+namespace {
+
+std::vector<double> MediansOfLaunches(const ExperimentData& data) {
+  std::vector<double> launches;
+  for (const Launch& launch : data.launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    std::vector<double> medians;
+    for (const Burst& burst : launch.bursts) {
+      if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
+    }
+    if (const auto median = stats::Median(medians)) launches.push_back(*median);
+  }
+  return launches;
+}
+
+// What runs are called that are of one device, or of none that is known.
+std::vector<std::string> NamesOf(const std::vector<Report>& runs) {
+  std::map<std::string, int> count;
+  std::vector<std::string> names;
+  for (const Report& report : runs) {
+    const RunData& run = report.run;
+    std::string name = run.device && !run.device->name.empty() ? run.device->name : run.platform;
+    if (name.empty()) name = run.folder.filename().string();
+    if (name.empty()) name = "run";
+    ++count[name];
+    names.push_back(name);
+  }
+  // Two runs of one device: their folders tell them apart.
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string folder = runs[i].run.folder.filename().string();
+    if (count[names[i]] > 1 && !folder.empty() && folder != names[i]) names[i] += " (" + folder + ")";
+    const std::string wanted = names[i];
+    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i] = fmt::format("{} #{}", wanted, n);
+  }
+  return names;
+}
+
+class Section {
+ public:
+  Section(const DevicesReport& report, ModelSection& section) : report_(report), section_(section) {}
+
+  void Fill() {
+    AddRows();
+    JoinRowsOfOneConfiguration();
+    for (DeviceRow& row : section_.experiments) {
+      Compare(row);
+      TellDifferences(row);
+    }
+    AddPairs();
+  }
+
+ private:
+  const Report& RunOf(std::size_t device) const { return report_.runs[section_.devices[device].run]; }
+  const ReportExperiment* ExperimentOf(const DeviceRow& row, std::size_t device) const {
+    const auto& experiment = row.cells[device].experiment;
+    return experiment ? &RunOf(device).experiments[*experiment] : nullptr;
+  }
+  const ExperimentData* DataOf(const DeviceRow& row, std::size_t device) const {
+    const ReportExperiment* experiment = ExperimentOf(row, device);
+    return experiment != nullptr ? &RunOf(device).run.experiments[experiment->index] : nullptr;
+  }
+
+  void AddRows() {
+    for (std::size_t device = 0; device < section_.devices.size(); ++device) {
+      const Report& run = RunOf(device);
+      for (std::size_t e = 0; e < run.experiments.size(); ++e) {
+        const ReportExperiment& experiment = run.experiments[e];
+        const auto row = std::find_if(
+            section_.experiments.begin(), section_.experiments.end(), [&](const DeviceRow& known) {
+              return known.label == experiment.label && known.threads == experiment.threads &&
+                     !known.cells[device].experiment;
+            });
+        DeviceRow* into = row == section_.experiments.end() ? nullptr : &*row;
+        if (into == nullptr) {
+          into = &section_.experiments.emplace_back();
+          into->label = experiment.label;
+          into->threads = experiment.threads;
+          into->cells.resize(section_.devices.size());
+        }
+        into->cells[device].experiment = e;
+      }
+    }
+  }
+
+  // What makes two experiments alike that are called differently.
+  std::string ConfigurationOf(const DeviceRow& row) const {
+    for (std::size_t device = 0; device < row.cells.size(); ++device) {
+      const ExperimentData* data = DataOf(row, device);
+      if (data == nullptr) continue;
+      return fmt::format("{}|{}|{}|{}|{}|{}", row.threads, data->isa, data->cpus, data->mode, data->foreign,
+                         data->model_sha256);
+    }
+    return "";
+  }
+
+  void JoinRowsOfOneConfiguration() {
+    std::vector<DeviceRow>& rows = section_.experiments;
+    std::map<std::string, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < rows.size(); ++i) alike[ConfigurationOf(rows[i])].push_back(i);
+    std::set<std::size_t> gone;
+    for (const auto& [configuration, members] : alike) {
+      if (members.size() < 2) continue;
+      std::vector<int> used(section_.devices.size(), 0);
+      for (const std::size_t member : members) {
+        for (std::size_t device = 0; device < used.size(); ++device)
+          used[device] += rows[member].cells[device].experiment ? 1 : 0;
+      }
+      // Twice on one device (an A/A pair): which of them belongs to the other's is not known.
+      if (std::any_of(used.begin(), used.end(), [](int count) { return count > 1; })) continue;
+      DeviceRow& first = rows[members.front()];
+      for (std::size_t m = 1; m < members.size(); ++m) {
+        const DeviceRow& other = rows[members[m]];
+        first.label += " / " + other.label;
+        for (std::size_t device = 0; device < used.size(); ++device) {
+          if (other.cells[device].experiment) first.cells[device] = other.cells[device];
+        }
+        gone.insert(members[m]);
+      }
+    }
+    std::vector<DeviceRow> kept;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!gone.contains(i)) kept.push_back(std::move(rows[i]));
+    }
+    rows = std::move(kept);
+  }
+
+  void Compare(DeviceRow& row) const {
+    for (std::size_t device = 0; device < row.cells.size() && !row.first; ++device) {
+      const ReportExperiment* experiment = ExperimentOf(row, device);
+      if (experiment != nullptr && experiment->latency.p50) row.first = device;
+    }
+    if (!row.first) return;
+    const ReportExperiment& first = *ExperimentOf(row, *row.first);
+    const ExperimentData& first_data = *DataOf(row, *row.first);
+    const std::vector<double> before = MediansOfLaunches(first_data);
+    for (std::size_t device = *row.first + 1; device < row.cells.size(); ++device) {
+      const ReportExperiment* experiment = ExperimentOf(row, device);
+      if (experiment == nullptr || !experiment->latency.p50) continue;
+      const ExperimentData& data = *DataOf(row, device);
+      Quantity& quantity = row.cells[device].against_first;
+      quantity.baseline_ns = first.latency.p50;
+      quantity.candidate_ns = experiment->latency.p50;
+      if (data.emulated || first_data.emulated) {
+        quantity.verdict = stats::Verdict::kEmulated;
+        continue;
+      }
+      // Where one side's times hold the tracer's cost, they say nothing of the device.
+      const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
+                          first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
+      if (traced) continue;
+      const RunData& run = RunOf(device).run;
+      const CompareOptions usual;
+      quantity.estimate = stats::EstimateUnpairedLaunches(before, MediansOfLaunches(data), usual.confidence);
+      if (quantity.estimate) {
+        quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
+                                        run.schedule.margin > 0 ? run.schedule.margin : usual.margin);
+      }
+    }
+  }
+
+  void TellDifferences(DeviceRow& row) const {
+    const auto tell = [&](const char* name, const auto& value_of) {
+      std::string text;
+      std::set<std::string> values;
+      for (std::size_t device = 0; device < row.cells.size(); ++device) {
+        const ExperimentData* data = DataOf(row, device);
+        if (data == nullptr) continue;
+        const std::string value = value_of(*data);
+        values.insert(value);
+        text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", value.empty() ? "none" : value,
+                            section_.devices[device].name);
+      }
+      if (values.size() > 1) row.differences.push_back(fmt::format("{}: {}", name, text));
+    };
+    tell("features masked", [](const ExperimentData& data) { return data.isa; });
+    tell("CPUs", [](const ExperimentData& data) { return data.cpus.empty() ? "any" : data.cpus; });
+    tell("ExecuTorch", [](const ExperimentData& data) {
+      return data.executorch_version.empty() ? "not known" : data.executorch_version;
+    });
+    tell("runner", [](const ExperimentData& data) {
+      return std::string(data.foreign ? "executor_runner" : "etprof-runner");
+    });
+    // "saved FILE": the file lies elsewhere on every device.
+    tell("inputs",
+         [](const ExperimentData& data) { return data.inputs_from.substr(0, data.inputs_from.find('/')); });
+  }
+
+  void AddPairs() {
+    for (std::size_t device = 0; device < section_.devices.size(); ++device) {
+      const Report& run = RunOf(device);
+      for (std::size_t c = 0; c < run.comparisons.size(); ++c) {
+        const Comparison& comparison = run.comparisons[c].comparison;
+        const auto row =
+            std::find_if(section_.pairs.begin(), section_.pairs.end(), [&](const DevicePairRow& known) {
+              return known.baseline_label == comparison.baseline_label &&
+                     known.candidate_label == comparison.candidate_label && !known.comparisons[device];
+            });
+        DevicePairRow* into = row == section_.pairs.end() ? nullptr : &*row;
+        if (into == nullptr) {
+          into = &section_.pairs.emplace_back();
+          into->baseline_label = comparison.baseline_label;
+          into->candidate_label = comparison.candidate_label;
+          into->comparisons.resize(section_.devices.size());
+        }
+        into->comparisons[device] = c;
+      }
+    }
+  }
+
+  const DevicesReport& report_;
+  ModelSection& section_;
+};
+
+// A run without a digest belongs to the first model of its name.
+ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report) {
+  for (ModelSection& model : models) {
+    const bool digests = !model.model_sha256.empty() && !report.run.model_sha256.empty();
+    if (digests ? model.model_sha256 == report.run.model_sha256 : model.model_id == report.model_id) {
+      if (model.model_sha256.empty()) model.model_sha256 = report.run.model_sha256;
+      return model;
+    }
+  }
+  ModelSection made;
+  made.model_id = report.model_id;
+  made.model_sha256 = report.run.model_sha256;
+  models.push_back(std::move(made));
+  return models.back();
+}
+
+}  // namespace
+
+DevicesReport AssembleDevices(std::vector<Report> runs) {
+  DevicesReport report;
+  report.names = NamesOf(runs);
+  report.runs = std::move(runs);
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const Report& run = report.runs[i];
+    report.emulated = report.emulated || run.emulated;
+    SectionOf(report.models, run).devices.push_back({i, report.names[i], run.emulated});
+  }
+  std::map<std::string, int> titles;
+  for (const ModelSection& model : report.models) ++titles[model.model_id];
+  for (ModelSection& model : report.models) {
+    model.title = model.model_id.empty() ? "a model without a name" : model.model_id;
+    if (titles[model.model_id] > 1 && !model.model_sha256.empty())
+      model.title += fmt::format(" ({})", model.model_sha256.substr(0, 12));
+    Section(report, model).Fill();
+  }
+  return report;
+}
+
+}  // namespace etprof

@@ -1,0 +1,147 @@
+#include "report/devices.h"
+
+#include <gmock/gmock.h>
+
+#include "report/example_devices.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Devices, TheSameExperimentStandsInOneRow) {
+  const DevicesReport report = example::MakeDevices();
+  ASSERT_THAT(report.models, SizeIs(1));
+  const ModelSection& model = report.models[0];
+  ASSERT_THAT(model.experiments, SizeIs(2));
+  EXPECT_EQ(model.experiments[0].label, "off");
+  EXPECT_EQ(model.experiments[1].label, "on");
+  for (const DeviceRow& row : model.experiments) {
+    EXPECT_EQ(row.first, 0u);
+    for (const DeviceCell& cell : row.cells) EXPECT_TRUE(cell.experiment.has_value());
+    EXPECT_THAT(row.differences, IsEmpty());
+  }
+  ASSERT_THAT(model.pairs, SizeIs(1));
+  EXPECT_EQ(model.pairs[0].candidate_label, "on");
+}
+
+TEST(Devices, ThePairsStayTheRunsOwn) {
+  const DevicesReport report = example::MakeDevices();
+  const auto& comparisons = report.models[0].pairs[0].comparisons;
+  for (std::size_t device = 0; device < 2; ++device) {
+    const Comparison& own = report.runs[device].comparisons[*comparisons[device]].comparison;
+    EXPECT_EQ(own.pairing, Pairing::kLaunches);
+    EXPECT_NEAR(own.latency.estimate->ratio(), 2.5, 0.05);
+    EXPECT_EQ(own.latency.verdict, stats::Verdict::kFaster);
+  }
+  EXPECT_EQ(report.runs[2].comparisons[*comparisons[2]].comparison.latency.verdict,
+            stats::Verdict::kEmulated);
+}
+
+TEST(Devices, BetweenDevicesAnUnpairedEstimate) {
+  const DevicesReport report = example::MakeDevices();
+  const Quantity& slower = report.models[0].experiments[1].cells[1].against_first;
+  ASSERT_TRUE(slower.estimate.has_value());
+  EXPECT_EQ(slower.estimate->launches, 0);  // not paired
+  EXPECT_NEAR(slower.estimate->ratio(), 1 / 1.5, 0.01);
+  EXPECT_EQ(slower.verdict, stats::Verdict::kSlower);
+  // An emulated device is never faster or slower, and has no interval.
+  const Quantity& emulated = report.models[0].experiments[1].cells[2].against_first;
+  EXPECT_FALSE(emulated.estimate.has_value());
+  EXPECT_EQ(emulated.verdict, stats::Verdict::kEmulated);
+  EXPECT_TRUE(report.emulated);
+  EXPECT_TRUE(report.models[0].devices[2].emulated);
+  EXPECT_FALSE(report.models[0].devices[0].emulated);
+}
+
+TEST(Devices, WithoutAnIntervalNoVerdict) {
+  // One launch on a side, or the tracer's cost in one side's times.
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3),
+                              example::MakePairOn("c", 3)};
+  runs[1].run.experiments[1].launches.resize(1);
+  runs[2].run.experiments[1].tracer_always_on = true;
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  for (const std::size_t device : {1u, 2u}) {
+    const Quantity& quantity = report.models[0].experiments[1].cells[device].against_first;
+    EXPECT_FALSE(quantity.estimate.has_value()) << device;
+    EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive) << device;
+    EXPECT_TRUE(quantity.candidate_ns.has_value()) << device;
+  }
+}
+
+TEST(Devices, AnEqualDeviceIsNotSlower) {
+  const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
+  const Quantity& quantity = report.models[0].experiments[0].cells[1].against_first;
+  EXPECT_EQ(quantity.verdict, stats::Verdict::kSame);
+}
+
+TEST(Devices, EveryModelHasASectionOfItsOwn) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
+                              example::MakePairOn("c", 1), example::MakePairOn("d", 1)};
+  runs[1].run.model_sha256 = std::string(64, 'b');  // exported anew under one name
+  runs[2].model_id = runs[2].run.model_id = "other";
+  runs[2].run.model_sha256 = std::string(64, 'c');
+  runs[3].run.model_sha256.clear();  // a run of the profiling kit: by its name
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  ASSERT_THAT(report.models, SizeIs(3));
+  EXPECT_THAT(report.models[0].devices, SizeIs(2));
+  EXPECT_EQ(report.models[0].title, "net_xnnpack_fp32 (aaaaaaaaaaaa)");
+  EXPECT_EQ(report.models[1].title, "net_xnnpack_fp32 (bbbbbbbbbbbb)");
+  EXPECT_EQ(report.models[2].title, "other");
+}
+
+TEST(Devices, NamesAreUnique) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 1), Report{}, Report{}};
+  runs[1].run.folder = "runs/earlier";
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  EXPECT_THAT(report.names, ElementsAre("a", "a (earlier)", "run", "run #2"));
+}
+
+TEST(Devices, WhatIsConfiguredAlikeIsOneRowWhereThatIsCertain) {
+  const auto only = [](Report run, std::size_t experiment, const std::string& label) {
+    run.run.pairs.clear();
+    run.comparisons.clear();
+    ReportExperiment kept = std::move(run.experiments[experiment]);
+    kept.label = label;
+    run.experiments.clear();
+    run.experiments.push_back(std::move(kept));
+    return run;
+  };
+  std::vector<Report> runs;
+  runs.push_back(example::MakePairOn("phone", 1));
+  runs.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
+  const DevicesReport joined = AssembleDevices(std::move(runs));
+  ASSERT_THAT(joined.models[0].experiments, SizeIs(2));
+  EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
+
+  // An A/A pair: it could be either of them.
+  std::vector<Report> unclear;
+  unclear.push_back(example::MakePairOn("phone", 1));
+  unclear.back().run.experiments[0].isa.clear();
+  unclear.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
+  EXPECT_THAT(AssembleDevices(std::move(unclear)).models[0].experiments, SizeIs(3));
+}
+
+TEST(Devices, WhatDiffersBesideTheDeviceIsTold) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  runs[1].run.experiments[0].isa = "-avx2";
+  runs[0].run.experiments[0].inputs_from = "saved /x/net.inputs";
+  runs[1].run.experiments[0].inputs_from = "saved /y/net.inputs";  // the same, elsewhere
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  EXPECT_THAT(report.models[0].experiments[0].differences,
+              ElementsAre("features masked: -sme2 on a, -avx2 on b"));
+}
+
+TEST(Devices, NothingIsOddEnoughToThrow) {
+  EXPECT_THAT(AssembleDevices({}).models, IsEmpty());
+  std::vector<Report> runs;
+  runs.push_back(example::MakeBare());
+  runs.push_back(Report{});
+  EXPECT_THAT(AssembleDevices(std::move(runs)).models, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,264 @@
+"""Several devices in one run: this machine, boards behind real sshds and a phone behind a real adbd, with scripted workers."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+
+
+def wait_until(true, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+class Fleet:
+    """This machine and two boards, and a configuration of two experiments for all of them."""
+
+    def __init__(self, lab, folder: Path) -> None:
+        self.lab = lab
+        self.folder = folder
+        self.boards = {"ssh:one": lab.ssh("one"), "ssh:two": lab.ssh("two")}
+        self.root = folder / "out"
+
+    def write(self, environment: dict | None = None, **keys) -> Path:
+        experiments = [{"name": "off"}, {"name": "on", "env": {"FAKE_LATENCY_NS": "500000"}}]
+        shared = {"FAKE_ETDUMP": str(ETDUMP)} | (environment or {})
+        for experiment in experiments:
+            experiment["env"] = shared | experiment.get("env", {})
+        config = {
+            "model": str(MODEL),
+            "runner_path": str(WORKER),
+            "output_root": str(self.root),
+            "device": ["local", *self.boards],
+            "runs": 4,
+            "launches": 2,
+            "rounds": 2,
+            "experiments": experiments,
+        } | keys
+        path = self.folder / "config.json"
+        path.write_text(json.dumps(config))
+        return path
+
+    def command(self, path: Path, *arguments: str) -> list[str]:
+        return [str(program.etprof()), "run", str(path), *arguments]
+
+    def run(self, path: Path, *arguments: str) -> subprocess.CompletedProcess:
+        return self.lab.run(self.command(path, *arguments), timeout=180)
+
+    def start(self, path: Path, *arguments: str) -> tuple[subprocess.Popen, Path]:
+        log = self.folder / "stderr"
+        with log.open("w") as file:
+            process = self.lab.popen(self.command(path, *arguments), stdout=subprocess.PIPE, stderr=file, text=True)
+        return process, log
+
+    def manifest(self, device: str) -> dict:
+        return json.loads((self.root / self.directory(device) / "manifest.json").read_text())
+
+    def directory(self, device: str) -> str:
+        """Of the same platform, so that their names are needed."""
+        (found,) = [path.name for path in self.root.iterdir() if path.name.endswith("-" + device.rpartition(":")[2])]
+        return found
+
+    def launches(self, device: str) -> list[int]:
+        """Complete ones of each experiment."""
+        return [
+            sum(launch["status"] == "complete" for launch in result["launches"])
+            for result in self.manifest(device)["results"]
+        ]
+
+    def left_nothing(self) -> None:
+        for board in self.boards.values():
+            wait_until(lambda: board.processes() == {})  # noqa: B023
+            wait_until(lambda: not [name for name in board.files() if name.startswith("runs/")])  # noqa: B023
+
+
+@pytest.fixture
+def fleet(lab, tmp_path) -> Fleet:
+    return Fleet(lab, tmp_path)
+
+
+def report(fleet: Fleet) -> dict:
+    return json.loads((fleet.root / "devices_report.json").read_text())
+
+
+def test_all_measure_at_once_and_are_told_side_by_side(fleet):
+    # No worker answers its first burst before all three devices have come to theirs: one after the other never ends.
+    path = fleet.write({"FAKE_MEET": f"{fleet.folder / 'meet'}:3"})
+    done = fleet.run(path)
+    assert done.returncode == 0, done.stderr
+    for device in ("local", *fleet.boards):
+        assert fleet.launches(device) == [2, 2]
+        manifest = fleet.manifest(device)
+        assert manifest["device"]["name"] == device and manifest["status"] == "complete"
+        config = json.loads((fleet.root / fleet.directory(device) / "config.json").read_text())
+        assert {experiment["device"] for experiment in config["experiments"]} == {device}
+        assert fleet.lab.run([program.etprof(), "validate", fleet.root / fleet.directory(device)]).returncode == 0
+    told = report(fleet)
+    assert [device["name"] for device in told["devices"]] == ["local", *fleet.boards]
+    (model,) = told["models"]
+    for cell in model["comparisons"][0]["devices"]:
+        assert cell["verdict"] == "faster" and 1.9 < cell["ratio"] < 2.1
+    for cell in model["experiments"][0]["devices"][1:]:
+        # The workers' latencies are scripted, and the same everywhere.
+        assert cell["against_first"]["device"] == "local" and cell["against_first"]["verdict"] == "same"
+    for words in ("Latency across platforms", "Speed-up per platform", "Categories per platform", "ssh:one", "ssh:two"):
+        assert words in (fleet.root / "devices_report.md").read_text()
+    for words in ("3 devices", "ssh:two", "2.00x faster", "unpaired"):
+        assert words in done.stdout
+    # Without a terminal each line of progress has its device's name in front.
+    for device in ("local", *fleet.boards):
+        assert f"\n{device}: " in "\n" + done.stderr
+    fleet.left_nothing()
+
+    # The report over them can be made again, of the runs or by --analysis-only, and reaches no device.
+    for board in fleet.boards.values():
+        board.stop()
+    folders = [fleet.root / fleet.directory(device) for device in ("local", *fleet.boards)]
+    again = fleet.lab.run([program.etprof(), "report", *folders, "--json"])
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["models"] == told["models"]
+    analysed = fleet.run(path, "--analysis-only", "--only", "on")
+    assert analysed.returncode == 0, analysed.stderr
+    assert "ssh:two" in analysed.stdout
+
+
+def test_a_device_that_is_not_there_stops_no_other(fleet):
+    path = fleet.write(device=["ssh:nowhere", "local", "ssh:one"])
+    fleet.lab.add_ssh_host("Host nowhere\n  HostName 127.0.0.1\n  Port 1\n", "")
+    done = fleet.run(path)
+    assert done.returncode == 4
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("etprof: ssh:nowhere")]
+    assert "cannot be reached" in line
+    assert fleet.launches("local") == fleet.launches("ssh:one") == [2, 2]
+    assert [device["name"] for device in report(fleet)["devices"]] == ["local", "ssh:one"]
+
+
+def test_one_that_is_lost_is_named_and_goes_on_when_it_is_back(fleet):
+    path = fleet.write({"FAKE_SLEEP": "0.2"})
+    process, log = fleet.start(path, "--wait-for-device", "1")
+    wait_until(lambda: _started(fleet, "ssh:one"))
+    fleet.boards["ssh:one"].stop()
+    process.communicate(timeout=120)
+    text = log.read_text()
+    assert process.returncode == 4, text
+    assert any(line.startswith("etprof: ssh:one: ") and "did not come back" in line for line in text.splitlines()), text
+    assert fleet.launches("local") == fleet.launches("ssh:two") == [2, 2]
+    assert fleet.manifest("ssh:one")["status"] == "interrupted"
+    # What was measured of it is in the report, which says that it is not all.
+    (lost,) = [device for device in report(fleet)["devices"] if device["name"] == "ssh:one"]
+    assert lost["status"] == "interrupted"
+
+    fleet.boards["ssh:one"].start()
+    done = fleet.run(path, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert fleet.launches("ssh:one") == [2, 2]
+    # The others had nothing left to do.
+    assert fleet.launches("local") == fleet.launches("ssh:two") == [2, 2]
+    assert not list(fleet.root.glob("*/previous"))
+    fleet.left_nothing()
+
+
+def _started(fleet: Fleet, device: str) -> bool:
+    """Whether a launch of the device is stored."""
+    try:
+        return min(fleet.launches(device)) >= 1
+    except (OSError, ValueError):
+        return False
+
+
+def test_ctrl_c_ends_all_and_keeps_all(fleet):
+    path = fleet.write({"FAKE_SLEEP": "0.2"}, launches=20)
+    process, log = fleet.start(path)
+    wait_until(lambda: all(_started(fleet, device) for device in ("local", *fleet.boards)))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    text = log.read_text()
+    assert process.returncode == 130, text
+    (line,) = [line for line in text.splitlines() if line.startswith("etprof: interrupted")]
+    assert "--resume" in line
+    for device in ("local", *fleet.boards):
+        assert fleet.directory(device) in line
+        assert fleet.manifest(device)["status"] == "interrupted"
+        assert min(fleet.launches(device)) >= 1
+    fleet.left_nothing()
+
+
+def test_a_dry_run_shows_devices_and_folders(fleet):
+    path = fleet.write()
+    done = fleet.run(path, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("device")
+    for device in ("local", *fleet.boards):
+        assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith(device + " ")][:2] == [
+            "off",
+            "on",
+        ]
+        assert f"on {device} compare off (baseline) with on" in done.stdout
+        (into,) = [line for line in done.stdout.splitlines() if line.startswith(f"{device} into ")]
+        assert into.endswith(device.rpartition(":")[2])
+    assert not fleet.root.exists()
+    # One device of the configuration's three.
+    one = fleet.run(path, "--dry-run", "--device", "ssh:two")
+    assert one.returncode == 0, one.stderr
+    assert one.stdout.startswith("experiment") and one.stdout.endswith(f"into {fleet.root}\n")
+
+
+def test_pairs_of_two_devices_are_refused_before_any_is_reached(fleet):
+    path = fleet.write(
+        experiments=[{"name": "here", "device": "local"}, {"name": "there", "device": "ssh:nowhere"}],
+        analysis={"compare_pairs": [{"baseline": "here", "candidate": "there"}]},
+    )
+    done = fleet.run(path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "clock and conditions" in done.stderr and "side by side" in done.stderr
+
+
+def test_what_is_wrong_on_all_devices_is_said_once(fleet):
+    path = fleet.write(model=str(fleet.folder / "missing.pte"))
+    done = fleet.run(path)
+    assert done.returncode == 3
+    assert done.stderr.count("missing.pte") == 1
+
+
+def test_a_failing_experiment_is_told_with_its_device(fleet):
+    path = fleet.write(
+        experiments=[
+            {"name": "good", "device": ["local", "ssh:one"], "env": {"FAKE_ETDUMP": str(ETDUMP)}},
+            {"name": "bad", "device": "ssh:one", "env": {"FAKE_FAIL": "die@load"}},
+        ]
+    )
+    done = fleet.run(path)
+    assert done.returncode == 4, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if 'experiment "bad" failed' in line]
+    assert line.startswith("etprof: ssh:one: ")
+    assert fleet.launches("local") == [2]
+
+
+def test_a_phone_a_board_and_this_machine_by_the_real_runner(lab, tmp_path):
+    phone = lab.adb("phone", abi="x86_64")
+    phone.connect()
+    board = lab.ssh("board")
+    runner = program.etprof().parent / "etprof-runner"
+    command = [program.etprof(), "profile", MODEL, "--runner", runner, "--vs", "threads=2", "--output-root", tmp_path]
+    devices = [word for name in ("local", board.spec, phone.spec) for word in ("--device", name)]
+    done = lab.run([*command, *devices, "--launches", "2", "--runs", "8", "--max-seconds", "4"], timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "android" / "manifest.json").exists()  # the only one of its platform
+    text = (tmp_path / "devices_report.md").read_text()
+    assert "Convolution" in text and phone.spec in text and board.spec in text
+    for device in (board, phone):
+        wait_until(lambda: device.processes() == {})  # noqa: B023

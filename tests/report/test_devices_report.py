@@ -1,0 +1,59 @@
+"""`etprof report` over several runs: as of several devices, bare ETDumps too, and by the kit's option names."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+
+
+@pytest.fixture
+def runs(tmp_path) -> list[Path]:
+    """Two run directories with nothing but ETDumps in them, as the profiling kit leaves them."""
+    folders = [tmp_path / "runs" / name for name in ("mac", "android")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        for side in ("off", "on"):
+            shutil.copy(ETDUMP, folder / f"toy_cnn_sme2_{side}_t1.etdump")
+    return folders
+
+
+def test_the_kits_combined_report(runs, tmp_path):
+    options = ["--mac-dir", runs[0], "--android-dir", runs[1], "--out", tmp_path / "combined.md"]
+    done = program.run("report", *options, "--model-name", "toy CNN")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("combined.md")
+    text = (tmp_path / "combined.md").read_text()
+    assert text.startswith("# toy CNN\n")
+    for section in ("Latency across platforms", "Speed-up per platform", "Categories per platform"):
+        assert section in text
+    told = json.loads((tmp_path / "combined.json").read_text())
+    assert [device["name"] for device in told["devices"]] == ["mac", "android"]
+    # Traces alone, without launches: the medians stand side by side, and no ratio is told.
+    for experiment in told["models"][0]["experiments"]:
+        assert experiment["devices"][1]["against_first"]["ratio"] is None
+        assert experiment["devices"][1]["against_first"]["verdict"] == "inconclusive"
+
+
+def test_it_lies_in_the_folder_that_holds_the_runs(runs):
+    done = program.run("report", *runs)
+    assert done.returncode == 0, done.stderr
+    assert (runs[0].parent / "devices_report.md").exists() and (runs[0].parent / "devices_report.json").exists()
+    # The runs' own files are left alone, and --json writes none.
+    assert {path.suffix for folder in runs for path in folder.iterdir()} == {".etdump"}
+    (runs[0].parent / "devices_report.md").unlink()
+    assert json.loads(program.run("report", *runs, "--json").stdout)["schema_version"] == 1
+    assert not (runs[0].parent / "devices_report.md").exists()
+
+
+def test_what_cannot_be_told_of_several_is_said(runs, tmp_path):
+    assert program.run("report", *runs, "--csv").returncode == 2
+    missing = program.run("report", runs[0], tmp_path / "nothing")
+    assert missing.returncode == 3 and "nothing" in missing.stderr
+    assert program.run("report").returncode == 2
