@@ -57,18 +57,32 @@ def moved_bytes(lab) -> int:
     raise AssertionError("no loopback")
 
 
-def test_what_is_there_is_not_pushed_again(lab, phone):
-    command = [program.etprof(), "isa", "--device", phone.spec, "--runner", runner(), "--json"]
-    size = runner().stat().st_size
-    moved = []
+def test_what_is_there_is_not_pushed_again(lab, phone, tmp_path):
+    """What has to do with the cache moves under 10 kB the second time, and the whole command little more."""
+    client, log = tmp_path / "adb", tmp_path / "calls"
+    client.write_text(
+        f"""#!/bin/sh
+case " $* " in *" push "*) echo push >>{log};; *cache*) printf %s "$*" | wc -c >>{log};; esac
+exec adb "$@"
+"""
+    )
+    client.chmod(0o755)
+    command = ["env", f"ETPROF_ADB={client}", program.etprof(), "isa", "--device", phone.spec, "--runner", runner()]
+    moved, calls = [], []
     for _ in range(2):
+        log.write_text("")
         before = moved_bytes(lab)
-        done = lab.run(command, timeout=60)
+        done = lab.run([*command, "--json"], timeout=60)
         assert done.returncode == 0, done.stderr
         moved.append(moved_bytes(lab) - before)
-    assert moved[0] > size
-    # Beside the answer of the runner and the names of files: nothing. (A push of this file is 1.8 MB.)
-    assert moved[1] < size / 20
+        calls.append(log.read_text().split())
+    assert "push" in calls[0]
+    assert moved[0] > runner().stat().st_size
+    assert "push" not in calls[1]
+    assert 0 < sum(map(int, calls[1])) < 10_000
+    # All else of the command too: scripts, what the device says of itself, the runner's answer. Every byte goes over
+    # this loopback twice, from the client to its server and from there to the phone.
+    assert moved[1] / 2 < 20_000
 
 
 def test_a_pushed_file_that_changed_is_pushed_again(lab, phone, tmp_path):
