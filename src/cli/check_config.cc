@@ -40,14 +40,6 @@ const char* NameOf(Kind kind) {
   return "";
 }
 
-ConfigContext Context(const Device& device, const DeviceProperties& properties) {
-  try {
-    return {RunnerFor(device, properties)};
-  } catch (const Error&) {
-    return {};  // every experiment may name its own; where one does not, the configuration's error says so
-  }
-}
-
 Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measurement, Device& device,
                       const DeviceProperties& properties) {
   ExperimentConfig baseline = ExperimentOf(measurement.experiment, sides.baseline, device, properties);
@@ -166,10 +158,10 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
   if (sides.kind == Kind::kModels) {
     config = ConfigOfModels(sides, measurement, device, properties);
   } else {
-    config = ReadConfig(sides.baseline, Context(device, properties));
+    config = ReadConfig(sides.baseline, ContextFor(device, properties));
     Override(config, measurement);
     if (!sides.candidate.empty()) {
-      Config candidate = ReadConfig(sides.candidate, Context(device, properties));
+      Config candidate = ReadConfig(sides.candidate, ContextFor(device, properties));
       Override(candidate, measurement);
       config = ConfigOfTwo(config, candidate);
     }

@@ -29,14 +29,6 @@ struct RunOptions {
   DevicesChoice devices;
 };
 
-ConfigContext Context(const Device& device, const DeviceProperties& properties) {
-  try {
-    return {RunnerFor(device, properties)};
-  } catch (const Error&) {
-    return {};  // every experiment may name its own; where one does not, the configuration's error says so
-  }
-}
-
 // What the command line says in place of the file.
 void Override(const RunOptions& options, Config& config) {
   if (!options.output_root.empty()) config.output_root = options.output_root;
@@ -52,7 +44,7 @@ void Override(const RunOptions& options, Config& config) {
 
 Config Configure(const RunOptions& options, Device& device) {
   const DeviceProperties properties = device.Properties();
-  Config config = ReadConfig(options.config, Context(device, properties));
+  Config config = ReadConfig(options.config, ContextFor(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
   Override(options, config);
   if (config.output_root.empty()) {

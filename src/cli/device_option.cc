@@ -81,4 +81,12 @@ std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& pr
       .Remedy(fmt::format("make it: etprof build --target {}", target));
 }
 
+ConfigContext ContextFor(const Device& device, const DeviceProperties& properties) {
+  try {
+    return {RunnerFor(device, properties)};
+  } catch (const Error&) {
+    return {};  // where an experiment names none either, the configuration's error says so
+  }
+}
+
 }  // namespace etprof

@@ -43,5 +43,8 @@ std::unique_ptr<Device> Open(const DeviceChoice& choice);
 // etprof-runner for a device: $ETPROF_RUNNER; for this machine the one beside etprof; for another the one of
 // the bundle that `etprof build` made for it. Throws Error (kBadInput) where it is not there.
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
+// What a configuration is read with on a device: its runner, or none where there is none, since every
+// experiment may name its own.
+ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
 
 }  // namespace etprof

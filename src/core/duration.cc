@@ -5,9 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
-
-#include "core/text.h"
 
 namespace etprof {
 namespace {

@@ -111,10 +111,6 @@ std::string StatusOf(const std::string& code) {
   return "";
 }
 
-}  // namespace
-
-namespace {
-
 // Files are read by the shell's own `read`: another process for each would take a phone seconds.
 constexpr const char* kDefinitions = R"sh(r=$ETPROF_SYSFS_ROOT
 line() { x=; IFS= read -r x 2>/dev/null <"$1"; return 0; }
