@@ -7,17 +7,32 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import executorch.backends.xnnpack.serialization as xnnpack_schema
 import pytest
 import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
 from executorch.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
-from executorch.exir import schema
+from executorch.exir import (
+    EdgeCompileConfig,
+    ExecutorchBackendConfig,
+    schema,
+    to_edge,
+    to_edge_transform_and_lower,
+)
 from executorch.exir._serialize._flatbuffer import _flatc_decompile
 from executorch.exir._serialize._flatbuffer_program import _flatbuffer_to_program
 from executorch.exir._serialize._program import _get_extended_header, deserialize_pte_binary
 from torch.utils.flop_counter import FlopCounterMode
+from torchao.quantization.granularity import PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
 from conftest import Exported
 from etprof import find
@@ -35,6 +50,12 @@ MODELS = [
     {"model": "mixed_delegates"},
     {"model": "mobilenet_v3_small"},
 ]
+SCHEMES = {
+    "PerTensorQuant": "per tensor",
+    "PerChannelQuant": "per channel",
+    "PerChannelGroupQuant": "per channel group",
+    "PerTokenDynamicQuant": "per token, dynamic",
+}
 NO_HANDLE = 65535
 NO_ID = 2**32 - 1
 DTYPES = {"BYTE": "uint8", "CHAR": "int8", "INT": "int32", "LONG": "int64", "HALF": "float16", "FLOAT": "float32"}
@@ -186,26 +207,31 @@ def check_value(value: dict, expected: dict) -> None:
         assert value["quantization"] is None
         return
     parameters = expected["xvalue_union"]["quant_params"]
-    quantization = value["quantization"]
-    if expected["xvalue_union"]["quant_params_type"] == "PerTensorQuant":
-        assert quantization["scheme"] == "per tensor"
-        assert quantization["scale"] == pytest.approx(parameters["scale"], rel=0, abs=1e-6)  # flatc prints six digits
-        assert quantization["zero_point"] == parameters["zero_point"]
+    kind = expected["xvalue_union"]["quant_params_type"]
+    expected_quantization = dict.fromkeys(value["quantization"]) | {"scheme": SCHEMES[kind]}
+    if kind == "PerTensorQuant":
+        scale = value["quantization"]["scale"]
+        assert scale == pytest.approx(parameters["scale"], rel=0, abs=1e-6)  # flatc prints six digits
+        expected_quantization |= {"scale": scale, "zero_point": parameters["zero_point"]}
+    elif kind == "PerTokenDynamicQuant":
+        expected_quantization["nonbatch_dimensions"] = parameters["num_nonbatch_dims"]
     else:
-        assert expected["xvalue_union"]["quant_params_type"] == "PerChannelQuant"
-        assert quantization["scheme"] == "per channel"
-        assert quantization["scales"] == (len(parameters["scale"]) or parameters["num_scales"])
-        assert quantization["channel_dimension"] == parameters["channel_dim"]
+        in_place = len(parameters.get("scale", []))
+        expected_quantization["channel_dimension"] = parameters["channel_dim"]
+        expected_quantization["group_size"] = parameters.get("group_size")
+        expected_quantization["scales"] = in_place or parameters["num_scales"]
+        expected_quantization["scale_constant"] = None if in_place else parameters["scale_buffer_idx"] - 1
+    assert value["quantization"] == expected_quantization
 
 
-def test_the_xnnpack_graphs_are_what_flatc_reads(pte: Path, tmp_path: Path):
+def check_graphs(pte: Path, folder: Path) -> dict:
+    """Compares every graph of a file with flatc's reading of it. Gives what etprof says of the file."""
     program = deserialize_pte_binary(pte.read_bytes()).program
     found = inspect(pte)
-    seen = 0
     for plan, method in zip(program.execution_plan, found["methods"], strict=True):
         for delegate, entry in zip(plan.delegates, method["delegates"], strict=True):
             payload = bytes(program.backend_delegate_data[delegate.processed.index].data)
-            expected = graph_of(payload, tmp_path)
+            expected = graph_of(payload, folder)
             graph = found["xnnpack_graphs"][entry["xnnpack_graph"]]
             assert graph["inputs"] == expected["input_ids"]
             assert graph["outputs"] == expected["output_ids"]
@@ -218,8 +244,50 @@ def test_the_xnnpack_graphs_are_what_flatc_reads(pte: Path, tmp_path: Path):
                 assert constant["place"] == ("named" if other["named_key"] else "payload")
             assert sum(entry["node_types"].values()) == entry["nodes"] == len(graph["nodes"])
             assert entry["constant_bytes"] == sum(constant["bytes"] for constant in graph["constants"])
-            seen += 1
-    assert seen > 0 or "portable" in pte.name
+    return found
+
+
+def test_the_xnnpack_graphs_are_what_flatc_reads(pte: Path, tmp_path: Path):
+    found = check_graphs(pte, tmp_path)
+    assert found["xnnpack_graphs"] or "portable" in pte.name
+
+
+def dynamic_int8(network: torch.nn.Module, inputs: tuple) -> torch.nn.Module:
+    quantizer = XNNPACKQuantizer()
+    quantizer.set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    prepared = prepare_pt2e(torch.export.export(network, inputs, strict=True).module(), quantizer)
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+def groups_of_int4(network: torch.nn.Module, _inputs: tuple) -> torch.nn.Module:
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))
+    quantize_(network, config)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("quantize", "weight_type", "scheme", "weight_bytes"),
+    [
+        (dynamic_int8, "qcint8", "per channel", 64 * 32),
+        (groups_of_int4, "qbint4", "per channel group", 64 * 32 // 2),
+    ],
+)
+def test_other_ways_to_quantize(tmp_path: Path, quantize: Callable, weight_type: str, scheme: str, weight_bytes: int):
+    network = torch.nn.Sequential(torch.nn.Linear(64, 32, bias=False), torch.nn.ReLU(), torch.nn.Linear(32, 8)).eval()
+    inputs = (torch.rand(4, 64),)
+    exported_program = torch.export.export(quantize(network, inputs), inputs, strict=True)
+    manager = to_edge_transform_and_lower(exported_program, partitioner=[XnnpackPartitioner()]).to_executorch()
+    pte = tmp_path / "linear.pte"
+    pte.write_bytes(manager.buffer)
+    found = check_graphs(pte, tmp_path)
+    assert found["methods"][0]["macs"] == 4 * (64 * 32 + 32 * 8)
+    (graph,) = found["xnnpack_graphs"]
+    weight = next(value for value in graph["values"] if value["shape"] == [32, 64])
+    assert (weight["dtype"], weight["quantization"]["scheme"]) == (weight_type, scheme)
+    assert graph["constants"][weight["constant"]]["bytes"] == weight_bytes
+    schemes = {value["quantization"]["scheme"] for value in graph["values"] if value["quantization"]}
+    assert schemes == {scheme, "per token, dynamic"}
 
 
 @pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(map(str, options.values())))
@@ -284,8 +352,6 @@ def test_macs_of_other_convolutions_and_products(tmp_path: Path, backend: str):
 
 
 def test_a_weight_outside_the_file_is_said_to_be(tmp_path: Path):
-    from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
-
     exported_program = torch.export.export(torch.nn.Linear(3, 4), (torch.ones(1, 3),), strict=True)
     manager = to_edge(exported_program, compile_config=EdgeCompileConfig()).to_executorch(
         config=ExecutorchBackendConfig(external_constants=True)

@@ -125,6 +125,13 @@ TEST(ProgramReader, ReadsAProgramWithoutExtendedHeader) {
   EXPECT_EQ(method.values[0].tensor->type.name, "float32");
 }
 
+TEST(ProgramReader, ReadsBytesAtAnyAddress) {
+  const std::vector<std::byte> whole = Packed(*SmallProgram());
+  std::vector<std::byte> shifted(whole.size() + 1);
+  std::memcpy(shifted.data() + 1, whole.data(), whole.size());
+  EXPECT_EQ(ReadProgram(ByteView(shifted).subspan(1), "x.pte").methods.at(0).name, "forward");
+}
+
 TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   const auto program = SmallProgram();
   auto& instructions = program->execution_plan[0]->chains[0]->instructions;

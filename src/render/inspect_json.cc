@@ -161,6 +161,7 @@ Json QuantizationJson(const XnnQuantization& quantization) {
   object["channel_dimension"] = OrNull(quantization.channel_dimension);
   object["group_size"] = OrNull(quantization.group_size);
   object["scales"] = OrNull(quantization.scales);
+  object["scale_constant"] = OrNull(quantization.scale_constant);
   object["nonbatch_dimensions"] = OrNull(quantization.nonbatch_dimensions);
   return object;
 }
