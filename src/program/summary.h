@@ -47,6 +47,9 @@ struct MethodSummary {
 
 MethodSummary Summarize(const Method& method, const Program& program);
 
+// "int", "tensor list".
+const char* KindName(ProgramValue::Kind kind);
+
 // The share of `part` in `whole`, of what both are known and not 0.
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);
 

@@ -48,7 +48,8 @@ bool HasNoMultiplyAdds(std::string_view name) {
   if (name.starts_with("quantized_decomposed::")) return name.find("mixed") == std::string_view::npos;
   if (name == "aten::convolution_backward" || name.find("scaled_dot_product") != std::string_view::npos)
     return false;
-  return name.starts_with("aten::") || name.starts_with("dim_order_ops::");
+  return name.starts_with("aten::") || name.starts_with("dim_order_ops::") ||
+         name.starts_with("executorch_prim::");
 }
 
 }  // namespace

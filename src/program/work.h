@@ -24,8 +24,8 @@ namespace etprof {
 // schema of this build has not, or of shapes that do not fit the formula.
 std::optional<std::int64_t> MultiplyAdds(const XnnNode& node, const XnnGraph& graph);
 
-// The same of a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear; of any other operator
-// of aten, dim_order_ops or quantized_decomposed 0, of one of another library it is not known.
+// The same of a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Of any other operator
+// of aten, dim_order_ops, executorch_prim and of quantization 0; of one of another library it is not known.
 std::optional<std::int64_t> MultiplyAdds(const Instruction& kernel, const Method& method);
 
 // Of all nodes; absent where one is not known.

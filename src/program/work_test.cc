@@ -110,6 +110,8 @@ TEST(Work, OfPortableKernels) {
   EXPECT_EQ(Call("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
   EXPECT_EQ(Call("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}}).macs(), 140);
   EXPECT_EQ(Call("aten::add.out", {{3}, {3}, {3}}).macs(), 0);
+  EXPECT_EQ(Call("executorch_prim::et_view.default", {{3}, {}, {3}}).macs(), 0);
+  EXPECT_EQ(Call("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}}).macs(), std::nullopt);
   EXPECT_EQ(Call("llama::custom_sdpa.out", {{3}, {3}, {3}}).macs(), std::nullopt);
   EXPECT_EQ(Call("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
 }

@@ -26,37 +26,6 @@ Json CountsJson(const Counts& counts) {
   return object;
 }
 
-const char* Name(ProgramValue::Kind kind) {
-  using Kind = ProgramValue::Kind;
-  switch (kind) {
-    case Kind::kNone:
-      return "none";
-    case Kind::kInt:
-      return "int";
-    case Kind::kBool:
-      return "bool";
-    case Kind::kDouble:
-      return "double";
-    case Kind::kString:
-      return "string";
-    case Kind::kIntList:
-      return "int list";
-    case Kind::kDoubleList:
-      return "double list";
-    case Kind::kBoolList:
-      return "bool list";
-    case Kind::kTensor:
-      return "tensor";
-    case Kind::kTensorList:
-      return "tensor list";
-    case Kind::kOptionalTensorList:
-      return "optional tensor list";
-    case Kind::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 const char* Name(Instruction::Kind kind) {
   using Kind = Instruction::Kind;
   switch (kind) {
@@ -132,7 +101,7 @@ const char* Name(XnnConstant::Place place) {
 Json ValueJson(std::size_t index, const ProgramValue& value) {
   Json object;
   object["value"] = index;
-  object["kind"] = Name(value.kind);
+  object["kind"] = KindName(value.kind);
   if (!value.tensor) return object;
   const ProgramTensor& tensor = *value.tensor;
   object["dtype"] = tensor.type.name;
