@@ -131,7 +131,8 @@ class Markdown {
   }
 
   static std::string RowName(const DeviceRow& row) {
-    return fmt::format("{}, {} thread{}", row.label, row.threads, row.threads == 1 ? "" : "s");
+    const std::string threads = fmt::format("{} thread{}", row.threads, row.threads == 1 ? "" : "s");
+    return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
   }
 
   void AgainstFirst(const ModelSection& model) {
