@@ -21,7 +21,7 @@ find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 
 # etprof_flatbuffers(<target> <schema.fbs>...): an interface target with the C++ code that flatc makes of the schemas.
 function(etprof_flatbuffers target)
-  set(output_dir ${CMAKE_BINARY_DIR}/generated)
+  set(output_dir ${CMAKE_BINARY_DIR}/generated/${target})  # two schemas may include files of one name
   set(headers)
   foreach(schema IN LISTS ARGN)
     cmake_path(GET schema STEM name)

@@ -13,6 +13,7 @@ CommandSpec CheckCommand();
 CommandSpec ReportCommand();
 CommandSpec ExportCommand();
 CommandSpec BuildCommand();
+CommandSpec InspectCommand();
 CommandSpec IsaCommand();
 CommandSpec ValidateCommand();
 CommandSpec DevicesCommand();

@@ -118,7 +118,10 @@ class Measurements {
       const DeviceProperties properties = device->Properties();
       state.config = jobs_[i].configure(*device, properties);
       // Of several devices, those that have power modes get it.
-      if (!properties.platform.starts_with("android")) state.config.power_mode.clear();
+      if (!state.config.power_mode.empty() && !properties.platform.starts_with("android")) {
+        progress.Message(i, "has no power modes: it is measured as it is");
+        state.config.power_mode.clear();
+      }
       state.platform = PlatformOf(state.config, properties);
       MakePlan(state.config);
       CheckFiles(state.config);

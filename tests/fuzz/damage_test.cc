@@ -17,6 +17,7 @@
 #include "measure/config.h"
 #include "measure/latency_csv.h"
 #include "measure/run_data.h"
+#include "program/program_reader.h"
 
 namespace etprof {
 namespace {
@@ -168,6 +169,48 @@ TEST(DamagedEtdump, EachWordSpoiltIsRefusedOrSound) {
   EXPECT_GT(refused, whole.size() / 4);  // much of a file is structure
   EXPECT_GT(accepted, 0U);               // and the rest is times and numbers
 }
+
+// Small .pte files: most of each is structure, not weights.
+bool IsReadAsProgram(ByteView bytes) {
+  return fuzz::Accepts({ExitCode::kBadInput}, [&] { ReadProgram(bytes, "x.pte"); });
+}
+
+class DamagedProgram : public testing::TestWithParam<const char*> {
+ protected:
+  const std::vector<std::byte> whole = BytesOf(kCorpus / "program" / GetParam());
+};
+
+TEST_P(DamagedProgram, CutAtEachByteIsRefused) {
+  ASSERT_TRUE(IsReadAsProgram(whole));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    ASSERT_FALSE(IsReadAsProgram(ByteView(whole).first(length)));
+  }
+}
+
+TEST_P(DamagedProgram, EachWordSpoiltIsRefusedOrSound) {
+  std::size_t accepted = 0, refused = 0;
+  const auto size = static_cast<std::uint32_t>(whole.size());
+  std::vector<std::byte> damaged = whole;
+  for (std::size_t at = 0; at + 4 <= whole.size(); at += 4) {
+    SCOPED_TRACE(at);
+    const auto word = Load<std::uint32_t>(whole, at);
+    for (const std::uint32_t value : {0U, word - 4, word + 1, size, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
+      Store(damaged, at, value);
+      ++(IsReadAsProgram(damaged) ? accepted : refused);
+    }
+    Store(damaged, at, word);
+  }
+  EXPECT_GT(refused, whole.size() / 8);
+  EXPECT_GT(accepted, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, DamagedProgram,
+                         testing::Values("mixed_delegates.pte", "int8.pte", "portable.pte"),
+                         [](const auto& name) {
+                           const std::string file = name.param;
+                           return file.substr(0, file.find('.'));
+                         });
 
 TEST(DamagedConfiguration, CutAtEachByteIsRefusedWithItsLine) {
   ConfigContext context;

@@ -12,6 +12,7 @@ import program
 import pytest
 
 MODEL = program.DATA / "toy_cnn.pte"
+SMALL_INT8 = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
 WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary"]
 # Files whose names begin with a model's or an experiment's.
@@ -22,7 +23,7 @@ OPTIONAL = {
     "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name"},
 }
 # Objects whose keys are names, or that are somebody else's.
-FREE = re.compile(r"(\.|^)(category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
+FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
 
 
 def schema(name: str) -> jsonschema.Draft202012Validator:
@@ -74,7 +75,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report"}
+    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect"}
     for name in names:
         schema(name)
 
@@ -112,12 +113,14 @@ def document_of(name: str, measured: Path, across: Path) -> dict:
     if name == "check":  # of operators, too
         done = program.run("check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json")
         return json.loads(done.stdout)
+    if name == "inspect":  # of an int8 model: with quantization
+        return json.loads(program.run("inspect", SMALL_INT8, "--json").stdout)
     if name == "devices_report":
         return read(across)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report"])
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "inspect"])
 def test_whatever_is_spoilt_is_refused(name, measured, across):
     document = document_of(name, measured, across)
     assert errors(name, document) == []

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "program/data_type.h"
+#include "program/xnn_graph.h"
+
+// What is in a .pte, as a value: nothing here refers to the file's bytes. The format is ExecuTorch's
+// schema/program.fbs; names follow it where it has one.
+namespace etprof {
+
+// A tensor of a method. Shapes that are not static hold the upper bound of each size.
+struct ProgramTensor {
+  DataType type;
+  std::vector<std::int64_t> shape;      // elements
+  std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
+  enum class Shape { kStatic, kBounded, kUnbounded } dynamism = Shape::kStatic;
+  // Where its data is: in the file, in a .ptd beside it, or neither (planned, or given at run time).
+  enum class Data { kNone, kFile, kExternal } data = Data::kNone;
+  std::string name;                            // the weight's, where the file says it: "mod.linear.weight"
+  std::optional<std::uint32_t> memory_id;      // of the planned buffer that holds it
+  std::optional<std::uint64_t> memory_offset;  // bytes, in that buffer
+};
+
+// An entry of ExecutionPlan.values, which instructions refer to by its index.
+struct ProgramValue {
+  enum class Kind {
+    kNone,
+    kInt,
+    kBool,
+    kDouble,
+    kString,
+    kIntList,
+    kDoubleList,
+    kBoolList,
+    kTensor,
+    kTensorList,
+    kOptionalTensorList,
+    kUnknown
+  };
+  Kind kind = Kind::kNone;
+  std::optional<ProgramTensor> tensor;  // kTensor
+  std::optional<std::int64_t> integer;  // kInt; of kBool 0 or 1
+};
+
+// One step of a method. Its identity, which a runtime event carries too, is (chain, index).
+struct Instruction {
+  enum class Kind { kKernel, kDelegate, kMove, kJumpFalse, kFree, kUnknown };
+  Kind kind = Kind::kUnknown;
+  int chain = 0;
+  int index = 0;                       // in its chain
+  std::size_t target = 0;              // kKernel: in Method::operators; kDelegate: in Method::delegates
+  std::vector<std::size_t> arguments;  // kKernel, kDelegate: in Method::values, in and out
+};
+
+// The bytes that a compiler of a backend made of a part of the method.
+struct Delegate {
+  std::string backend;       // "XnnpackBackend"
+  bool in_segment = false;   // else within the FlatBuffer
+  std::uint64_t offset = 0;  // from the start of the file
+  Bytes payload = 0;
+  struct CompileSpec {
+    std::string key;
+    Bytes bytes = 0;
+  };
+  std::vector<CompileSpec> compile_specs;
+  std::optional<std::size_t> graph;  // in Program::xnn_graphs, of XNNPACK's
+};
+
+struct Method {
+  std::string name;  // "forward"
+  std::vector<ProgramValue> values;
+  std::vector<std::size_t> inputs, outputs;  // in values
+  std::vector<std::string> operators;        // "aten::add.out": name and overload
+  std::vector<Delegate> delegates;
+  std::vector<Instruction> instructions;  // of all chains, in order
+  // The sizes of the buffers that the runtime allocates for what is no constant: memory_id 1 is the first
+  // one. (non_const_buffer_sizes without its first entry, which is reserved.)
+  std::vector<Bytes> planned_buffers;
+};
+
+struct Segment {
+  std::uint64_t offset = 0;  // bytes, from the start of the file
+  Bytes bytes = 0;
+};
+
+// A piece of data under a name, which delegates look up.
+struct NamedData {
+  std::string key;
+  std::size_t segment = 0;  // in Program::segments
+};
+
+struct Program {
+  std::uint32_t version = 0;
+  Bytes file_bytes = 0;
+  Bytes flatbuffer_bytes = 0;  // from the start of the file, the extended header in it
+  bool extended_header = false;
+  std::uint64_t segment_base = 0;  // bytes from the start of the file; 0: there are no segments
+  std::vector<Method> methods;
+  std::vector<Segment> segments;
+  std::vector<NamedData> named_data;
+  std::size_t constants = 0;  // tensors whose data is in the file, delegates' apart
+  Bytes constant_bytes = 0;   // that they take, with what pads them
+  Bytes mutable_bytes = 0;    // initial states of tensors that are written to
+  std::vector<XnnGraph> xnn_graphs;
+};
+
+}  // namespace etprof

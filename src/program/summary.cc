@@ -1,0 +1,152 @@
+#include "program/summary.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "program/work.h"
+
+namespace etprof {
+namespace {
+
+Counts Sorted(const std::map<std::string, std::size_t>& counted) {
+  Counts counts(counted.begin(), counted.end());
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return counts;
+}
+
+DelegateSummary OfGraph(const XnnGraph& graph) {
+  DelegateSummary summary;
+  summary.macs = MultiplyAdds(graph);
+  summary.nodes = graph.nodes.size();
+  std::map<std::string, std::size_t> types;
+  for (const XnnNode& node : graph.nodes) ++types[node.type];
+  summary.node_types = Sorted(types);
+  summary.constants = 0;
+  for (const XnnConstant& constant : graph.constants)
+    summary.constants = Sum(summary.constants, constant.bytes);
+  std::set<std::string> tensors, weights;
+  for (const XnnValue& value : graph.values) (value.constant ? weights : tensors).insert(value.type.name);
+  summary.tensor_types.assign(tensors.begin(), tensors.end());
+  summary.weight_types.assign(weights.begin(), weights.end());
+  return summary;
+}
+
+std::string NameOf(const Instruction& instruction, const Method& method) {
+  switch (instruction.kind) {
+    case Instruction::Kind::kKernel:
+      return method.operators[instruction.target];
+    case Instruction::Kind::kDelegate:
+      return method.delegates[instruction.target].backend;
+    case Instruction::Kind::kMove:
+      return "move";
+    case Instruction::Kind::kJumpFalse:
+      return "jump";
+    case Instruction::Kind::kFree:
+      return "free";
+    case Instruction::Kind::kUnknown:
+      break;
+  }
+  return "unknown instruction";
+}
+
+std::vector<Step> StepsOf(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {
+  std::vector<Step> steps;
+  std::map<std::string, std::size_t> what;
+  const auto close = [&] {
+    if (!what.empty()) steps.back().what = Sorted(what);
+    what.clear();
+  };
+  for (std::size_t i = 0; i < method.instructions.size(); ++i) {
+    const Instruction& instruction = method.instructions[i];
+    if (instruction.kind == Instruction::Kind::kDelegate) {
+      close();
+      steps.push_back({i, i, instruction.target, {}, macs[i]});
+      continue;
+    }
+    if (what.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
+    steps.back().last = i;
+    steps.back().macs = Sum(steps.back().macs, macs[i]);
+    ++what[NameOf(instruction, method)];
+  }
+  close();
+  return steps;
+}
+
+}  // namespace
+
+const char* KindName(ProgramValue::Kind kind) {
+  using Kind = ProgramValue::Kind;
+  switch (kind) {
+    case Kind::kNone:
+      return "none";
+    case Kind::kInt:
+      return "int";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kDouble:
+      return "double";
+    case Kind::kString:
+      return "string";
+    case Kind::kIntList:
+      return "int list";
+    case Kind::kDoubleList:
+      return "double list";
+    case Kind::kBoolList:
+      return "bool list";
+    case Kind::kTensor:
+      return "tensor";
+    case Kind::kTensorList:
+      return "tensor list";
+    case Kind::kOptionalTensorList:
+      return "optional tensor list";
+    case Kind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+MethodSummary Summarize(const Method& method, const Program& program) {
+  MethodSummary summary;
+  for (const Delegate& delegate : method.delegates) {
+    summary.delegates.push_back(delegate.graph ? OfGraph(program.xnn_graphs[*delegate.graph])
+                                               : DelegateSummary());
+  }
+  std::vector<std::optional<std::int64_t>> macs;  // of each instruction
+  std::map<std::string, std::size_t> operators;
+  summary.macs = summary.delegated_macs = 0;
+  for (const Instruction& instruction : method.instructions) {
+    if (instruction.kind == Instruction::Kind::kDelegate) {
+      DelegateSummary& delegate = summary.delegates[instruction.target];
+      ++delegate.calls;
+      macs.push_back(delegate.macs);
+      summary.delegated_macs = Sum(summary.delegated_macs, macs.back());
+    } else {
+      macs.push_back(MultiplyAdds(instruction, method));
+    }
+    summary.macs = Sum(summary.macs, macs.back());
+    if (instruction.kind == Instruction::Kind::kKernel) {
+      const std::string& name = method.operators[instruction.target];
+      const auto place = summary.operator_macs.try_emplace(name, 0).first;
+      place->second = Sum(place->second, macs.back());
+      ++operators[name];
+    }
+    if (instruction.kind == Instruction::Kind::kJumpFalse) summary.jumps = true;
+  }
+  summary.operators = Sorted(operators);
+  summary.steps = StepsOf(method, macs);
+  for (const Bytes bytes : method.planned_buffers)
+    summary.planned = Sum(summary.planned, bytes).value_or(std::numeric_limits<Bytes>::max());
+  for (const ProgramValue& value : method.values) {
+    if (value.tensor && value.tensor->dynamism != ProgramTensor::Shape::kStatic) summary.dynamic = true;
+  }
+  return summary;
+}
+
+std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {
+  if (!part || !whole || *whole == 0) return std::nullopt;
+  return static_cast<double>(*part) / static_cast<double>(*whole);
+}
+
+}  // namespace etprof

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program/program.h"
+
+namespace etprof {
+
+// Names with how often each occurs: the most frequent first, then by name.
+using Counts = std::vector<std::pair<std::string, std::size_t>>;
+
+// What one delegate of a method holds. Without a value: its backend's payload is not one that is read.
+struct DelegateSummary {
+  std::size_t calls = 0;             // instructions that call it
+  std::optional<std::int64_t> macs;  // of one call (work.h)
+  std::optional<std::size_t> nodes;
+  Counts node_types;
+  std::optional<Bytes> constants;         // weights, biases and scales; what delegates share counts in each
+  std::vector<std::string> tensor_types;  // of what it computes, each once, in order
+  std::vector<std::string> weight_types;  // of constants, likewise
+};
+
+// A method's instructions in order. Neighbours that are not delegated are one step.
+struct Step {
+  std::size_t first = 0, last = 0;      // in Method::instructions
+  std::optional<std::size_t> delegate;  // in Method::delegates
+  Counts what;                          // not delegated: operators and the runtime's own instructions
+  std::optional<std::int64_t> macs;
+};
+
+struct MethodSummary {
+  std::vector<DelegateSummary> delegates;  // as Method::delegates
+  std::vector<Step> steps;
+  Counts operators;                                                  // portable kernels that are called
+  std::map<std::string, std::optional<std::int64_t>> operator_macs;  // of all their calls
+  std::optional<std::int64_t> macs;                                  // of all instructions, each once
+  std::optional<std::int64_t> delegated_macs;
+  Bytes planned = 0;     // of all planned buffers; saturated
+  bool jumps = false;    // it has a branch, so that not every instruction runs once
+  bool dynamic = false;  // a tensor's shape is an upper bound, and so are MACs
+};
+
+MethodSummary Summarize(const Method& method, const Program& program);
+
+// "int", "tensor list".
+const char* KindName(ProgramValue::Kind kind);
+
+// The share of `part` in `whole`, of what both are known and not 0.
+std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);
+
+}  // namespace etprof

@@ -1,0 +1,108 @@
+#include "program/work.h"
+
+#include <string_view>
+
+namespace etprof {
+namespace {
+
+using Count = std::optional<std::int64_t>;
+using Sizes = std::vector<std::int64_t>;
+
+constexpr std::uint32_t kTransposeWeights = 1;  // XNN_FLAG_TRANSPOSE_WEIGHTS of xnnpack.h
+
+Count Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
+
+// The size of a dimension, counted from the end: 1 is the last one.
+Count FromEnd(const Sizes* sizes, std::size_t place) {
+  if (sizes == nullptr || sizes->size() < place) return std::nullopt;
+  return (*sizes)[sizes->size() - place];
+}
+
+const Sizes* ShapeOf(const XnnGraph& graph, const std::vector<std::uint32_t>& ids, std::size_t index) {
+  const XnnValue* value = index < ids.size() ? graph.Find(ids[index]) : nullptr;
+  return value == nullptr ? nullptr : &value->shape;
+}
+
+Count OfConvolution(const XnnNode& node, const XnnGraph& graph) {
+  if (!node.convolution) return std::nullopt;
+  const auto& c = *node.convolution;
+  const Count kernel = Product(c.kernel_height, c.kernel_width);
+  if (node.type == "XNNConvTranspose2d")
+    return Product(Elements(ShapeOf(graph, node.inputs, 0)), Product(kernel, c.group_output_channels));
+  return Product(Elements(ShapeOf(graph, node.outputs, 0)), Product(kernel, c.group_input_channels));
+}
+
+// aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
+// out)
+Count OfAtenConvolution(const Sizes* input, const Sizes* weight, Count transposed, const Sizes* output) {
+  if (input == nullptr || weight == nullptr || output == nullptr || weight->size() < 3 || !transposed)
+    return std::nullopt;
+  // A weight is [out, in / groups, kernel...], or [in, out / groups, kernel...] where it is transposed.
+  Sizes each(weight->begin() + 1, weight->end());
+  return Product(Elements(*transposed != 0 ? input : output), ElementCount(each));
+}
+
+// What has a kernel in ExecuTorch's libraries of these names, less what multiplies matrices in a way not
+// known here.
+bool HasNoMultiplyAdds(std::string_view name) {
+  if (name.starts_with("quantized_decomposed::")) return name.find("mixed") == std::string_view::npos;
+  if (name == "aten::convolution_backward" || name.find("scaled_dot_product") != std::string_view::npos)
+    return false;
+  return name.starts_with("aten::") || name.starts_with("dim_order_ops::") ||
+         name.starts_with("executorch_prim::");
+}
+
+}  // namespace
+
+const XnnValue* XnnGraph::Find(std::uint32_t id) const {
+  const auto found = by_id.find(id);
+  return found == by_id.end() ? nullptr : &values[found->second];
+}
+
+Count MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
+  const auto input = [&](std::size_t index) { return ShapeOf(graph, node.inputs, index); };
+  const Sizes* output = ShapeOf(graph, node.outputs, 0);
+  if (node.type.starts_with("XNNConv2d") || node.type == "XNNDepthwiseConv2d" ||
+      node.type == "XNNConvTranspose2d")
+    return OfConvolution(node, graph);
+  if (node.type == "XNNFullyConnected") {
+    const Sizes* filter = input(1);
+    if (filter == nullptr || filter->size() != 2) return std::nullopt;
+    return Product(Elements(output), (*filter)[(node.flags & kTransposeWeights) != 0 ? 0 : 1]);
+  }
+  if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), FromEnd(input(0), 1));
+  if (node.type == "XNNScaledDotProductAttention")
+    return Product(Sum(Elements(input(0)), Elements(output)), FromEnd(input(1), 2));
+  if (!node.type.starts_with("XNN")) return std::nullopt;
+  return 0;
+}
+
+Count MultiplyAdds(const XnnGraph& graph) {
+  Count sum = 0;
+  for (const XnnNode& node : graph.nodes) sum = Sum(sum, node.macs);
+  return sum;
+}
+
+Count MultiplyAdds(const Instruction& kernel, const Method& method) {
+  if (kernel.kind != Instruction::Kind::kKernel) return 0;
+  const std::string_view full = method.operators[kernel.target];
+  const std::string_view name = full.substr(0, full.rfind('.'));
+  const auto shape = [&](std::size_t index) -> const Sizes* {
+    if (index >= kernel.arguments.size()) return nullptr;
+    const ProgramValue& value = method.values[kernel.arguments[index]];
+    return value.tensor ? &value.tensor->shape : nullptr;
+  };
+  if (name == "aten::convolution") {
+    if (kernel.arguments.size() < 10) return std::nullopt;
+    return OfAtenConvolution(shape(0), shape(1), method.values[kernel.arguments[6]].integer, shape(9));
+  }
+  // The inner size is the last one of the first factor. (mm and bmm: self, mat2, out; addmm and baddbmm:
+  // self, mat1, mat2, beta, alpha, out; linear: input, weight, bias, out.)
+  if (name == "aten::mm" || name == "aten::bmm") return Product(Elements(shape(2)), FromEnd(shape(0), 1));
+  if (name == "aten::addmm" || name == "aten::baddbmm")
+    return Product(Elements(shape(5)), FromEnd(shape(1), 1));
+  if (name == "aten::linear") return Product(Elements(shape(3)), FromEnd(shape(0), 1));
+  return HasNoMultiplyAdds(name) ? Count(0) : std::nullopt;
+}
+
+}  // namespace etprof

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "program/program.h"
+#include "program/xnn_graph.h"
+
+namespace etprof {
+
+// Multiply-adds (MACs): half of what torch.utils.flop_counter counts as FLOPs, by its formulas
+// (torch/utils/flop_counter.py: conv_flop_count, mm_flop, addmm_flop, bmm_flop, sdpa_flop). A bias is not
+// counted, nor is anything elementwise, pooled, normalised or moved: such a node has 0.
+//
+//   convolution, also depthwise   elements of the output x kernel height x kernel width x input channels of a
+//   group transposed convolution        elements of the input x kernel height x kernel width x output
+//   channels of a group fully connected               elements of the output x input channels (the filter is
+//   [out, in], or [in, out]
+//                                 with XNN_FLAG_TRANSPOSE_WEIGHTS)
+//   batch matrix multiply         elements of the output x last size of the first input
+//   scaled dot product attention  (elements of the query + elements of the output) x number of keys
+//
+// Shapes are those of the file: of dynamic ones the upper bound. Absent: not known, as of a node that the
+// schema of this build has not, or of shapes that do not fit the formula.
+std::optional<std::int64_t> MultiplyAdds(const XnnNode& node, const XnnGraph& graph);
+
+// The same of a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Of any other operator
+// of aten, dim_order_ops, executorch_prim and of quantization 0; of one of another library it is not known.
+std::optional<std::int64_t> MultiplyAdds(const Instruction& kernel, const Method& method);
+
+// Of all nodes; absent where one is not known.
+std::optional<std::int64_t> MultiplyAdds(const XnnGraph& graph);
+
+}  // namespace etprof

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "program/data_type.h"
+
+// What is in the payload of an XNNPACK delegate, as a value: backends/xnnpack/serialization/schema.fbs.
+namespace etprof {
+
+// A constant of a graph: weights, biases, scales.
+struct XnnConstant {
+  Bytes bytes = 0;
+  // In the payload; under a name in the .pte (Program::named_data); under a name that the .pte has not, which
+  // the runtime expects in a .ptd.
+  enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
+  std::string key;  // kNamed, kExternal
+};
+
+struct XnnQuantization {
+  enum class Scheme {
+    kPerTensor,
+    kPerChannel,
+    kPerChannelGroup,
+    kPerTokenDynamic,
+    kUnknown
+  } scheme = Scheme::kUnknown;
+  std::optional<float> scale;                     // kPerTensor
+  std::optional<std::int32_t> zero_point;         // kPerTensor
+  std::optional<std::int32_t> channel_dimension;  // kPerChannel, kPerChannelGroup
+  std::optional<std::int32_t> group_size;         // kPerChannelGroup: weights of a scale
+  std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: how many
+  std::optional<std::size_t> scale_constant;  // in XnnGraph::constants; absent: stored in the graph itself
+  std::optional<std::int32_t> nonbatch_dimensions;  // kPerTokenDynamic
+};
+
+struct XnnValue {
+  std::uint32_t id = 0;
+  DataType type;
+  std::vector<std::int64_t> shape;
+  std::optional<XnnQuantization> quantization;
+  std::optional<std::size_t> constant;  // in XnnGraph::constants
+  std::optional<std::uint32_t>
+      external_id;  // of an input or output: its place among the delegate call's arguments
+};
+
+struct XnnConvolution {
+  std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
+  std::int64_t dilation_height = 0, dilation_width = 0, groups = 0;
+  std::int64_t group_input_channels = 0, group_output_channels = 0;
+  std::int64_t padding_top = 0, padding_right = 0, padding_bottom = 0, padding_left = 0;
+};
+
+// A node as it was exported. At run time XNNPACK may fuse or split it, or insert others.
+struct XnnNode {
+  std::size_t index = 0;  // in XnnGraph::nodes: its identity
+  std::string type;       // "XNNConv2d", as in the schema
+  std::optional<std::uint32_t>
+      debug_handle;  // of the edge program's node; absent: inserted by the partitioner
+  std::vector<std::uint32_t> inputs, outputs;   // ids of values; weights and biases are inputs
+  std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
+  std::optional<float> output_min, output_max;  // a fused activation's; absent: not bounded
+  std::optional<XnnConvolution> convolution;    // of XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
+  std::optional<std::int64_t> macs;             // work.h; absent: not known
+};
+
+struct XnnGraph {
+  std::string version;
+  bool header = false;  // "XH00": constants lie behind the graph, not in it
+  Bytes flatbuffer_bytes = 0;
+  Bytes constant_bytes = 0;    // of the payload itself
+  std::vector<XnnNode> nodes;  // in the order in which they run
+  std::vector<XnnValue> values;
+  std::vector<std::uint32_t> inputs, outputs;  // ids of values
+  std::vector<XnnConstant> constants;          // without the reserved first entry of the file
+
+  // The value of an id, or null.
+  const XnnValue* Find(std::uint32_t id) const;
+  std::map<std::uint32_t, std::size_t> by_id;  // in values
+};
+
+}  // namespace etprof

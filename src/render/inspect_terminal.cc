@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include "core/table.h"
+#include "core/units.h"
+#include "program/summary.h"
+#include "render/inspect.h"
+#include "render/terminal_text.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMostSteps = 40;
+constexpr std::size_t kMostTensors = 8;
+constexpr int kLeastWhat = 24;  // columns for what a step is
+
+// "85.1 M": three significant digits.
+std::string FormatCount(std::optional<std::int64_t> count) {
+  if (!count) return "?";
+  double value = static_cast<double>(*count);
+  std::size_t unit = 0;
+  constexpr std::array kUnits = {"", " k", " M", " G", " T", " P", " E"};
+  for (; unit + 1 < kUnits.size() && value >= 999.5; ++unit) value /= 1000;
+  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}{}", value, decimals, kUnits[unit]);
+}
+
+std::string FormatShare(std::optional<double> share) {
+  return share ? fmt::format("{:.1f} %", *share * 100) : std::string("-");
+}
+
+// "12 Add, 3 Conv2d": XNNPACK's types without their prefix.
+std::string CountsText(const Counts& counts, bool one_too) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    if (!text.empty()) text += ", ";
+    if (count > 1 || one_too) text += fmt::format("{} ", count);
+    text += name.starts_with("XNN") ? name.substr(3) : name;
+  }
+  return Printable(text);
+}
+
+std::string ValueText(const ProgramValue& value) {
+  if (!value.tensor) return KindName(value.kind);
+  const ProgramTensor& tensor = *value.tensor;
+  std::string text = tensor.type.name + " " + fmt::format("[{}]", fmt::join(tensor.shape, ", "));
+  if (tensor.dynamism == ProgramTensor::Shape::kBounded) text += " at most";
+  if (tensor.dynamism == ProgramTensor::Shape::kUnbounded) text += " unbounded";
+  return text;
+}
+
+void AddTensors(const Method& method, const std::vector<std::size_t>& indices, const char* title,
+                std::string& text) {
+  for (std::size_t i = 0; i < std::min(indices.size(), kMostTensors); ++i)
+    text += fmt::format("  {:<8}  {}\n", i == 0 ? title : "", ValueText(method.values[indices[i]]));
+  if (indices.size() > kMostTensors)
+    text += fmt::format("  {:<8}  ... {} more\n", "", indices.size() - kMostTensors);
+}
+
+// "fp16, weights fp32"; of one type alone "fp32".
+std::string TypesText(const DelegateSummary& delegate) {
+  const std::string tensors = fmt::format("{}", fmt::join(delegate.tensor_types, " "));
+  const std::string weights = fmt::format("{}", fmt::join(delegate.weight_types, " "));
+  return weights.empty() || weights == tensors ? tensors : tensors + " / " + weights;
+}
+
+std::string StepsText(const Method& method, const MethodSummary& summary, int width) {
+  using Align = Table::Align;
+  Table table{{{"step", Align::kRight},
+               {"what", Align::kLeft},
+               {"nodes", Align::kRight},
+               {"MACs", Align::kRight},
+               {"share", Align::kRight},
+               {"weights", Align::kRight},
+               {"types", Align::kLeft}},
+              {}};
+  const std::size_t shown = std::min(summary.steps.size(), kMostSteps);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Step& step = summary.steps[i];
+    const std::string place =
+        step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
+    std::string what, nodes, weights, types;
+    if (step.delegate) {
+      const DelegateSummary& delegate = summary.delegates[*step.delegate];
+      what = Printable(method.delegates[*step.delegate].backend) + fmt::format(" #{}", *step.delegate);
+      if (delegate.nodes) {
+        nodes = fmt::format("{}", *delegate.nodes);
+        weights = delegate.constants ? FormatBytes(static_cast<double>(*delegate.constants)) : "?";
+        types = TypesText(delegate);
+      }
+    } else {
+      what = CountsText(step.what, false);
+    }
+    table.AddRow({place, what, nodes, FormatCount(step.macs), FormatShare(Share(step.macs, summary.macs)),
+                  weights, types});
+  }
+  // What a step is gives way where a line would be too long.
+  int others = 2;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    if (column == 1) continue;
+    int widest = DisplayWidth(table.columns[column].title);
+    for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[column]));
+    others += widest + 2;
+  }
+  for (auto& row : table.rows) row[1] = Fitted(row[1], std::max(kLeastWhat, width - others));
+  std::string text = table.ToText(2);
+  if (shown < summary.steps.size())
+    text += fmt::format("  ... {} more steps (--json has all)\n", summary.steps.size() - shown);
+  return text;
+}
+
+// A title and words, broken at blanks to the width, and indented under the words.
+std::string Paragraph(const std::string& title, const std::string& words, int width) {
+  const std::size_t indent = 2 + static_cast<std::size_t>(DisplayWidth(title)) + 2;
+  std::string text, line = "  " + title + "  ";
+  std::size_t begin = 0;
+  bool first = true;
+  while (begin < words.size()) {
+    // ", " ends an entry, which is not broken within.
+    std::size_t end = words.find(", ", begin);
+    end = end == std::string::npos ? words.size() : end + 1;
+    const std::string entry = words.substr(begin, end - begin);
+    if (!first && DisplayWidth(line) + 1 + DisplayWidth(entry) > width) {
+      text += line + '\n';
+      line = std::string(indent, ' ');
+      first = true;
+    }
+    line += (first ? "" : " ") + entry;
+    first = false;
+    begin = end + 1;
+  }
+  return text + line + '\n';
+}
+
+std::string MethodText(const Method& method, const Program& program, int width) {
+  const MethodSummary summary = Summarize(method, program);
+  std::string text = fmt::format("\n{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
+  if (const auto share = Share(summary.delegated_macs, summary.macs))
+    text += fmt::format(", {} of them delegated", FormatShare(share));
+  text += fmt::format(" · planned memory {}\n", FormatBytes(static_cast<double>(summary.planned)));
+  AddTensors(method, method.inputs, "inputs", text);
+  AddTensors(method, method.outputs, "outputs", text);
+  if (!summary.steps.empty()) text += '\n' + StepsText(method, summary, width);
+  Counts nodes;
+  std::map<std::string, std::size_t> types;
+  for (const DelegateSummary& delegate : summary.delegates)
+    for (const auto& [name, count] : delegate.node_types) types[name] += count;
+  nodes.assign(types.begin(), types.end());
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  text += '\n';
+  if (!nodes.empty()) text += Paragraph("XNNPACK nodes", CountsText(nodes, true), width);
+  if (!summary.operators.empty())
+    text += Paragraph("not delegated", CountsText(summary.operators, true), width);
+  if (summary.dynamic) text += "  Shapes that change at run time are counted at their upper bound.\n";
+  if (summary.jumps) text += "  The method branches: MACs count each instruction once.\n";
+  return text;
+}
+
+}  // namespace
+
+void RenderInspectTerminal(const Program& program, const std::string& file, const TerminalOptions& options,
+                           std::ostream& out) {
+  const auto bytes = [](Bytes value) { return FormatBytes(static_cast<double>(value)); };
+  Bytes payloads = 0, named = 0;
+  std::set<std::pair<std::uint64_t, Bytes>> places;
+  for (const Method& method : program.methods)
+    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
+  for (const auto& [offset, size] : places) payloads += size;
+  std::set<std::size_t> segments;
+  for (const NamedData& data : program.named_data) segments.insert(data.segment);
+  for (const std::size_t segment : segments) named += program.segments[segment].bytes;
+  out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
+                     bytes(program.file_bytes))
+      << fmt::format("  program {} · delegates' payloads {} · their named data {} · other constants {}\n",
+                     bytes(program.flatbuffer_bytes), bytes(payloads), bytes(named),
+                     bytes(program.constant_bytes + program.mutable_bytes));
+  for (const Method& method : program.methods)
+    out << MethodText(method, program, std::max(options.width, 60));
+}
+
+}  // namespace etprof
