@@ -4,28 +4,13 @@ ETPROF_TEST_EXPORTS names a folder that keeps the exports between sessions. One 
 sources and versions made it and its files are unchanged.
 """
 
-import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from etprof import artifacts
-from etprof.export import Request, export_model, versions
-
-Exported = Callable[..., Path]
-
-
-def is_current(pte: Path) -> bool:
-    """Whether `pte` and the files beside it are what an export would give now."""
-    manifest_path = pte.with_name(f"{pte.name}.json")
-    if not manifest_path.is_file():
-        return False
-    manifest = json.loads(manifest_path.read_text())
-    files = {pte.with_name(name): entry["sha256"] for name, entry in manifest["files"].items()}
-    unchanged = all(path.is_file() and artifacts.sha256_of(path) == sha256 for path, sha256 in files.items())
-    return unchanged and manifest["versions"] == versions()
+from etprof.export import Request, export_model
+from exports import Exported, is_current
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from executorch.devtools import parse_etrecord
 from executorch.runtime import Runtime
 
 import etprof
-from conftest import Exported, is_current
 from etprof import artifacts, find
 from etprof.export import main
+from exports import Exported, is_current
 from inputs_file import read_inputs
 
 REPOSITORY = Path(__file__).parents[2]

@@ -34,8 +34,8 @@ from torchao.quantization.granularity import PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
-from conftest import Exported
 from etprof import find
+from exports import Exported
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
 
-from conftest import Exported
+from exports import Exported
 from inspector_compare import LOAD_BLOCK, differences, inspector_runs, timeline_runs
 
 REPOSITORY = Path(__file__).parents[2]

@@ -1,28 +1,14 @@
-"""Fixtures of the runner's tests: the binary, its models, and a way to talk to a worker."""
+"""Fixtures of the runner's tests: the binary, its models, and workers."""
 
 from __future__ import annotations
 
-import json
-import os
-import struct
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-RUNNER = Path(os.environ.get("ETPROF_RUNNER", ROOT / "build" / "etprof-runner"))
-DATA = ROOT / "tests" / "data"
-TIMEOUT = 120  # seconds; a hang is a failure
-
-
-def skip(reason: str) -> None:
-    """Skips, except on CI, where everything must be there."""
-    if os.environ.get("CI"):
-        pytest.fail(f"would be skipped, and CI allows that for CPU features only: {reason}")
-    pytest.skip(reason)
+from runner_bench import DATA, RUNNER, Worker, skip
 
 
 @pytest.fixture(scope="session")
@@ -56,72 +42,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Run:
-    """One finished process of the runner."""
-
-    def __init__(self, runner: Path, *args: object, env: dict[str, str] | None = None) -> None:
-        done = subprocess.run(
-            [runner, *map(str, args)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=TIMEOUT,
-            errors="replace",
-            env={**os.environ, **(env or {})},
-        )
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def complaint(self, code: int) -> str:
-        """The one line of the error."""
-        assert self.code == code, (self.code, self.out, self.err)
-        lines = [line for line in self.err.splitlines() if not line.startswith("etprof-runner: warning: ")]
-        assert len(lines) == 1, self.err
-        assert lines[0].startswith("etprof-runner: ")
-        return lines[0]
-
-
-class Worker:
-    """A worker and the two ends of its pipes."""
-
-    def __init__(self, runner: Path, *args: object) -> None:
-        self.process = subprocess.Popen(
-            [runner, "--worker", *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        self.ready = self.read()
-        assert self.ready["reply"] == "ready"
-
-    def read(self) -> dict[str, Any]:
-        line = self.process.stdout.readline()
-        assert line.endswith(b"\n"), (line, self.process.stderr.read())
-        return json.loads(line)
-
-    def send_raw(self, line: bytes) -> None:
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
-
-    def ask(self, cmd: str, **fields: object) -> dict[str, Any]:
-        """The reply; an error is a failure."""
-        self.send_raw(json.dumps({"cmd": cmd, **fields}, default=str).encode() + b"\n")
-        reply = self.read()
-        assert reply.get("reply") == cmd, reply
-        return reply
-
-    def refused(self, cmd: str, **fields: object) -> str:
-        """The error's text."""
-        self.send_raw(json.dumps({"cmd": cmd, **fields}, default=str).encode() + b"\n")
-        reply = self.read()
-        assert reply["cmd"] == cmd
-        return reply["error"]
-
-    def close(self) -> int:
-        """Closes stdin; the exit code."""
-        self.process.stdin.close()
-        code = self.process.wait(TIMEOUT)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
-
-
 @pytest.fixture
 def worker(runner: Path) -> Any:
     """Makes workers and ends what is left of them."""
@@ -135,41 +55,3 @@ def worker(runner: Path) -> Any:
     for one in made:
         if one.process.poll() is None:
             one.close()
-
-
-def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
-    """Name -> dtype, shape, bytes. Ours, so that a mistake in the runner's reader is not shared."""
-    contents = path.read_bytes()
-    (length,) = struct.unpack("<Q", contents[:8])
-    header = json.loads(contents[8 : 8 + length])
-    header.pop("__metadata__", None)
-    data = contents[8 + length :]
-    return {
-        name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()
-    }
-
-
-def write_inputs(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], metadata: dict[str, str]) -> Path:
-    """An .inputs file by hand."""
-    header: dict[str, Any] = {"__metadata__": {"format": "etprof-inputs-1", **metadata}}
-    blob = b""
-    for name, (dtype, shape, contents) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(blob), len(blob) + len(contents)]}
-        blob += contents
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + blob)
-    return path
-
-
-def events(path: Path) -> list[tuple[str, list[tuple[str, int, int]]]]:
-    """The blocks of an ETDump, by ExecuTorch's own reader: (block, [(event, start, end)])."""
-    try:
-        from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
-    except ImportError:
-        skip("executorch's Python devtools are not installed")
-    dump = deserialize_from_etdump_flatcc(path.read_bytes())
-    blocks = []
-    for run in dump.run_data:
-        spans = [e.profile_event for e in run.events if e.profile_event is not None]
-        blocks.append((run.name, [(s.name or s.delegate_debug_id_str, s.start_time, s.end_time) for s in spans]))
-    return blocks

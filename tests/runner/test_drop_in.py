@@ -8,8 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
-
-from conftest import Run, events, read_safetensors, write_inputs
+from runner_bench import Run, events, read_safetensors, write_inputs
 
 
 def report(runner: Path, folder: Path, model: Path, *args: object) -> dict:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conftest import TIMEOUT, Run, events
+from runner_bench import TIMEOUT, Run, events
 
 
 def test_a_launch(worker: Any, toy: Path, tmp_path: Path) -> None:

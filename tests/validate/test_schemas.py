@@ -52,6 +52,15 @@ def places(value, path: str = "") -> Iterator[tuple[str, list]]:
             yield from places(member, f"{path}[{index}]")
 
 
+def thinned(value):
+    """The same with two entries of each list of objects: the rest, which places() does not visit, only costs time."""
+    if isinstance(value, dict):
+        return {key: thinned(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [thinned(member) for member in (value[:2] if isinstance(value[0] if value else None, dict) else value)]
+    return value
+
+
 def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
     """Documents that are each spoilt in one place: a key missing, misspelt, or of a type that it never has."""
     paths = [place for place, _ in places(document)]
@@ -122,7 +131,7 @@ def document_of(name: str, measured: Path, across: Path) -> dict:
 
 @pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "inspect"])
 def test_whatever_is_spoilt_is_refused(name, measured, across):
-    document = document_of(name, measured, across)
+    document = thinned(document_of(name, measured, across))
     assert errors(name, document) == []
     accepted = []
     count = 0
