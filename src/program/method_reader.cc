@@ -164,6 +164,7 @@ class Reader {
   void ReadPlannedBuffers() {
     const auto* sizes = plan_.non_const_buffer_sizes();
     if (sizes == nullptr) return;
+    buffer_.RequireAligned(source_, *sizes);
     source_.Spend(sizes->size() * sizeof(Bytes));
     for (flatbuffers::uoffset_t i = 1; i < sizes->size(); ++i) {
       if (sizes->Get(i) < 0) Fail(fmt::format("planned buffer {} has {} bytes", i, sizes->Get(i)), sizes);

@@ -75,6 +75,7 @@ Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::Subsegm
                   const Program& program) {
   const auto* offsets = table.offsets();
   if (offsets == nullptr || offsets->size() == 0) return 0;
+  buffer.RequireAligned(source, *offsets);
   if (table.segment_index() >= program.segments.size()) {
     throw source.Bad(
         fmt::format("constants are in segment {} of {}", table.segment_index(), program.segments.size()),

@@ -60,6 +60,13 @@ class Buffer {
     }
     return *flatbuffers::GetRoot<Root>(data_);
   }
+  // FlatBuffers' Verifier looks at where tables begin, but not at where a list of 8-byte numbers does: throws
+  // Bad() for one whose numbers may not be read where they are.
+  template <typename Number>
+  void RequireAligned(const Source& source, const flatbuffers::Vector<Number>& list) const {
+    if (reinterpret_cast<std::uintptr_t>(list.Data()) % alignof(Number) != 0)
+      throw source.Bad("is malformed: a list of numbers is not aligned", At(&list));
+  }
   // Where in the file an object of this buffer is.
   std::uint64_t At(const void* object) const {
     return offset_ + static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(object) - data_);
