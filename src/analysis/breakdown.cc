@@ -1,4 +1,6 @@
 #include <map>
+#include <optional>
+#include <string>
 
 #include "analysis/profile.h"
 
@@ -52,6 +54,66 @@ Breakdown ByOperator(const Profile& profile) {
   std::vector<AdditiveRow> rows;
   for (const Operator& op : profile.operators) rows.push_back({op.name, 0, 0});
   return AddUp(profile, std::move(rows), [](std::size_t op) { return op; });
+}
+
+namespace {
+
+bool IsOverhead(const Operator& op) {
+  return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
+}
+
+// Rows in the order in which their operators first run, then what has no row of its own, then the overheads.
+template <typename NameOf>
+Breakdown ByNameInOrder(const Profile& profile, const NameOf& name_of) {
+  std::map<std::string, std::size_t> index;
+  std::vector<AdditiveRow> rows;
+  const auto add = [&](const std::string& name) {
+    if (index.try_emplace(name, rows.size()).second) rows.push_back({name, 0, 0});
+  };
+  const auto name = [&](std::size_t op) -> std::string {
+    if (IsOverhead(profile.operators[op]))
+      return std::string(GroupName(profile.operators[op].category.group));
+    return name_of(op).value_or(kNotAttributed);
+  };
+  for (const bool named : {true, false}) {
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      if (!IsOverhead(profile.operators[op]) && name_of(op).has_value() == named) add(name(op));
+    }
+  }
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (IsOverhead(profile.operators[op])) add(name(op));
+  }
+  return AddUp(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
+}
+
+}  // namespace
+
+std::optional<std::string> LayerOf(const Profile& profile, std::size_t op) {
+  return profile.program ? ModulePath(*profile.program, op) : std::nullopt;
+}
+
+std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op) {
+  return profile.program ? SourceLine(*profile.program, op) : std::nullopt;
+}
+
+std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op) {
+  const Operator& of = profile.operators[op];
+  if (of.key.kind == SpanKind::kKernel) return "portable";
+  if (of.key.kind != SpanKind::kBackend) return std::nullopt;
+  return (of.backend.empty() ? "delegate" : of.backend) + " at instruction " +
+         std::to_string(of.key.instruction);
+}
+
+Breakdown ByLayer(const Profile& profile) {
+  return ByNameInOrder(profile, [&](std::size_t op) { return LayerOf(profile, op); });
+}
+
+Breakdown BySourceLine(const Profile& profile) {
+  return ByNameInOrder(profile, [&](std::size_t op) { return SourceLineOf(profile, op); });
+}
+
+Breakdown ByDelegate(const Profile& profile) {
+  return ByNameInOrder(profile, [&](std::size_t op) { return DelegateOf(profile, op); });
 }
 
 Breakdown ByPlace(const Profile& profile) {

@@ -211,6 +211,8 @@ std::string_view GroupName(Group group) {
   return "Other";
 }
 
+std::string OperatorStem(std::string_view operator_name) { return StemOf(operator_name).text; }
+
 Category Categorize(std::string_view operator_name) {
   const Stem stem = StemOf(operator_name);
   const auto found = Index().find(stem.text);

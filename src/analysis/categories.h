@@ -35,4 +35,8 @@ struct Category {
 // ("native_call_permute_copy.out", "aten::permute_copy.out").
 Category Categorize(std::string_view operator_name);
 
+// What is left of an operator's name when what says how, and not what, is taken off: "Convolution" of
+// "Convolution (NHWC, F32) IGEMM #1", "permute" of "native_call_permute_copy.out".
+std::string OperatorStem(std::string_view operator_name);
+
 }  // namespace etprof

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/categories.h"
+#include "analysis/program_join.h"
 #include "core/column.h"
 #include "core/units.h"
 #include "etdump/trace.h"
@@ -114,6 +115,7 @@ struct Profile {
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // likewise, by name
   stats::Distribution whole;                                            // Method::execute of the steady runs
   Health health;
+  std::optional<ProgramJoin> program;  // JoinProgram (join.h), where which .pte ran is known
 
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};
@@ -162,6 +164,18 @@ struct Breakdown {
 Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
 Breakdown ByOperator(const Profile& profile);  // row i is operators[i]; the last row is "Clipped"
+// By the innermost module, in the order in which the modules first run: its path ("features.0.0"; "" is the
+// model). Then kNotAttributed, where an operator has no module, the overheads and "Clipped".
+Breakdown ByLayer(const Profile& profile);
+// By the model's line: "model.py:142", likewise.
+Breakdown BySourceLine(const Profile& profile);
+// By the delegate: "XnnpackBackend at instruction 3", or "portable", likewise.
+Breakdown ByDelegate(const Profile& profile);
+// What these rows are called; absent where an operator has none.
+std::optional<std::string> LayerOf(const Profile& profile, std::size_t op);
+std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op);
+std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op);
+inline constexpr const char* kNotAttributed = "(not attributed)";
 Breakdown ByPlace(const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
 
 }  // namespace etprof

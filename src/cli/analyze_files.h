@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "cli/run_programs.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
 #include "measure/run_data.h"
@@ -24,9 +25,10 @@ RunData OpenRunDirectory(const std::filesystem::path& folder);
 // The profiles of the experiments' traces (ETDumps, or timeline CSVs), index by index; absent where there is
 // none. With `tolerant`, a file that cannot be read becomes a warning of its experiment; else its Error goes
 // on. A bare ETDump of several methods (AttributeMethods) becomes one experiment for each, and a pair of two
-// such one for each of their methods.
+// such one for each of their methods. With `programs`, operators are joined to the program that ran.
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit = {},
-                                               const EtdumpOptions& etdump = {});
+                                               const EtdumpOptions& etdump = {},
+                                               RunPrograms* programs = nullptr);
 
 // Which of an analysis's files to write, and where.
 struct OutputFolders {
@@ -36,7 +38,7 @@ struct OutputFolders {
 };
 
 // Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.
-Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant,
+Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, RunPrograms& programs,
                    const EtdumpOptions& etdump = {});
 
 // Shows a report on stdout: the screen for a person, or analysis_summary.json's text.

@@ -203,7 +203,7 @@ std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<Experimen
 }  // namespace
 
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
-                                               const EtdumpOptions& etdump) {
+                                               const EtdumpOptions& etdump, RunPrograms* programs) {
   const std::vector<ExperimentData> files = std::exchange(run.experiments, {});
   std::vector<std::optional<Profile>> profiles;
   std::vector<std::vector<std::size_t>> places(files.size());
@@ -230,6 +230,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
       }
       profiles.back() = std::move(read.methods[method]);
       NameBackend(own, *profiles.back());
+      if (programs != nullptr) programs->Join(run, own, *profiles.back());
       if (visit) visit(own, read.trace, *profiles.back());
     }
   }
@@ -237,7 +238,8 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
   return profiles;
 }
 
-Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, const EtdumpOptions& etdump) {
+Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, RunPrograms& programs,
+                   const EtdumpOptions& etdump) {
   std::vector<std::filesystem::path> written;
   std::set<std::string> names;
   std::vector<std::filesystem::path> stems;  // empty: no table was written
@@ -248,7 +250,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, con
         stems.resize(std::max(stems.size(), index + 1));
         stems[index] = WriteTables(data, trace, profile, folders, names, written);
       },
-      etdump);
+      etdump, &programs);
   stems.resize(run.experiments.size());
   Report report = Assemble(std::move(run), std::move(profiles));
   const auto note = [&](const std::vector<std::filesystem::path>& more) {
@@ -308,7 +310,8 @@ Report AnalyzeRunDirectory(const std::filesystem::path& run_directory, const Sho
   OutputFolders folders;
   folders.report = run_directory;
   folders.timeline = options.timeline;
-  return AnalyzeInto(std::move(run), folders, true, options.etdump);
+  RunPrograms programs(options.etrecord);
+  return AnalyzeInto(std::move(run), folders, true, programs, options.etdump);
 }
 
 int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions& options) {

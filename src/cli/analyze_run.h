@@ -14,6 +14,7 @@ struct ShowOptions {
   bool timeline = true;  // write the per-event CSVs
   bool quiet = false;    // write the files, print nothing
   EtdumpOptions etdump = {};
+  std::filesystem::path etrecord = {};  // in place of the one beside the model; empty: that one
 };
 
 // Analyses a run directory from its files and renews the files that analysis makes (CSV, JSON, report.md).

@@ -22,7 +22,9 @@ struct Arguments {
   std::string output;
   std::string csv;
   std::string time_scale = "ns";
+  std::string model, etrecord;
   bool no_timeline = false;
+  std::string by;
   bool json = false;
   bool quiet = false;
 };
@@ -31,26 +33,32 @@ Report AnalyzeFiles(const std::vector<std::filesystem::path>& files, const Argum
                     const EtdumpOptions& etdump) {
   RunData run = RunOfEtdumps(files, {});
   run.pairs.clear();
+  for (ExperimentData& data : run.experiments) data.model = arguments.model;
+  RunPrograms programs(arguments.etrecord);
   if (!arguments.output.empty()) {
     return AnalyzeInto(std::move(run), {arguments.output, arguments.output, !arguments.no_timeline}, false,
-                       etdump);
+                       programs, etdump);
   }
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump);
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump, &programs);
   return Assemble(std::move(run), std::move(profiles));
 }
 
 Report AnalyzeFolder(const std::filesystem::path& folder, const Arguments& arguments,
                      const EtdumpOptions& etdump) {
   if (arguments.output.empty())
-    return AnalyzeRunDirectory(folder, {.timeline = !arguments.no_timeline, .etdump = etdump});
+    return AnalyzeRunDirectory(
+        folder, {.timeline = !arguments.no_timeline, .etdump = etdump, .etrecord = arguments.etrecord});
+  RunPrograms programs(arguments.etrecord);
   return AnalyzeInto(OpenRunDirectory(folder), {arguments.output, arguments.output, !arguments.no_timeline},
-                     true, etdump);
+                     true, programs, etdump);
 }
 
 void Show(const Report& report, const Arguments& arguments, const std::string& more) {
   if (arguments.quiet) return;
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
+  } else if (!arguments.by.empty()) {
+    ShowBy(report, arguments.by);
   } else {
     ShowReport(report, arguments.json, more);
   }
@@ -121,6 +129,14 @@ CommandSpec AnalyzeCommand() {
         app.add_flag("--no-timeline", arguments->no_timeline, "leave out the CSV files with a row an event");
         app.add_flag("--json", arguments->json, "show the report as JSON");
         AddCsvOption(app, arguments->csv, "operators");
+        app.add_option(
+               "--model", arguments->model,
+               "of ETDump files: the .pte that ran, for layers and work (a run directory knows its own)")
+            ->check(CLI::ExistingFile);
+        app.add_option("--etrecord", arguments->etrecord,
+                       "says which layers operators belong to [MODEL.pte.etrecord]")
+            ->check(CLI::ExistingFile);
+        AddByOption(app, arguments->by);
         AddTimeScaleOption(app, arguments->time_scale);
         app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
         return [arguments] { return Run(*arguments); };

@@ -119,7 +119,8 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
   }
   OutputFolders folders;
   folders.report = run.folder;
-  const Report report = AnalyzeInto(OpenRunDirectory(run.folder), folders, true);
+  RunPrograms programs;
+  const Report report = AnalyzeInto(OpenRunDirectory(run.folder), folders, true, programs);
   TellFailures(run);
   return Finish(AssembleCheck(report, limits), options, github_summary, (run.folder / "report.md").string());
 }

@@ -22,6 +22,7 @@ struct Arguments {
   std::string output;
   std::string csv;
   std::string time_scale = "ns";
+  std::string by;
   bool json = false;
 };
 
@@ -184,7 +185,8 @@ int Run(const Arguments& arguments) {
   } else {
     run = Join(arguments);
   }
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump);
+  RunPrograms programs;
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump, &programs);
   const Report report = Assemble(std::move(run), std::move(profiles));
   std::string more = "-o DIR writes the whole comparison, operator by operator";
   if (!arguments.output.empty()) {
@@ -197,6 +199,8 @@ int Run(const Arguments& arguments) {
   }
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
+  } else if (!arguments.by.empty()) {
+    ShowBy(report, arguments.by);
   } else {
     ShowReport(report, arguments.json, more);
   }
@@ -220,6 +224,7 @@ CommandSpec CompareCommand() {
                            "write comparison.json and comparison.md here, and tables of the two sides");
             app.add_flag("--json", arguments->json, "show the comparison as JSON");
             AddCsvOption(app, arguments->csv, "comparison");
+            AddByOption(app, arguments->by);
             AddTimeScaleOption(app, arguments->time_scale);
             return [arguments] { return Run(*arguments); };
           }};

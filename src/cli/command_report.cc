@@ -19,6 +19,7 @@ struct Arguments {
   std::string out;
   std::string title;
   std::string csv;
+  std::string by;
   bool json = false;
 };
 
@@ -26,7 +27,8 @@ Report ReadRun(const std::string& path, bool* is_folder) {
   std::error_code ignored;
   *is_folder = std::filesystem::is_directory(path, ignored);
   RunData run = *is_folder ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, *is_folder);
+  RunPrograms programs;
+  std::vector<std::optional<Profile>> profiles = ProfileRun(run, *is_folder, {}, {}, &programs);
   return Assemble(std::move(run), std::move(profiles));
 }
 
@@ -66,6 +68,10 @@ int Run(const Arguments& arguments) {
     ShowTable(report, arguments.csv);
     return static_cast<int>(ExitCode::kDone);
   }
+  if (!arguments.by.empty()) {
+    ShowBy(report, arguments.by);
+    return static_cast<int>(ExitCode::kDone);
+  }
   std::error_code ignored;
   std::filesystem::path file = arguments.out;
   if (file.empty())
@@ -97,6 +103,7 @@ CommandSpec ReportCommand() {
         app.add_option("--title,--model-name", arguments->title, "the heading, in place of the model's name");
         app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
         AddCsvOption(app, arguments->csv, "operators");
+        AddByOption(app, arguments->by);
         return [arguments] { return Run(*arguments); };
       }};
 }

@@ -5,7 +5,9 @@
 
 #include <iostream>
 
+#include "cli/analyze_files.h"
 #include "core/error.h"
+#include "render/layers.h"
 #include "render/table_csv.h"
 
 namespace etprof {
@@ -14,6 +16,18 @@ void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual) {
   app.add_flag(fmt::format("--csv{{{}}}", usual), table,
                fmt::format("show one table as CSV: --csv={} [{}]", fmt::join(ReportTableNames(), "|"), usual))
       ->check(CLI::IsMember(ReportTableNames()).description(""));
+}
+
+void AddByOption(CLI::App& app, std::string& by) {
+  app.add_option("--by", by, fmt::format("show where the time goes by: {}", fmt::join(ByNames(), "|")))
+      ->check(CLI::IsMember(ByNames()).description(""))
+      ->type_name("");
+}
+
+void ShowBy(const Report& report, const std::string& by) {
+  RenderByTerminal(report, ByNamed(by).value(), OptionsOfStdout(), std::cout);
+  std::cout.flush();
+  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
 }
 
 void ShowTable(const Report& report, const std::string& table) {

@@ -17,8 +17,6 @@ constexpr int kFewRounds = 9;  // fewer than this and an interval is a rough one
 using BurstPlace = std::pair<int, int>;             // launch, round
 using BurstMedians = std::map<BurstPlace, double>;  // ns
 
-std::optional<double> MedianOf(const std::vector<double>& values) { return stats::Median(values); }
-
 // Times of the same thing on one side: by burst where there are rounds, and all of them in order.
 struct Series {
   BurstMedians bursts;
@@ -29,7 +27,7 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   Series series;
   for (const UntracedBurst& burst : bursts) {
     std::vector<double> latency(burst.latency.begin(), burst.latency.end());
-    if (const auto median = MedianOf(latency); median && burst.round >= 0)
+    if (const auto median = stats::Median(latency); median && burst.round >= 0)
       series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
   }
@@ -57,7 +55,7 @@ Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
   for (const auto& [place, runs] : steady.bursts) {
     std::vector<double> values;
     for (const std::size_t run : runs) values.push_back(time_of(run));
-    series.bursts[place] = *MedianOf(values);
+    series.bursts[place] = *stats::Median(values);
   }
   for (const std::size_t run : steady.all) series.runs.push_back(time_of(run));
   return series;
@@ -112,6 +110,31 @@ class Comparer {
     return std::move(result_);
   }
 
+  std::vector<DeltaRow> Sets(const std::vector<OperatorSet>& sets) {
+    if (baseline_.profile == nullptr || candidate_.profile == nullptr) return {};
+    const Profile& a = *baseline_.profile;
+    const Profile& b = *candidate_.profile;
+    emulated_ = baseline_.emulated || candidate_.emulated;
+    refused_ = baseline_.trace_enabled || candidate_.trace_enabled;
+    result_.baseline_runs = static_cast<std::int64_t>(a.CommonSet().size());
+    result_.candidate_runs = static_cast<std::int64_t>(b.CommonSet().size());
+    const SteadyRuns steady_a(a);
+    const SteadyRuns steady_b(b);
+    std::vector<DeltaRow> rows;
+    for (const OperatorSet& set : sets) {
+      DeltaRow row;
+      row.name = set.name;
+      for (const std::size_t op : set.baseline) row.baseline_total += a.statistics[op].total_self;
+      for (const std::size_t op : set.candidate) row.candidate_total += b.statistics[op].total_self;
+      row.quantity =
+          QuantityOf(row.baseline_total, row.candidate_total, SeriesOfOperators(a, steady_a, set.baseline),
+                     SeriesOfOperators(b, steady_b, set.candidate));
+      rows.push_back(std::move(row));
+    }
+    JudgeTogether(rows);
+    return rows;
+  }
+
  private:
   void CompareLatency() {
     if (refused_) return;
@@ -122,8 +145,8 @@ class Comparer {
       a = SeriesOfTotals(*baseline_.profile);
       b = SeriesOfTotals(*candidate_.profile);
     }
-    result_.latency.baseline_ns = MedianOf(a.runs);
-    result_.latency.candidate_ns = MedianOf(b.runs);
+    result_.latency.baseline_ns = stats::Median(a.runs);
+    result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
     if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
       result_.latency.estimate = stats::WithConfidence(*result_.latency.estimate, options_.look_confidence);
@@ -285,6 +308,11 @@ class Comparer {
 
 Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options) {
   return Comparer(baseline, candidate, options).Run();
+}
+
+std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
+                                  const std::vector<OperatorSet>& sets, const CompareOptions& options) {
+  return Comparer(baseline, candidate, options).Sets(sets);
 }
 
 }  // namespace etprof

@@ -85,6 +85,17 @@ struct Comparison {
 
 Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options = {});
 
+// Operators of both sides that are taken together, as those of a layer: indices into the profiles' operators.
+struct OperatorSet {
+  std::string name;
+  std::vector<std::size_t> baseline, candidate;
+};
+
+// A row for each set, of the sum of its operators' self times; verdicts are false-discovery controlled over
+// the sets, which may overlap. Empty where a side has no profile.
+std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
+                                  const std::vector<OperatorSet>& sets, const CompareOptions& options = {});
+
 // Matching alone: pairs of operator indices, by identity where both sides have it under the same type, else
 // by sequence alignment within the same call (Needleman & Wunsch 1970 on the operator types, data types left
 // out).

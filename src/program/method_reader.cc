@@ -179,7 +179,7 @@ class Reader {
     const auto* place = entry.processed();
     if (place == nullptr) Fail("a delegate has no payload", &entry);
     if (place->location() == pte::DataLocation::SEGMENT) {
-      const Segment& segment =
+      const DataSegment& segment =
           program_.segments[Index(place->index(), program_.segments.size(), "a delegate's segment", place)];
       delegate.in_segment = true;
       delegate.offset = segment.offset;

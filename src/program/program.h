@@ -83,7 +83,7 @@ struct Method {
   std::vector<Bytes> planned_buffers;
 };
 
-struct Segment {
+struct DataSegment {
   std::uint64_t offset = 0;  // bytes, from the start of the file
   Bytes bytes = 0;
 };
@@ -101,7 +101,7 @@ struct Program {
   bool extended_header = false;
   std::uint64_t segment_base = 0;  // bytes from the start of the file; 0: there are no segments
   std::vector<Method> methods;
-  std::vector<Segment> segments;
+  std::vector<DataSegment> segments;
   std::vector<NamedData> named_data;
   std::size_t constants = 0;  // tensors whose data is in the file, delegates' apart
   Bytes constant_bytes = 0;   // that they take, with what pads them

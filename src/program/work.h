@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "program/program.h"
 #include "program/xnn_graph.h"
@@ -30,5 +31,27 @@ std::optional<std::int64_t> MultiplyAdds(const Instruction& kernel, const Method
 
 // Of all nodes; absent where one is not known.
 std::optional<std::int64_t> MultiplyAdds(const XnnGraph& graph);
+
+// What an operator has to do at least: its multiply-adds, and its compulsory traffic, each tensor that it
+// reads or writes moved once between memory and the processor, whatever caches hold. What only gives a tensor
+// another shape (XNNStaticReshape, executorch_prim::et_view) need not move anything: 0 bytes. Absent: not
+// known.
+struct Work {
+  std::optional<std::int64_t> macs;
+  std::optional<Bytes> read;     // inputs and constants
+  std::optional<Bytes> written;  // outputs
+  std::optional<Bytes> bytes;    // both; known where it is not known which of them is written
+  bool operator==(const Work&) const = default;
+
+  // Multiply-adds of a byte, the arithmetic intensity; absent where either is not known, or nothing moves.
+  std::optional<double> Intensity() const;
+};
+
+// Of nodes that run as one operator: what passes between them is neither read nor written. `nodes` are
+// indices into XnnGraph::nodes.
+Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
+
+// Of a portable kernel.
+Work WorkOf(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

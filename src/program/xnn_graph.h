@@ -81,6 +81,8 @@ struct XnnGraph {
   // The value of an id, or null.
   const XnnValue* Find(std::uint32_t id) const;
   std::map<std::uint32_t, std::size_t> by_id;  // in values
+  std::map<std::uint32_t, std::uint32_t>
+      uses;  // by id: how many nodes read it, the graph's outputs counted too
 };
 
 }  // namespace etprof

@@ -87,6 +87,10 @@ class Reader {
     if (graph.xnodes() != nullptr) {
       for (const auto* node : *graph.xnodes()) ReadNode(*node);
     }
+    for (const XnnNode& node : graph_.nodes) {
+      for (const std::uint32_t id : node.inputs) ++graph_.uses[id];
+    }
+    for (const std::uint32_t id : graph_.outputs) ++graph_.uses[id];
     return std::move(graph_);
   }
 

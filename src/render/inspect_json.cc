@@ -271,7 +271,7 @@ void RenderInspectJson(const Program& program, const std::string& file, std::ost
   object["constant_bytes"] = program.constant_bytes;
   object["mutable_bytes"] = program.mutable_bytes;
   object["segments"] = Json::array();
-  for (const Segment& segment : program.segments)
+  for (const DataSegment& segment : program.segments)
     object["segments"].push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
   object["named_data"] = Json::array();
   for (const NamedData& data : program.named_data) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/layers.h"
 #include "render/markdown_breakdown.h"
 #include "render/markdown_matrix.h"
 #include "render/markdown_text.h"
@@ -34,6 +35,7 @@ class Markdown {
     const bool titled = Subjects().size() > 1 || !report_.comparisons.empty();
     for (const std::size_t subject : Subjects()) RenderCostliest(report_.experiments[subject], titled, out_);
     for (const std::size_t subject : Subjects()) RenderPlaces(report_.experiments[subject], titled, out_);
+    RenderLayersMarkdown(report_, out_);
     Kernels();
     Next();
     Trust();

@@ -181,6 +181,13 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.categories = ByCategory(profile);
   out.places = ByPlace(profile);
   AddOperators(out);
+  if (profile.program) {
+    out.layers = Layers(profile);
+    out.attributed = AttributedShare(profile);
+    out.by_layer = ByLayer(profile);
+    out.by_source = BySourceLine(profile);
+  }
+  out.by_delegate = ByDelegate(profile);
   out.whole_microseconds = HasWholeMicroseconds(profile);
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
@@ -251,6 +258,9 @@ void AddComparisons(Report& report) {
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
     made.outputs = pair.outputs;
+    made.layers = CompareLayers(run, baseline, candidate);
+    made.by_source = CompareByName(run, baseline, candidate, SourceLineOf);
+    made.by_delegate = CompareByName(run, baseline, candidate, DelegateOf);
     if (made.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +

@@ -70,6 +70,11 @@ Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseli
                  OptionsOf(run));
 }
 
+std::vector<DeltaRow> CompareSetsOf(const RunData& run, const ReportExperiment& baseline,
+                                    const ReportExperiment& candidate, const std::vector<OperatorSet>& sets) {
+  return CompareSets(SideOf(run, baseline, ""), SideOf(run, candidate, ""), sets, OptionsOf(run));
+}
+
 SideCosts CompareSideCosts(const RunData& run, const ReportExperiment& baseline,
                            const ReportExperiment& candidate, bool paired) {
   SideCosts costs;

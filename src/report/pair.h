@@ -12,6 +12,10 @@ Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseli
                               const ReportExperiment& candidate, const std::string& baseline_label = "",
                               const std::string& candidate_label = "");
 
+// The same of sets of operators.
+std::vector<DeltaRow> CompareSetsOf(const RunData& run, const ReportExperiment& baseline,
+                                    const ReportExperiment& candidate, const std::vector<OperatorSet>& sets);
+
 // What a process costs beside its runs. `paired`: the launches of both sides were measured alternately. The
 // estimate is that of the latency, a launch having one value; there is none for fewer than five launches.
 SideCosts CompareSideCosts(const RunData& run, const ReportExperiment& baseline,

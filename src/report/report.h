@@ -9,6 +9,7 @@
 #include "compare/comparison.h"
 #include "core/units.h"
 #include "measure/run_data.h"
+#include "report/layers.h"
 #include "report/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
@@ -70,8 +71,11 @@ struct ReportExperiment {
 
   std::optional<Profile> profile;  // absent: no ETDump, or it could not be read
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, common_runs = 0;
-  Breakdown groups, categories, places;  // empty without a profile
-  std::vector<OperatorRow> operators;    // by falling total_self; without the framework's spans
+  Breakdown groups, categories, places;        // empty without a profile
+  std::vector<OperatorRow> operators;          // by falling total_self; without the framework's spans
+  std::vector<LayerRow> layers;                // where the model's modules are known (ProgramJoin)
+  std::optional<double> attributed;            // the share of the operators' time that has a layer
+  Breakdown by_layer, by_source, by_delegate;  // likewise
   std::optional<double>
       tracer;  // from the mean of the common set to the median of `latency`: what completes the table
   std::int64_t delegate_calls = 0;    // in one inference
@@ -106,6 +110,8 @@ struct ReportComparison {
   bool same_configuration = false;  // an A/A pair: half_width is this machine's noise floor
   std::optional<ComparePair::OutputDifference> outputs;
   SideCosts costs;
+  std::vector<LayerDelta> layers;                // where the model's modules are known
+  std::vector<DeltaRow> by_source, by_delegate;  // likewise; without overheads and clipped time
 };
 
 // One time of several experiments against that of one baseline.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+
+#include "program/source_map.h"
+
+namespace etprof {
+
+// Reads what a .pte.etrecord (executorch/devtools/etrecord) says of where instructions come from: a zip with
+// debug_handle_map and edge_dialect_exported_program/<method>, both JSON. Weights that are in it are not
+// read. Throws Error (kBadInput) where it is no such file, is cut short or asks for more than it can hold.
+SourceMap ReadEtrecord(const std::filesystem::path& path);
+
+}  // namespace etprof
