@@ -57,7 +57,8 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
       entry.no_sources = problem.Message();
     }
   } else {
-    entry.no_sources = fmt::format("there is no {}, which says what layers operators belong to", beside.filename().string());
+    entry.no_sources =
+        fmt::format("there is no {}, which says what layers operators belong to", beside.filename().string());
   }
   return entry;
 }
@@ -84,9 +85,9 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
   if (method == nullptr) {
     profile.program.emplace();
     profile.program->operators.resize(profile.operators.size());
-    profile.program->problem =
-        !entry.problem.empty() ? entry.problem
-                               : fmt::format("which method of {} ran is not known", data.model.filename().string());
+    profile.program->problem = !entry.problem.empty() ? entry.problem
+                                                      : fmt::format("which method of {} ran is not known",
+                                                                    data.model.filename().string());
     return;
   }
   const auto sources = entry.sources.methods.find(method->name);

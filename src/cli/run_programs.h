@@ -18,8 +18,9 @@ class RunPrograms {
   // `etrecord`: in place of the one beside the model; empty: that one.
   explicit RunPrograms(std::filesystem::path etrecord = {}) : etrecord_(std::move(etrecord)) {}
 
-  // Sets Profile::program where the run says which model it measured; its `problem` where that is not at hand any
-  // more or is another file now. Throws Error (kBadInput) for an .etrecord that was asked for and is none.
+  // Sets Profile::program where the run says which model it measured; its `problem` where that is not at hand
+  // any more or is another file now. Throws Error (kBadInput) for an .etrecord that was asked for and is
+  // none.
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
 
  private:

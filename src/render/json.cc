@@ -76,6 +76,68 @@ Json CategoriesJson(const ReportExperiment& experiment) {
   });
 }
 
+const char* JoinName(OperatorSource::Join join) {
+  switch (join) {
+    case OperatorSource::Join::kNodes:
+      return "nodes";
+    case OperatorSource::Join::kInserted:
+      return "inserted";
+    case OperatorSource::Join::kKernel:
+      return "kernel";
+    case OperatorSource::Join::kFramework:
+      return "framework";
+    case OperatorSource::Join::kNone:
+      break;
+  }
+  return "none";
+}
+
+Json Count(const std::optional<std::int64_t>& count) { return count ? Json(*count) : Json(nullptr); }
+
+// How an operator is joined to the program that ran; null where that is not known.
+Json SourceJson(const Profile& profile, std::size_t op) {
+  if (!profile.program) return nullptr;
+  const OperatorSource& source = profile.program->operators[op];
+  Json json = {{"join", JoinName(source.join)},
+               {"why", Text(source.why)},
+               {"layer", nullptr},
+               {"layer_type", nullptr},
+               {"source", nullptr},
+               {"function", nullptr},
+               {"between", source.between},
+               {"nodes", source.nodes},
+               {"debug_handles", source.debug_handles},
+               {"macs", Count(source.work.macs)},
+               {"bytes_read", Count(source.work.read)},
+               {"bytes_written", Count(source.work.written)},
+               {"bytes", Count(source.work.bytes)}};
+  if (!source.place) return json;
+  const SourcePlace& place = profile.program->places[*source.place];
+  if (!place.modules.empty()) {
+    json["layer"] = place.modules.back().path;
+    json["layer_type"] = place.modules.back().type;
+  }
+  if (place.frame) {
+    json["source"] = fmt::format("{}:{}", place.frame->file, place.frame->line);
+    json["function"] = place.frame->function;
+  }
+  return json;
+}
+
+Json LayersJson(const ReportExperiment& experiment) {
+  Json rows = Json::array();
+  for (const LayerRow& layer : experiment.layers) {
+    rows.push_back({{"path", layer.path},
+                    {"type", Text(layer.type)},
+                    {"parent", layer.parent},
+                    {"depth", layer.depth},
+                    {"self_ns", layer.self},
+                    {"total_ns", layer.total},
+                    {"operators", layer.operators.size()}});
+  }
+  return rows;
+}
+
 Json OperatorsJson(const ReportExperiment& experiment) {
   Json rows = Json::array();
   for (const OperatorRow& row : experiment.operators) {
@@ -92,7 +154,8 @@ Json OperatorsJson(const ReportExperiment& experiment) {
                     {"total_ns", row.total_self},
                     {"mean_ms", Number(row.mean_self / 1e6)},
                     {"share", Number(row.share)},
-                    {"self_ms", DistributionMs(row.self)}});
+                    {"self_ms", DistributionMs(row.self)},
+                    {"program", SourceJson(*experiment.profile, row.op)}});
   }
   return rows;
 }
@@ -212,6 +275,17 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   json["groups"] = GroupsJson(experiment);
   json["categories"] = CategoriesJson(experiment);
   json["places"] = BreakdownJson(experiment.places, [](const std::string&) { return nullptr; });
+  const auto no_distribution = [](const std::string&) { return nullptr; };
+  json["by_delegate"] = BreakdownJson(experiment.by_delegate, no_distribution);
+  json["program"] = nullptr;
+  if (const auto& program = experiment.profile->program) {
+    json["program"] = {{"problem", Text(program->problem)},
+                       {"no_sources", Text(program->no_sources)},
+                       {"attributed_share", Number(experiment.attributed)},
+                       {"layers", LayersJson(experiment)},
+                       {"by_layer", BreakdownJson(experiment.by_layer, no_distribution)},
+                       {"by_source", BreakdownJson(experiment.by_source, no_distribution)}};
+  }
   json["operators"] = OperatorsJson(experiment);
   json["operators_rest"] = RestJson(experiment);
   json["delegate_calls"] = experiment.delegate_calls;
@@ -346,6 +420,21 @@ Json ComparisonJson(const Report& report, const ReportComparison& pair) {
       json[key].push_back(
           RowJson(comparison, row.name, row.baseline_total, row.candidate_total, row.quantity));
     }
+  }
+  json["layers"] = Json::array();
+  for (const LayerDelta& layer : pair.layers) {
+    Json row = RowJson(comparison, layer.row.name, layer.row.baseline_total, layer.row.candidate_total,
+                       layer.row.quantity);
+    row["depth"] = layer.depth;
+    row["type"] = Text(layer.type);
+    json["layers"].push_back(std::move(row));
+  }
+  for (const auto& [key, rows] :
+       {std::pair{"by_source", &pair.by_source}, std::pair{"by_delegate", &pair.by_delegate}}) {
+    json[key] = Json::array();
+    for (const DeltaRow& row : *rows)
+      json[key].push_back(
+          RowJson(comparison, row.name, row.baseline_total, row.candidate_total, row.quantity));
   }
   json["operators"] = Json::array();
   for (const OperatorMatch& match : comparison.operators) {

@@ -28,9 +28,10 @@ std::vector<std::size_t> ByFallingTime(const Profile& profile) {
 }
 
 const std::vector<std::string>& OperatorColumns() {
-  static const std::vector<std::string> columns = {
-      "operator", "category",         "total_ms", "avg_ms", "pct_of_e2e", "event_count", "key",
-      "type",     "delegate_backend", "group",    "runs",   "median_ms",  "max_ms",      "cv"};
+  static const std::vector<std::string> columns = {"operator",         "category",    "total_ms", "avg_ms",
+                                                   "pct_of_e2e",       "event_count", "key",      "type",
+                                                   "delegate_backend", "group",       "runs",     "median_ms",
+                                                   "max_ms",           "cv",          "layer",    "source"};
   return columns;
 }
 
@@ -42,7 +43,8 @@ void OperatorRowOf(const ReportExperiment& experiment, std::size_t index, CsvTab
              PercentCell(statistics.total_self, experiment.groups.total), std::to_string(statistics.runs),
              KeyText(op.key), op.type, op.backend, std::string(GroupName(op.category.group)),
              std::to_string(experiment.common_runs), MsCell(statistics.self.p50), MsCell(statistics.self.max),
-             NumberCell(statistics.self.cv)});
+             NumberCell(statistics.self.cv), LayerOf(*experiment.profile, index).value_or(""),
+             SourceLineOf(*experiment.profile, index).value_or("")});
 }
 
 Json Number(const std::optional<double>& value) {
@@ -89,7 +91,7 @@ void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& 
   if (rest == 0) return;
   table.Row({"Clipped", "framework", ExactMilliseconds(rest), MeanMsCell(rest, experiment.common_runs),
              PercentCell(rest, experiment.groups.total), "", "clipped", "Clipped", "", "Clipped",
-             std::to_string(experiment.common_runs), "", "", ""});
+             std::to_string(experiment.common_runs), "", "", "", "", ""});
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {

@@ -72,7 +72,8 @@ void AddRest(const ReportExperiment& experiment, bool is_after, std::vector<Row>
     const bool rest = row.name == kNotAttributed || row.name == GroupName(Group::kFrameworkOverhead) ||
                       row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
     if (!rest || row.total == 0) continue;
-    auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& own) { return own.name == row.name && own.depth < 0; });
+    auto found = std::find_if(rows.begin(), rows.end(),
+                              [&](const Row& own) { return own.name == row.name && own.depth < 0; });
     if (found == rows.end()) {
       rows.push_back({row.name, "", -1, 0, 0, 0, static_cast<std::size_t>(row.operators), {}});
       found = rows.end() - 1;
@@ -85,21 +86,29 @@ std::vector<Row> LayerRows(const ReportExperiment& experiment) {
   std::vector<Row> rows;
   for (const LayerRow& layer : experiment.layers) {
     const std::string& parent = experiment.layers[layer.parent].path;
-    rows.push_back({NameBelow(layer.path, layer.depth == 0 ? "" : parent), ShortType(layer.type), layer.depth, 0, layer.total,
-                    layer.self, layer.operators.size(), {}});
+    rows.push_back({NameBelow(layer.path, layer.depth == 0 ? "" : parent),
+                    ShortType(layer.type),
+                    layer.depth,
+                    0,
+                    layer.total,
+                    layer.self,
+                    layer.operators.size(),
+                    {}});
   }
   AddRest(experiment, true, rows);
   return rows;
 }
 
-std::vector<Row> LayerRows(const ReportComparison& pair, const ReportExperiment& before, const ReportExperiment& after) {
+std::vector<Row> LayerRows(const ReportComparison& pair, const ReportExperiment& before,
+                           const ReportExperiment& after) {
   std::vector<Row> rows;
   std::vector<std::string> parents;  // by depth
   for (const LayerDelta& layer : pair.layers) {
     parents.resize(static_cast<std::size_t>(layer.depth) + 1);
     parents.back() = layer.row.name;
-    rows.push_back({NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]), ShortType(layer.type),
-                    layer.depth, layer.row.baseline_total, layer.row.candidate_total, 0, 0, layer.row.quantity});
+    rows.push_back({NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
+                    ShortType(layer.type), layer.depth, layer.row.baseline_total, layer.row.candidate_total,
+                    0, 0, layer.row.quantity});
   }
   AddRest(before, false, rows);
   AddRest(after, true, rows);
@@ -110,8 +119,14 @@ std::vector<Row> FlatRows(const Breakdown& breakdown) {
   std::vector<Row> rows;
   for (const AdditiveRow& row : breakdown.rows) {
     if (row.total != 0)
-      rows.push_back({row.name.empty() ? "(model)" : row.name, "", -1, 0, row.total, row.total,
-                      static_cast<std::size_t>(row.operators), {}});
+      rows.push_back({row.name.empty() ? "(model)" : row.name,
+                      "",
+                      -1,
+                      0,
+                      row.total,
+                      row.total,
+                      static_cast<std::size_t>(row.operators),
+                      {}});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.after > b.after; });
   return rows;
@@ -139,8 +154,12 @@ std::vector<Part> PartsOf(const Report& report, By by) {
     const ReportExperiment& before = report.experiments[pair.baseline];
     const ReportExperiment& after = report.experiments[pair.candidate];
     if (before.common_runs == 0 || after.common_runs == 0) continue;
-    Part part{fmt::format("{} and {}", pair.comparison.baseline_label, pair.comparison.candidate_label), &before, &after,
-              pair.comparison.baseline_label, pair.comparison.candidate_label, {}};
+    Part part{fmt::format("{} and {}", pair.comparison.baseline_label, pair.comparison.candidate_label),
+              &before,
+              &after,
+              pair.comparison.baseline_label,
+              pair.comparison.candidate_label,
+              {}};
     part.rows = by == By::kLayer      ? LayerRows(pair, before, after)
                 : by == By::kSource   ? FlatRows(pair.by_source)
                 : by == By::kDelegate ? FlatRows(pair.by_delegate)
@@ -190,10 +209,12 @@ Table TableOf(const Part& part, By by, const std::string& indent, int name_width
     const std::string now = scale.Text(Mean(row.after, after.common_runs));
     if (part.before != nullptr) {
       cells.insert(cells.end(), {scale.Text(Mean(row.before, part.before->common_runs)), now,
-                                 Share(row.after, after.groups.total), GainText(row.quantity), IntervalText(row.quantity)});
+                                 Share(row.after, after.groups.total), GainText(row.quantity),
+                                 IntervalText(row.quantity)});
     } else {
       cells.insert(cells.end(), {now, Share(row.after, after.groups.total)});
-      if (types) cells.push_back(row.depth < 0 || row.self == 0 ? "" : scale.Text(Mean(row.self, after.common_runs)));
+      if (types)
+        cells.push_back(row.depth < 0 || row.self == 0 ? "" : scale.Text(Mean(row.self, after.common_runs)));
       cells.push_back(row.operators > 0 ? std::to_string(row.operators) : "");
     }
     table.AddRow(std::move(cells));
@@ -235,8 +256,9 @@ std::string AttributionText(const ReportExperiment& experiment) {
   if (!program.problem.empty()) return "Layers are not known: " + program.problem + ".";
   if (!program.no_sources.empty()) return "Layers are not known: " + program.no_sources + ".";
   if (!experiment.attributed) return "";
-  return fmt::format("{:.1f} % of the operators' time belongs to a module of the model; overheads stand apart.",
-                     *experiment.attributed * 100);
+  return fmt::format(
+      "{:.1f} % of the operators' time belongs to a module of the model; overheads stand apart.",
+      *experiment.attributed * 100);
 }
 
 void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out) {
@@ -251,7 +273,8 @@ void RenderByTerminal(const Report& report, By by, const TerminalOptions& option
     if (known) out << TableOf(part, by, "  ", std::max(16, options.width - rest)).ToText(2);
     const std::string text = AttributionText(*part.after);
     if (by == By::kLayer || by == By::kSource)
-      out << (known ? "\n  " : "  ") << (text.empty() ? "Layers are not known: give the .pte that ran as --model" : text) << '\n';
+      out << (known ? "\n  " : "  ")
+          << (text.empty() ? "Layers are not known: give the .pte that ran as --model" : text) << '\n';
   }
 }
 
@@ -266,14 +289,16 @@ void RenderLayersMarkdown(const Report& report, std::ostream& out) {
     out << TableOf(part, By::kLayer, "· ", 0).ToMarkdown() << '\n';
     out << "A module's time is that of all that runs in it. " << E(AttributionText(*part.after));
     if (part.rows.size() < all)
-      out << fmt::format(" The {} largest of {} rows; `etprof analyze --csv=layers` has all.", part.rows.size(), all);
+      out << fmt::format(" The {} largest of {} rows; `etprof analyze --csv=layers` has all.",
+                         part.rows.size(), all);
     out << "\n\n";
   }
   std::vector<Part> lines = PartsOf(report, By::kSource);
   for (Part& part : lines) {
     if (part.after->layers.empty()) continue;
     Thin(part);
-    out << "<details><summary>By line of the model" << (lines.size() > 1 ? ": " + E(part.title) : "") << "</summary>\n\n"
+    out << "<details><summary>By line of the model" << (lines.size() > 1 ? ": " + E(part.title) : "")
+        << "</summary>\n\n"
         << TableOf(part, By::kSource, "", 0).ToMarkdown() << "\n</details>\n\n";
   }
 }

@@ -1,6 +1,7 @@
 #include "render/table_csv.h"
 
 #include <algorithm>
+#include <set>
 
 #include "render/csv_table.h"
 
@@ -10,6 +11,12 @@ namespace {
 std::vector<std::string> Concat(std::vector<std::string> first, const std::vector<std::string>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+std::string WorkCell(const Profile& profile, std::size_t op, std::optional<std::int64_t> Work::*member) {
+  if (!profile.program) return "";
+  const std::optional<std::int64_t> value = profile.program->operators[op].work.*member;
+  return value ? std::to_string(*value) : "";
 }
 
 std::string Bool(bool value) { return value ? "1" : "0"; }
@@ -88,20 +95,63 @@ void Breakdowns(const Report& report, const char* name, const Breakdown ReportEx
 }
 
 void Operators(const Report& report, std::ostream& out) {
-  CsvTable table(out, Concat(kOf, {"key", "name", "type", "delegate_backend", "category", "group", "portable",
-                                   "runs", "total_ms", "mean_ms", "pct_total", "p50_ms", "p90_ms", "p99_ms",
-                                   "min_ms", "max_ms", "sd_ms", "cv"}));
+  CsvTable table(out, Concat(kOf, {"key",      "name",    "type",      "delegate_backend",
+                                   "category", "group",   "portable",  "runs",
+                                   "total_ms", "mean_ms", "pct_total", "p50_ms",
+                                   "p90_ms",   "p99_ms",  "min_ms",    "max_ms",
+                                   "sd_ms",    "cv",      "layer",     "source",
+                                   "macs",     "bytes"}));
   for (const ReportExperiment& experiment : report.experiments) {
     for (const OperatorRow& row : experiment.operators) {
       const Operator& op = experiment.profile->operators[row.op];
-      table.Row(
-          Concat(Of(report, experiment),
-                 {KeyText(op.key), op.name, op.type, op.backend, std::string(op.category.name),
-                  std::string(GroupName(op.category.group)), Bool(op.portable), std::to_string(row.runs),
-                  ExactMilliseconds(row.total_self), MeanMsCell(row.total_self, experiment.groups.runs),
-                  PercentCell(row.total_self, experiment.groups.total), MsCell(row.self.p50),
-                  MsCell(row.self.p90), MsCell(row.self.p99), MsCell(row.self.min), MsCell(row.self.max),
-                  MsCell(row.self.sd), NumberCell(row.self.cv)}));
+      table.Row(Concat(Of(report, experiment), {KeyText(op.key),
+                                                op.name,
+                                                op.type,
+                                                op.backend,
+                                                std::string(op.category.name),
+                                                std::string(GroupName(op.category.group)),
+                                                Bool(op.portable),
+                                                std::to_string(row.runs),
+                                                ExactMilliseconds(row.total_self),
+                                                MeanMsCell(row.total_self, experiment.groups.runs),
+                                                PercentCell(row.total_self, experiment.groups.total),
+                                                MsCell(row.self.p50),
+                                                MsCell(row.self.p90),
+                                                MsCell(row.self.p99),
+                                                MsCell(row.self.min),
+                                                MsCell(row.self.max),
+                                                MsCell(row.self.sd),
+                                                NumberCell(row.self.cv),
+                                                LayerOf(*experiment.profile, row.op).value_or(""),
+                                                SourceLineOf(*experiment.profile, row.op).value_or(""),
+                                                WorkCell(*experiment.profile, row.op, &Work::macs),
+                                                WorkCell(*experiment.profile, row.op, &Work::bytes)}));
+    }
+  }
+}
+
+// Modules, each with all that runs in it; then what has none.
+void Layers(const Report& report, std::ostream& out) {
+  CsvTable table(out, Concat(kOf, {"layer", "type", "depth", "total_ms", "mean_ms", "pct_total", "self_ms",
+                                   "operators", "runs"}));
+  for (const ReportExperiment& experiment : report.experiments) {
+    const Breakdown& whole = experiment.by_layer;
+    for (const LayerRow& layer : experiment.layers) {
+      table.Row(Concat(Of(report, experiment),
+                       {layer.path, layer.type, std::to_string(layer.depth), ExactMilliseconds(layer.total),
+                        MeanMsCell(layer.total, whole.runs), PercentCell(layer.total, whole.total),
+                        ExactMilliseconds(layer.self), std::to_string(layer.operators.size()),
+                        std::to_string(whole.runs)}));
+    }
+    if (experiment.layers.empty()) continue;
+    std::set<std::string> modules;
+    for (const LayerRow& layer : experiment.layers) modules.insert(layer.path);
+    for (const AdditiveRow& row : whole.rows) {
+      if (modules.contains(row.name) || row.total == 0) continue;
+      table.Row(Concat(Of(report, experiment),
+                       {row.name, "", "", ExactMilliseconds(row.total), MeanMsCell(row.total, whole.runs),
+                        PercentCell(row.total, whole.total), ExactMilliseconds(row.total),
+                        std::to_string(row.operators), std::to_string(whole.runs)}));
     }
   }
 }
@@ -124,6 +174,9 @@ class ComparisonTable {
     if (whole.baseline_ns && whole.candidate_ns) Row("whole", "Method::execute", "", "", whole, false);
     for (const DeltaRow& row : comparison.groups) AddDelta("group", row);
     for (const DeltaRow& row : comparison.categories) AddDelta("category", row);
+    for (const LayerDelta& layer : pair.layers) AddDelta("layer", layer.row);
+    for (const DeltaRow& row : pair.by_source) AddDelta("source", row);
+    for (const DeltaRow& row : pair.by_delegate) AddDelta("delegate", row);
     const ReportExperiment& before = report_.experiments[pair.baseline];
     const ReportExperiment& after = report_.experiments[pair.candidate];
     for (const OperatorMatch& match : comparison.operators) {
@@ -175,8 +228,8 @@ class ComparisonTable {
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = {"operators", "groups", "categories", "latency",
-                                                 "comparison"};
+  static const std::vector<std::string> names = {"operators",  "groups", "categories", "latency",
+                                                 "comparison", "layers", "sources",    "delegates"};
   return names;
 }
 
@@ -197,6 +250,12 @@ void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream&
       return Breakdowns(report, "category", &ReportExperiment::categories, out);
     case ReportTable::kLatency:
       return Latency(report, out);
+    case ReportTable::kLayers:
+      return Layers(report, out);
+    case ReportTable::kSources:
+      return Breakdowns(report, "source", &ReportExperiment::by_source, out);
+    case ReportTable::kDelegates:
+      return Breakdowns(report, "delegate", &ReportExperiment::by_delegate, out);
     case ReportTable::kComparison: {
       ComparisonTable rows(report, out);
       for (const ReportComparison& pair : report.comparisons) rows.Add(pair);

@@ -11,9 +11,18 @@
 // after the other, each with the experiment it is of.
 namespace etprof {
 
-enum class ReportTable { kOperators, kGroups, kCategories, kLatency, kComparison };
+enum class ReportTable {
+  kOperators,
+  kGroups,
+  kCategories,
+  kLatency,
+  kComparison,
+  kLayers,
+  kSources,
+  kDelegates
+};
 
-// "operators", "groups", "categories", "latency", "comparison".
+// "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates".
 const std::vector<std::string>& ReportTableNames();
 std::optional<ReportTable> ReportTableNamed(const std::string& name);
 

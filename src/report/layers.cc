@@ -47,8 +47,10 @@ class Tree {
     for (std::vector<std::size_t>& siblings : children) {
       // Of a Sequential in its order, however early parts of a later one run.
       const auto number = [&](std::size_t row) { return NumberOf(rows_[row].path); };
-      if (std::all_of(siblings.begin(), siblings.end(), [&](std::size_t row) { return number(row).has_value(); }))
-        std::stable_sort(siblings.begin(), siblings.end(), [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
+      if (std::all_of(siblings.begin(), siblings.end(),
+                      [&](std::size_t row) { return number(row).has_value(); }))
+        std::stable_sort(siblings.begin(), siblings.end(),
+                         [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
     }
     std::vector<LayerRow> ordered;
     std::vector<std::pair<std::size_t, std::size_t>> pending;  // row, its parent's place in `ordered`
@@ -59,7 +61,8 @@ class Tree {
       const std::size_t place = ordered.size();
       ordered.push_back(std::move(rows_[row]));
       ordered.back().parent = parent;
-      for (auto child = children[row].rbegin(); child != children[row].rend(); ++child) pending.emplace_back(*child, place);
+      for (auto child = children[row].rbegin(); child != children[row].rend(); ++child)
+        pending.emplace_back(*child, place);
     }
     return ordered;
   }

@@ -27,10 +27,12 @@ struct LayerRow {
 
 // The tree of modules that operators belong to: parents before children, these by their
 // number where they have one ("features.0"), else in the order in which they first run.
-// Empty where no operator has a place. What has none, overheads and clipped time are in no row: ByLayer has them.
+// Empty where no operator has a place. What has none, overheads and clipped time are in no row: ByLayer has
+// them.
 std::vector<LayerRow> Layers(const Profile& profile);
 
-// The share of the operators' time (overheads stand apart) that has a layer, 0 to 1; absent where there is none.
+// The share of the operators' time (overheads stand apart) that has a layer, 0 to 1; absent where there is
+// none.
 std::optional<double> AttributedShare(const Profile& profile);
 
 // A module on both sides of a comparison: DeltaRow::name is its path.
@@ -42,7 +44,8 @@ struct LayerDelta {
 std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment& baseline,
                                       const ReportExperiment& candidate);
 
-// Rows by what `name_of` says of an operator (index into the profile's operators); what it says nothing of is left out.
+// Rows by what `name_of` says of an operator (index into the profile's operators); what it says nothing of is
+// left out.
 using NameOfOperator = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
 std::vector<DeltaRow> CompareByName(const RunData& run, const ReportExperiment& baseline,
                                     const ReportExperiment& candidate, NameOfOperator name_of);
