@@ -41,7 +41,8 @@ TEST(TimelineCsv, HasARowAnEventWithExactTimes) {
   EXPECT_EQ(
       lines[4],
       "net,\"Convolution (NHWC, F32) IGEMM #1\",\"Convolution (NHWC, F32) IGEMM\",XnnpackBackend,542.004,"
-      "4542.005,4.000001,77.7906,forward/1/backend/1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,,first");
+      "4542.005,4.000001,77.7906,forward/1/backend/"
+      "1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,,first");
 }
 
 TEST(TimelineCsv, TakesOneRunAlone) {
