@@ -12,6 +12,7 @@
 #include "isa_mask.h"
 #include "options.h"
 #include "outputs.h"
+#include "peaks.h"
 #include "platform.h"
 #include "worker.h"
 
@@ -36,6 +37,18 @@ protocol::Ready Prepare(const Options& options) {
   return ready;
 }
 
+// As Prepare, without what has no part in it.
+protocol::Peaks Peaks(const Options& options) {
+  protocol::Peaks peaks;
+  if (!options.cpus.empty()) SetCpus(options.cpus);
+  InstallPlatform(options.verbose);
+  peaks.cpus = options.cpus;
+  peaks.isa = options.isa;
+  peaks.isa_state = ApplyIsaMask(options.isa);
+  MeasurePeaks(SetThreads(options.cpu_threads), {}, peaks);
+  return peaks;
+}
+
 int Main(int argc, char** argv) {
   const Options options = ParseOptions(argc, argv);
   switch (options.mode) {
@@ -48,6 +61,9 @@ int Main(int argc, char** argv) {
       std::puts(info.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
       return 0;
     }
+    case Options::Mode::kMeasurePeaks:
+      std::puts(nlohmann::json(Peaks(options)).dump(2).c_str());
+      return 0;
     case Options::Mode::kWorker: {
       const int replies = TakeStdout();
       return ServeWorker(replies, Prepare(options));

@@ -15,6 +15,7 @@ Examples:
   etprof-runner --model_path model.pte --num_executions 20 --cpu_threads 1 --etdump_path model.etdump
   etprof-runner --model_path model.pte --isa=-avx2 --report report.json
   etprof-runner --isa-info
+  etprof-runner --measure-peaks --cpu_threads 2 --isa=-avx2
   etprof-runner --worker --cpu_threads 1 --isa=-sme,-sme2
 
 --isa takes a list, read from left to right: -f hides the feature f and what needs it, +f shows it again with what it
@@ -33,11 +34,13 @@ Options ParseOptions(int argc, char** argv) {
   app.footer(kFooter);
   app.set_version_flag("--version", ETPROF_VERSION " (ExecuTorch " ETPROF_EXECUTORCH_VERSION ")");
 
-  bool worker = false, isa_info = false;
+  bool worker = false, isa_info = false, measure_peaks = false;
   std::string inputs, inputs_kind, clock = "exact";
   std::uint64_t seed = 0;
   app.add_flag("--worker", worker, "Answer JSON lines on stdin until it closes (docs/runner.md)");
   app.add_flag("--isa-info", isa_info, "Print this CPU's features and the versions as JSON");
+  app.add_flag("--measure-peaks", measure_peaks,
+               "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/peaks.md)");
   app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs; prints JSON")
       ->expected(2);
 
@@ -100,11 +103,15 @@ Options ParseOptions(int argc, char** argv) {
   }
 
   options.exact_clock = clock == "exact";
-  const int modes = (worker ? 1 : 0) + (isa_info ? 1 : 0) + (options.compare.empty() ? 0 : 1);
-  if (modes > 1)
-    throw Error(ExitCode::kUsage, "--worker, --isa-info and --compare-outputs exclude each other");
+  const int modes =
+      (worker ? 1 : 0) + (isa_info ? 1 : 0) + (measure_peaks ? 1 : 0) + (options.compare.empty() ? 0 : 1);
+  if (modes > 1) {
+    throw Error(ExitCode::kUsage,
+                "--worker, --isa-info, --measure-peaks and --compare-outputs exclude each other");
+  }
   options.mode = worker                     ? Options::Mode::kWorker
                  : isa_info                 ? Options::Mode::kIsaInfo
+                 : measure_peaks            ? Options::Mode::kMeasurePeaks
                  : !options.compare.empty() ? Options::Mode::kCompareOutputs
                                             : Options::Mode::kDropIn;
   if (options.mode == Options::Mode::kDropIn && options.model.model.empty()) {

@@ -11,7 +11,7 @@ namespace etprof::runner {
 
 // The command line of etprof-runner. Names with underscores are executor_runner's.
 struct Options {
-  enum class Mode { kDropIn, kWorker, kIsaInfo, kCompareOutputs };
+  enum class Mode { kDropIn, kWorker, kIsaInfo, kMeasurePeaks, kCompareOutputs };
   Mode mode = Mode::kDropIn;
 
   std::string isa;                // --isa, as isa/features.h reads it

@@ -168,6 +168,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
     RequireDevice(config, device.Name());
   }
   Apply(measurement.device, config);
+  config.peaks = false;  // a verdict needs none
   if (!measurement.output_root.empty()) config.output_root = measurement.output_root;
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);

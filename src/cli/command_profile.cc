@@ -27,7 +27,7 @@ struct ProfileOptions {
   std::optional<int> launches, warmup;
   std::vector<int> threads = {1};
   DevicesChoice devices;
-  bool json = false, resume = false;
+  bool json = false, resume = false, no_peaks = false;
 };
 
 // On a device with SME2 the question is what it brings.
@@ -55,6 +55,7 @@ Config Configure(const ProfileOptions& options, const Device& device, const Devi
   config.launches = options.launches;
   config.precision = options.precision;
   if (options.margin) config.margin = *options.margin;
+  config.peaks = !options.no_peaks;
   Apply(options.devices, config);
   return config;
 }
@@ -143,6 +144,7 @@ CommandSpec ProfileCommand() {
         AddExperimentOptions(app, options->experiment);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
+        app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");

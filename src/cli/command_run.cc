@@ -21,7 +21,7 @@ namespace {
 struct RunOptions {
   std::string config;
   std::vector<std::string> only;
-  bool analysis_only = false, resume = false, json = false, dry_run = false;
+  bool analysis_only = false, resume = false, json = false, dry_run = false, no_peaks = false;
   std::string output_root, sustained;
   std::optional<double> max_seconds;
   std::optional<int> runs, launches;
@@ -35,6 +35,7 @@ void Override(const RunOptions& options, Config& config) {
   if (!options.sustained.empty()) config.sustained = SustainedOf(options.sustained);
   if (options.max_seconds) config.max_seconds = options.max_seconds;
   if (options.launches) config.launches = options.launches;
+  if (options.no_peaks) config.peaks = false;
   Apply(options.devices, config);
   for (ExperimentConfig& experiment : config.experiments) {
     if (options.runs) experiment.runs = *options.runs;
@@ -149,6 +150,7 @@ CommandSpec RunCommand() {
         AddSustainedOption(app, options->sustained);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
+        app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };
       }};

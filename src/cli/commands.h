@@ -15,6 +15,7 @@ CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec InspectCommand();
 CommandSpec IsaCommand();
+CommandSpec PeaksCommand();
 CommandSpec ValidateCommand();
 CommandSpec DevicesCommand();
 CommandSpec DoctorCommand();

@@ -61,6 +61,7 @@ class Reader {
     config.precision = fields.Number("precision", 5e-7, 1);  // half of the least margin
     config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
     config.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, 2'000'000'000).value_or(1));
+    config.peaks = fields.Truth("peaks").value_or(config.peaks);
     ReadDeviceKeys(fields, config);
 
     const json* experiments = fields.Find("experiments");
@@ -543,6 +544,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
   object["precision"] = config.Precision();
   object["timeout_seconds"] = config.timeout_seconds;
   object["seed"] = config.seed;
+  object["peaks"] = config.peaks;
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   if (config.max_temp) object["max_temp"] = *config.max_temp;
   if (config.max_temp) object["max_temp_wait"] = config.max_temp_wait;

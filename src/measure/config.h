@@ -65,6 +65,7 @@ struct Config {
   std::optional<double> precision;    // relative half-width asked for; absent: margin / 2
   double timeout_seconds = 600;       // for one answer of a worker, or one process of a foreign runner
   std::uint64_t seed = 1;             // of the order within the rounds
+  bool peaks = true;                  // measure the machine's roofs, too
   std::string power_mode;             // as FindPowerMode; empty: none
   std::optional<double> max_temp;     // degrees Celsius of the hottest CPU or skin sensor before a round
   double max_temp_wait = 300;         // seconds to wait for that before one round, at most

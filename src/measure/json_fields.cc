@@ -56,6 +56,13 @@ const nlohmann::json* JsonFields::Find(const std::string& key) {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
+std::optional<bool> JsonFields::Truth(const std::string& key) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) throw Wrong(key, "must be true or false, but is " + TypeOf(*value));
+  return value->get<bool>();
+}
+
 std::optional<std::string> JsonFields::Text(const std::string& key) {
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;

@@ -17,6 +17,7 @@
 #include "measure/emulation.h"
 #include "measure/export_info.h"
 #include "measure/latency_csv.h"
+#include "measure/measure_peaks.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
 #include "measure/run_directory.h"
@@ -78,6 +79,7 @@ class Measurement {
     try {
       MeasureTimed();
       MeasureTraceEnabled();
+      MeasureRoofs();
     } catch (const DeviceLost&) {
       run_.status = RunData::Status::kInterrupted;
       FinishAfterFailure();
@@ -417,6 +419,16 @@ class Measurement {
           options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
       }
       Save();
+    }
+  }
+
+  // Last, since nothing of the measurement waits for it.
+  void MeasureRoofs() {
+    if (!config_.peaks || Interrupted()) return;
+    try {
+      MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, directory_.folder(), run_);
+    } catch (const DeviceLost& lost) {
+      run_.warnings.push_back("the machine's roofs were not measured: " + lost.problem());
     }
   }
 

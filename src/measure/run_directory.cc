@@ -91,7 +91,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
   std::error_code error;
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
-                           "analysis_summary.json", "report.md", "report.html", "report.json",
+                           "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
                            "kernel_view.md", "kernel_view_gemm.md"}) {
     names.insert(file);
   }

@@ -34,6 +34,8 @@ const std::vector<CheckInfo>& AllChecks() {
       {"analysis_summary",
        "analysis_summary.json is JSON, has the keys and types of its schema, and is of these ETDumps"},
       {"pipeline_summary", "pipeline_summary.json is JSON and has the keys and types of its schema"},
+      {"peaks",
+       "peaks.json, where it is, is JSON, has the keys and types of its schema, and is of these experiments"},
       {"sums", "the rows of every table add up exactly to the whole"},
       {"deltas", "the rows of every comparison add up exactly to the whole's delta"},
       {"timeline", "the timeline CSVs are what the ETDump gives, row by row"},

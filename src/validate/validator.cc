@@ -65,6 +65,7 @@ std::vector<Finding> Validator::Finish() {
     CheckManifest();
     CheckMetrics();
     CheckNamedFiles();
+    CheckPeaks();
     CheckAnalysis();
     CheckOtherCsvFiles();
     CheckHashes();
@@ -220,6 +221,21 @@ void Validator::CheckHashes() {
       } catch (const Error& error) {
         findings_.Warn("sha256", file.string(), error.problem());
       }
+    }
+  }
+}
+
+void Validator::CheckPeaks() {
+  if (!IsThere(run_.folder / "peaks.json")) return;
+  const json peaks = ReadJson("peaks");
+  if (foreign_ || !peaks.is_object()) return;
+  std::set<std::string> labels;
+  for (const ExperimentData& data : run_.experiments) labels.insert(data.label);
+  for (const json& entry : peaks.at("entries")) {
+    for (const json& label : entry.at("experiments")) {
+      if (labels.contains(label.get<std::string>())) continue;
+      findings_.Broken("peaks", "peaks.json",
+                       fmt::format("has the roofs of {}, which is no experiment here", label.dump()));
     }
   }
 }

@@ -59,6 +59,7 @@ class Validator {
   void CheckMetrics();
   void CheckNamedFiles();
   void CheckLatencies(const nlohmann::json& result);
+  void CheckPeaks();
   void CheckAnalysis();
   void CheckAnalysisOfTraces(const nlohmann::json& summary);
   void CheckOtherCsvFiles();

@@ -155,6 +155,24 @@ def test_the_emulated_cpu_has_sme2_and_it_can_be_masked(bundle: Bundle, qemu: li
     assert not {"sme", "sme2"} & set(masked["isa"]["enabled"])
 
 
+def test_every_arm_instruction_of_the_roofs_adds_up(bundle: Bundle, qemu: list[str], tmp_path: Path) -> None:
+    """The runner holds each loop's sum against the multiply-adds that it counts; the times mean nothing."""
+
+    def levels(cpu: str, *arguments: str) -> set[tuple[str, str]]:
+        done = call(qemu[0], "-cpu", cpu, *bundle.command(), "--measure-peaks", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return {(peak["level"], peak["dtype"]) for peak in json.loads(done.stdout)["compute"]}
+
+    neon = {("neon", "fp32"), ("neon", "int8")}
+    vectors = neon | {("fp16", "fp16"), ("bf16", "bf16"), ("dotprod", "int8"), ("i8mm", "int8")}
+    vectors |= {("sve", dtype) for dtype in ("fp32", "fp16", "int8")}
+    sme = {("sme", dtype) for dtype in ("fp32", "fp16", "bf16", "int8")}
+    sme2 = {("sme2", dtype) for dtype in ("fp32", "fp16", "int8")}
+    assert levels("max", "--cpu_threads=1") == vectors | sme | sme2
+    assert levels("max,sve256=on,sme128=on,sme512=off", "--cpu_threads=1", "--isa=-sme2") == vectors | sme
+    assert levels("cortex-a53", "--cpu_threads=2") == neon
+
+
 def test_without_one_library_it_does_not_run(bundle: Bundle, qemu: list[str], tmp_path: Path) -> None:
     copy = Bundle(tmp_path / "copy", bundle.manifest)
     shutil.copytree(bundle.folder, copy.folder)

@@ -14,7 +14,7 @@ import pytest
 MODEL = program.DATA / "toy_cnn.pte"
 SMALL_INT8 = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
-WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary"]
+WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
 # Files whose names begin with a model's or an experiment's.
 SUFFIXES = ["robust_stats", "robust_comparison"]
 # Keys that are only there where they have something to say.

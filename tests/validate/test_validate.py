@@ -122,6 +122,8 @@ DAMAGE = {
     "analysis with a NaN": (lambda run: change(run / "analysis_summary.json", '"noise_floor": ', '"noise_floor": NaN, "x": '), {"analysis_summary"}, "analysis_summary.json"),
     "analysis that lacks an experiment": (forget_an_experiment, {"analysis_summary"}, "analysis_summary.json"),
     "pipeline summary empty": (lambda run: (run / "pipeline_summary.json").write_text(""), {"pipeline_summary"}, "pipeline_summary.json"),
+    "roofs cut": (lambda run: truncate_last_byte(run / "peaks.json") or truncate_last_byte(run / "peaks.json"), {"peaks"}, "peaks.json"),
+    "roofs of no experiment": (lambda run: change(run / "peaks.json", '"one"', '"two"'), {"peaks"}, "peaks.json"),
     "report missing": (lambda run: (run / "report.md").unlink(), {"files"}, "report.md"),
     "configuration missing": (lambda run: (run / "config.json").unlink(), {"files"}, "config.json"),
     "log empty": (lambda run: one(run, ".log").write_text(""), {"files"}, "one/toy_cnn_one_t1.log"),

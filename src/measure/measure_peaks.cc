@@ -1,0 +1,79 @@
+#include "measure/measure_peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "device/clusters.h"
+#include "measure/participants.h"
+#include "measure/peaks.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kMostSeconds = 60;  // it takes two
+
+// Whatever makes one entry differ from another.
+using Conditions = std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>, int,
+                              std::string, std::string>;
+
+}  // namespace
+
+void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
+                  Progress* progress, const std::filesystem::path& folder, RunData& run) {
+  std::vector<std::pair<Conditions, std::vector<std::size_t>>> groups;  // in the order of the experiments
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
+    const ExperimentData& data = run.experiments[u];
+    if (data.foreign || data.emulated || data.trace_enabled || !data.error.empty()) continue;
+    const Conditions conditions(experiment.runner.string(), experiment.exec_wrapper, experiment.environment,
+                                plan.units[u].threads, experiment.isa, experiment.cpu_affinity);
+    const auto known = std::ranges::find(groups, conditions, [](const auto& group) { return group.first; });
+    if (known == groups.end()) {
+      groups.push_back({conditions, {u}});
+    } else {
+      known->second.push_back(u);
+    }
+  }
+  Peaks peaks;
+  for (const auto& [conditions, units] : groups) {
+    if (interruption.Now()) break;
+    if (progress != nullptr) {
+      ProgressUpdate update;
+      update.what = fmt::format("the machine's roofs, {} of {}", peaks.entries.size() + 1, groups.size());
+      update.seconds = run.schedule.seconds;
+      update.max_seconds = run.schedule.max_seconds;
+      progress->Update(update);
+    }
+    const Unit& unit = plan.units[units[0]];
+    const ExperimentConfig& experiment = config.experiments[unit.experiment];
+    PeaksRequest request;
+    try {
+      request.start = StartOfRunner(device, *run.device, experiment);
+      if (!experiment.cpu_affinity.empty()) request.start.cpus = CpusOf(experiment.cpu_affinity, *run.device);
+      request.threads = unit.threads;
+      request.cpus = experiment.cpu_affinity;
+      request.isa = experiment.isa;
+      PeaksEntry entry;
+      entry.roofs = AskForPeaks(device, request, interruption, kMostSeconds);
+      for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
+      peaks.entries.push_back(std::move(entry));
+    } catch (const WorkerFailure& failure) {
+      if (failure.kind() == WorkerFailure::Kind::kInterrupted) break;
+      if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(device.Name(), failure.what());
+      const std::string warning =
+          fmt::format("the machine's roofs were not measured for {}: {}", unit.label, failure.what());
+      if (std::ranges::find(run.warnings, warning) == run.warnings.end()) run.warnings.push_back(warning);
+    }
+  }
+  if (peaks.entries.empty()) return;
+  WriteFileAtomically(folder / "peaks.json",
+                      ToJson(peaks).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace etprof

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "measure/config.h"
+#include "measure/progress.h"
+#include "measure/run_data.h"
+#include "measure/worker_client.h"
+
+namespace etprof {
+
+// Measures the machine's roofs for a run's experiments, once for all that have runner, mask, threads and CPUs
+// in common, and writes peaks.json into `folder`. Left out are experiments that were emulated, of a foreign
+// runner, trace-enabled, or failed. A runner that cannot is a warning in `run`: what was measured of the
+// models is worth no less. Throws Error where the file cannot be written, DeviceLost.
+void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
+                  Progress* progress, const std::filesystem::path& folder, RunData& run);
+
+}  // namespace etprof

@@ -1,0 +1,135 @@
+#include "measure/peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kFile = "peaks.json";
+constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
+
+}  // namespace
+
+nlohmann::json ToJson(const Peaks& peaks) {
+  nlohmann::json object = {{"schema_version", 1}, {"entries", nlohmann::json::array()}};
+  for (const PeaksEntry& entry : peaks.entries) {
+    nlohmann::json roofs = entry.roofs;
+    roofs["experiments"] = entry.experiments;
+    object["entries"].push_back(std::move(roofs));
+  }
+  return object;
+}
+
+Peaks PeaksFromJson(const nlohmann::json& json, const std::string& file) {
+  try {
+    Peaks peaks;
+    for (const nlohmann::json& entry : json.at("entries")) {
+      peaks.entries.push_back(
+          {entry.at("experiments").get<std::vector<std::string>>(), entry.get<protocol::Peaks>()});
+    }
+    return peaks;
+  } catch (const std::exception& problem) {
+    throw Error(ExitCode::kBadInput, fmt::format("holds no roofs of a machine: {}", problem.what()))
+        .InFile(file)
+        .Remedy("measure again, or remove it");
+  }
+}
+
+std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
+  const std::filesystem::path path = run_directory / kFile;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const nlohmann::json json = ParseJson(ReadTextFile(path));
+  if (json.is_discarded()) {
+    throw Error(ExitCode::kBadInput, "is not JSON, or is cut short")
+        .InFile(path.string())
+        .Remedy("measure again, or remove it");
+  }
+  return PeaksFromJson(json, path.string());
+}
+
+const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {
+  for (const PeaksEntry& entry : peaks.entries) {
+    if (std::ranges::find(entry.experiments, label) != entry.experiments.end()) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<double> BestMacsPerSecond(const PeaksEntry& entry, std::string_view dtype) {
+  std::optional<double> best;
+  for (const protocol::ComputePeak& peak : entry.roofs.compute) {
+    if (peak.dtype == dtype && peak.macs.best > best.value_or(0)) best = peak.macs.best;
+  }
+  return best;
+}
+
+std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view access,
+                                     Bytes working_set_bytes) {
+  const protocol::MemoryPeak* found = nullptr;
+  const auto holds = [&](const protocol::MemoryPeak& peak) {
+    return !peak.capacity_bytes || *peak.capacity_bytes >= working_set_bytes;
+  };
+  const auto inside = [](const protocol::MemoryPeak& a, const protocol::MemoryPeak& b) {
+    return a.capacity_bytes && (!b.capacity_bytes || *a.capacity_bytes < *b.capacity_bytes);
+  };
+  for (const protocol::MemoryPeak& peak : entry.roofs.memory) {
+    if (peak.access != access) continue;
+    const bool better = found == nullptr || (holds(peak) && (!holds(*found) || inside(peak, *found))) ||
+                        (!holds(peak) && !holds(*found) && inside(*found, peak));
+    if (better) found = &peak;
+  }
+  if (found == nullptr) return std::nullopt;
+  return found->bytes.best;
+}
+
+protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
+                            double timeout_seconds) {
+  using Kind = WorkerFailure::Kind;
+  Command command = request.start;
+  command.arguments.emplace_back("--measure-peaks");
+  command.arguments.push_back(fmt::format("--cpu_threads={}", request.threads));
+  if (!request.isa.empty()) command.arguments.push_back("--isa=" + request.isa);
+  const std::unique_ptr<Process> process = device.Start(command, {});
+  process->CloseInput();
+  std::string text;
+  while (true) {
+    std::string line;
+    const Process::Read read = process->ReadLine(line, timeout_seconds);
+    if (read == Process::Read::kEnd) break;
+    if (read == Process::Read::kInterrupted || interruption.Now())
+      throw WorkerFailure(Kind::kInterrupted, "interrupted while the roofs were measured");
+    if (read == Process::Read::kTimeout) {
+      throw WorkerFailure(Kind::kHung,
+                          fmt::format("the runner had measured no roofs after {:.4g} s", timeout_seconds));
+    }
+    text += line + '\n';
+    if (read == Process::Read::kTooLong || text.size() > kLongestAnswer)
+      throw WorkerFailure(Kind::kGarbage, "the runner writes without end");
+  }
+  const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
+  if (process->Lost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
+  if (!status || !status->Success()) {
+    constexpr std::string_view kSpeaker = "etprof-runner: ";
+    std::string reason = LastError(*process);
+    if (reason.starts_with(kSpeaker)) reason.erase(0, kSpeaker.size());
+    throw WorkerFailure(Kind::kRefused,
+                        reason.empty() ? "the runner " + (status ? status->Text() : "goes on") : reason);
+  }
+  try {
+    // A number, a list: at() of what is no object is an exception, too.
+    protocol::Peaks peaks = ParseJson(text).get<protocol::Peaks>();
+    peaks.cpus = request.cpus;
+    return peaks;
+  } catch (const std::exception&) {
+    throw WorkerFailure(Kind::kRefused, "it is no etprof-runner of this version");
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,92 @@
+"""The machine's roofs beside a measurement: peaks.json, and `etprof peaks`."""
+
+import json
+import signal
+import time
+
+from measure_bench import FAKE_RUNNER, FAKE_WORKER, program
+
+
+def same_place(**keys) -> dict:
+    """Of experiments that differ in nothing else."""
+    return {"runner_path": str(FAKE_WORKER), "runs": 2, "env": {"FAKE_LATENCY_NS": "100000"}} | keys
+
+
+def entries(bench) -> list[dict]:
+    return json.loads((bench.out / "peaks.json").read_text())["entries"]
+
+
+def measure(bench, experiments: list[dict], *options: str, **keys):
+    done = bench.run("run", bench.write(experiments, launches=2, rounds=1, **keys), *options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_once_for_all_that_have_the_conditions_in_common(bench):
+    measure(
+        bench,
+        [
+            same_place(name="a", label="as it is"),
+            same_place(name="b", warmup=1),
+            same_place(name="c", cpu_affinity="0"),
+            same_place(name="d", threads=[1, 2]),
+        ],
+    )
+    found = [(e["experiments"], e["threads"], e["cpus"], e["isa"]) for e in entries(bench)]
+    assert found == [(["as it is", "b", "d, 1 thread"], 1, "", ""), (["c"], 1, "0", ""), (["d, 2 threads"], 2, "", "")]
+    validated = bench.run("validate", bench.out)
+    assert validated.returncode == 0, validated.stdout
+
+
+def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
+    emulator = bench.folder / "qemu-none"
+    emulator.write_text('#!/bin/sh\nexec "$@"\n')
+    emulator.chmod(0o755)
+    foreign = same_place(name="foreign", runner_path=str(FAKE_RUNNER))
+    measure(bench, [foreign, same_place(name="emulated", exec_wrapper=[str(emulator)])])
+    assert not (bench.out / "peaks.json").exists()
+    measure(bench, [same_place(name="a")], "--no-peaks")
+    assert not (bench.out / "peaks.json").exists()
+    measure(bench, [same_place(name="a")], peaks=False)
+    assert not (bench.out / "peaks.json").exists()
+    # The roofs of an earlier run go where it goes.
+    measure(bench, [same_place(name="a")])
+    assert len(entries(bench)) == 1
+    measure(bench, [same_place(name="a")], "--no-peaks")
+    assert not (bench.out / "peaks.json").exists()
+    assert len(list(bench.out.glob("previous/*/peaks.json"))) == 1
+
+
+def test_a_runner_that_cannot_is_a_warning(bench):
+    broken = same_place(name="broken", env={"FAKE_PEAKS": "etprof-runner: vfmadd231ps computes something else"})
+    measure(bench, [broken, same_place(name="fine")])
+    assert [e["experiments"] for e in entries(bench)] == [["fine"]]
+    (warning,) = [w for w in bench.manifest()["warnings"] if "roofs" in w]
+    assert warning == "the machine's roofs were not measured for broken: vfmadd231ps computes something else"
+    assert warning in (bench.out / "report.md").read_text()
+
+
+def test_etprof_peaks_shows_and_ends(bench):
+    program("etprof-runner", "ETPROF_RUNNER")
+    done = bench.run("peaks", "--threads", "2", "--isa=none")
+    assert done.returncode == 0, done.stderr
+    assert "2 threads" in done.stdout and "isa none" in done.stdout
+    assert "DRAM" in done.stdout and "copy" in done.stdout
+    done = bench.run("peaks", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["schema_version"] == 1 and said["device"] == "local" and said["emulated"] is False
+    assert {peak["dtype"] for peak in said["compute"]} >= {"fp32", "int8"}
+    assert bench.run("peaks", "--isa=-nosuch").returncode == 4
+    assert bench.run("peaks", "--cpus", "many").returncode == 2
+    process = bench.start("peaks", "--threads", "2")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+
+
+def test_peaks_of_another_runner(bench):
+    done = bench.run("peaks", "--runner", FAKE_RUNNER)
+    assert done.returncode == 4
+    assert str(FAKE_RUNNER) in bench.last_line(done)
