@@ -25,7 +25,9 @@ bool Matches(const std::string& text, const std::string& pattern) {
 
 std::string LogTime(const std::string& printed) {
   if (Matches(printed, "00-00 00:00:00.000")) return printed.substr(0, 18);
-  return Matches(printed, "00-00 00:00:00") ? printed.substr(0, 14) + ".000" : "";
+  // Not by a precision: that counts characters, not bytes.
+  return Matches(printed, "00-00 00:00:00") ? fmt::format("{}.000", std::string_view(printed).substr(0, 14))
+                                            : "";
 }
 
 DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : device_(device) {
