@@ -20,7 +20,11 @@ std::atomic<std::uintptr_t> fast_begin{0};
 std::atomic<std::uintptr_t> fast_size{0};
 [[maybe_unused]] std::atomic<std::int64_t> fast_origin_ns{0};  // only Linux has the fast clock
 
+[[maybe_unused]] std::atomic<void (*)()> boundary_hook{nullptr};
+
 }  // namespace
+
+void CallAtBoundaries(void (*hook)()) { boundary_hook = hook; }
 
 bool HasFastClock(const void* code) {
   return reinterpret_cast<std::uintptr_t>(code) - fast_begin.load(std::memory_order_relaxed) <
@@ -99,6 +103,8 @@ extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t cl
                                  etprof::runner::fast_origin_ns.load(std::memory_order_relaxed);
     time->tv_sec = static_cast<time_t>(elapsed / 1'000'000);
     time->tv_nsec = static_cast<long>(elapsed % 1'000'000 * 1000);
+    if (auto* const hook = etprof::runner::boundary_hook.load(std::memory_order_relaxed); hook != nullptr)
+      hook();
   }
   return result;
 }

@@ -18,6 +18,10 @@ bool HasFastClock(const void* code);
 
 inline constexpr std::uint64_t kClockFactor = 1000;
 
+// From now on `hook` is called after each reading of the fast clock: at every operator boundary of XNNPACK.
+// nullptr: nothing is. It must not throw.
+void CallAtBoundaries(void (*hook)());
+
 // CLOCK_MONOTONIC, nanoseconds.
 std::int64_t MonotonicNow();
 

@@ -45,11 +45,17 @@ void OperatorTracer::create_event_block(const char* name) {
 executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
     const char* name, executorch::runtime::ChainID chain_id, executorch::runtime::DebugHandle debug_handle) {
   call_began_ = true;  // a framework span stands between any two delegate calls
-  return ETDumpGen::start_profiling(name, chain_id, debug_handle);
+  const auto entry = ETDumpGen::start_profiling(name, chain_id, debug_handle);
+  if (recorder_ != nullptr) {
+    recorder_->BeginSpan(name, static_cast<std::int64_t>(entry.chain_id),
+                         static_cast<std::int64_t>(entry.debug_handle));
+  }
+  return entry;
 }
 
 void OperatorTracer::end_profiling(executorch::runtime::EventTracerEntry entry) {
   call_began_ = true;
+  if (recorder_ != nullptr) recorder_->EndSpan();
   ETDumpGen::end_profiling(entry);
 }
 
@@ -62,12 +68,19 @@ void OperatorTracer::log_profiling_delegate(const char* name,
       call_start_ = start_time;
       call_began_ = false;
     }
+    if (recorder_ != nullptr) recorder_->DelegateOperator(name);
     start_time = call_start_ + (start_time - call_start_) / kClockFactor;
     end_time = call_start_ + (end_time - call_start_) / kClockFactor;
   }
   // The name is the operator's; XNNPACK gives no integer id (-1 in `delegate_debug_index`, which its header
   // types as unset).
   ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);
+}
+
+void OperatorTracer::Forget() {
+  if (get_num_blocks() > 0) std::free(get_etdump_data().buf);
+  reset();
+  call_began_ = true;
 }
 
 OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "boundary_recorder.h"
+
 namespace etprof::runner {
 
 // An ETDump writer that undoes the operator clock's factor (operator_clock.h) in what XNNPACK reports. What
@@ -25,6 +27,11 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
                               et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                               std::size_t metadata_len) override;
 
+  // Tells `recorder` of the spans and operators of the runs from now on; nullptr: nobody.
+  void Tell(BoundaryRecorder* recorder) { recorder_ = recorder; }
+  // Drops what was traced.
+  void Forget();
+
   struct Written {
     std::int64_t blocks = 0;
     std::int64_t bytes = 0;
@@ -34,6 +41,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   Written WriteAndForget(const std::filesystem::path& path);
 
  private:
+  BoundaryRecorder* recorder_ = nullptr;
   bool call_began_ = true;         // the next operator is the first of its delegate call
   et_timestamp_t call_start_ = 0;  // of the current delegate call
 };

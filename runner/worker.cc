@@ -18,6 +18,7 @@
 #include "burst.h"
 #include "conditions.h"
 #include "core/error.h"
+#include "count_operators.h"
 #include "model.h"
 #include "outputs.h"
 #include "platform.h"
@@ -86,11 +87,12 @@ class Worker {
     if (command == "burst") return Burst(request.get<protocol::BurstRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
+    if (command == "counters") return Counters(request.get<protocol::CountersRequest>());
     if (command == "memory") {
       return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
     }
-    throw std::invalid_argument(
-        fmt::format("there is no command '{}' (load, burst, outputs, etdump, memory, quit)", command));
+    throw std::invalid_argument(fmt::format(
+        "there is no command '{}' (load, burst, outputs, etdump, counters, memory, quit)", command));
   }
 
  private:
@@ -107,6 +109,12 @@ class Worker {
     CheckBurst(request);
     const DuringThis during("running '" + model.method_name() + "'", 4);
     return Reply("burst", RunBurst(model, request, bursts_++ == 0, &StdinHungUp));
+  }
+
+  json Counters(const protocol::CountersRequest& request) {
+    Model& model = Loaded();
+    const DuringThis during("running '" + model.method_name() + "'", 4);
+    return Reply("counters", CountOperators(model, request, &StdinHungUp));
   }
 
   json Outputs(const protocol::OutputsRequest& request) {

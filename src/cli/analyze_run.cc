@@ -12,6 +12,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
+#include "cli/report_markdown.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -19,7 +20,6 @@
 #include "etdump/reader.h"
 #include "render/csv.h"
 #include "render/json.h"
-#include "render/markdown.h"
 #include "timeline/timeline_csv.h"
 
 namespace etprof {
@@ -270,7 +270,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     write(prefix + "pipeline_summary.json", RenderPipelineSummaryJson);
     write(prefix + "pipeline_summary.md", RenderPipelineSummaryMarkdown);
   }
-  write("report.md", RenderMarkdown);
+  write("report.md", RenderReportMarkdown);
   return report;
 }
 

@@ -27,7 +27,7 @@ struct ProfileOptions {
   std::optional<int> launches, warmup;
   std::vector<int> threads = {1};
   DevicesChoice devices;
-  bool json = false, resume = false, no_peaks = false;
+  bool json = false, resume = false, no_peaks = false, counters = false;
 };
 
 // On a device with SME2 the question is what it brings.
@@ -78,8 +78,9 @@ int ProfileHere(const ProfileOptions& options, const std::string& name) {
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(options.model, properties.platform);
   CheckFiles(config);
-  return MeasureAndShow(config, *device,
-                        {options.resume, options.json, kResumeCommand, options.devices.wait_seconds});
+  return MeasureAndShow(
+      config, *device,
+      {options.resume, options.json, kResumeCommand, options.devices.wait_seconds, options.counters});
 }
 
 int Profile(const ProfileOptions& options) {
@@ -97,7 +98,8 @@ int Profile(const ProfileOptions& options) {
                       return config;
                     }});
   }
-  return MeasureAndShowDevices(jobs, {options.resume, options.json, false, kResumeCommand, options.devices});
+  return MeasureAndShowDevices(
+      jobs, {options.resume, options.json, false, kResumeCommand, options.devices, options.counters});
 }
 
 }  // namespace
@@ -144,6 +146,9 @@ CommandSpec ProfileCommand() {
         AddExperimentOptions(app, options->experiment);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
+        app.add_flag(
+            "--counters", options->counters,
+            "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         app.add_flag("--resume", options->resume,

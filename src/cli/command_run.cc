@@ -21,7 +21,8 @@ namespace {
 struct RunOptions {
   std::string config;
   std::vector<std::string> only;
-  bool analysis_only = false, resume = false, json = false, dry_run = false, no_peaks = false;
+  bool analysis_only = false, resume = false, json = false, dry_run = false, no_peaks = false,
+       counters = false;
   std::string output_root, sustained;
   std::optional<double> max_seconds;
   std::optional<int> runs, launches;
@@ -83,8 +84,9 @@ int RunHere(const RunOptions& options, const std::string& name) {
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
   if (options.dry_run) return ShowPlan(config);
-  return MeasureAndShow(config, *device,
-                        {options.resume, options.json, ResumeCommand(options), options.devices.wait_seconds});
+  return MeasureAndShow(
+      config, *device,
+      {options.resume, options.json, ResumeCommand(options), options.devices.wait_seconds, options.counters});
 }
 
 int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
@@ -102,8 +104,8 @@ int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
          }});
   }
   if (options.analysis_only) return AnalyzeAndShowDevices(places, options.json);
-  return MeasureAndShowDevices(
-      jobs, {options.resume, options.json, options.dry_run, ResumeCommand(options), options.devices});
+  return MeasureAndShowDevices(jobs, {options.resume, options.json, options.dry_run, ResumeCommand(options),
+                                      options.devices, options.counters});
 }
 
 int Run(const RunOptions& options) {
@@ -150,6 +152,9 @@ CommandSpec RunCommand() {
         AddSustainedOption(app, options->sustained);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
+        app.add_flag(
+            "--counters", options->counters,
+            "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         return [options] { return Run(*options); };

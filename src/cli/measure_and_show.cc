@@ -33,6 +33,7 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
   options.etprof_version = ETPROF_VERSION;
   options.look_confidence = given.look_confidence;
   options.wait_for_device_seconds = given.wait_for_device_seconds;
+  options.counters = given.counters;
   return Measure(config, device, options);
 }
 
@@ -56,8 +57,10 @@ bool TellFailures(const RunData& run, const std::string& device) {
 }
 
 int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOptions& options) {
-  const RunData run = MeasureWithProgress(
-      config, device, {.resume = options.resume, .wait_for_device_seconds = options.wait_for_device_seconds});
+  const RunData run = MeasureWithProgress(config, device,
+                                          {.resume = options.resume,
+                                           .wait_for_device_seconds = options.wait_for_device_seconds,
+                                           .counters = options.counters});
   if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
   int code = static_cast<int>(ExitCode::kDone);
   if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});

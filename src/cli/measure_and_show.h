@@ -14,12 +14,14 @@ struct MeasureAndShowOptions {
   bool json = false;
   std::string resume_command;  // what to type to go on after an interruption
   double wait_for_device_seconds = 60;
+  bool counters = false;  // as MeasureOptions
 };
 
 struct MeasureWithProgressOptions {
   bool resume = false;
   double look_confidence = 0;  // as MeasureOptions
   double wait_for_device_seconds = 60;
+  bool counters = false;
 };
 
 // Measures on the device with a progress line on stderr. Ctrl-C ends the measurement in good order (a

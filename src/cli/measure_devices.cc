@@ -141,6 +141,7 @@ class Measurements {
     const auto before = TimeOf(manifest);
     MeasureOptions options;
     options.resume = options_.resume;
+    options.counters = options_.counters;
     options.interrupted = Interrupted;
     options.progress = &progress.Of(i);
     options.etprof_version = ETPROF_VERSION;

@@ -23,6 +23,7 @@ struct MeasureDevicesOptions {
   bool dry_run = false;        // say what would be measured where, and end
   std::string resume_command;  // what to type to go on after an interruption
   DevicesChoice devices;
+  bool counters = false;  // as MeasureOptions
 };
 
 // Measures on several devices at once, each in a thread of its own from the first connection to the last:

@@ -17,6 +17,7 @@
 #include "measure/emulation.h"
 #include "measure/export_info.h"
 #include "measure/latency_csv.h"
+#include "measure/measure_counters.h"
 #include "measure/measure_peaks.h"
 #include "measure/outputs.h"
 #include "measure/participants.h"
@@ -79,6 +80,7 @@ class Measurement {
     try {
       MeasureTimed();
       MeasureTraceEnabled();
+      if (options_.counters) ReadCounters();
       MeasureRoofs();
     } catch (const DeviceLost&) {
       run_.status = RunData::Status::kInterrupted;
@@ -419,6 +421,14 @@ class Measurement {
           options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
       }
       Save();
+    }
+  }
+
+  void ReadCounters() {
+    try {
+      MeasureCounters(plan_, [this](std::size_t u) { return Setup(u); }, options_.progress, run_);
+    } catch (const DeviceLost& lost) {
+      run_.warnings.push_back("the counters were not read: " + lost.problem());
     }
   }
 

@@ -46,6 +46,10 @@ Command StartOfRunner(Device& device, const DeviceProperties& properties, const 
 // The words that start a process of this experiment, without what is its own of worker or whole process.
 Command BaseCommand(const ParticipantSetup& setup);
 
+// The same with the arguments that start a worker, and what it is then told to load (pushed to the device).
+Command WorkerCommand(const ParticipantSetup& setup);
+protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup);
+
 // Where launch `index` leaves its part of the ETDump, relative to the run directory.
 std::string EtdumpPart(const std::string& stem, int index);
 

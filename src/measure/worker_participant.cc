@@ -57,12 +57,7 @@ class WorkerParticipant : public Participant {
   bool WholeProcess() const override { return false; }
 
   void Begin(Launch& launch) override {
-    Command command = BaseCommand(setup_);
-    const ExperimentConfig& config = *setup_.config;
-    command.arguments.emplace_back("--worker");
-    command.arguments.push_back(fmt::format("--cpu_threads={}", setup_.threads));
-    if (!config.isa.empty()) command.arguments.push_back("--isa=" + config.isa);
-    command.arguments.insert(command.arguments.end(), config.extra_args.begin(), config.extra_args.end());
+    const Command command = WorkerCommand(setup_);
     log_.Line(fmt::format("# launch {}: {}", launch.index + 1, CommandText(command)));
     ExperimentData& data = *setup_.data;
     data.command_line = command.arguments;
@@ -70,15 +65,7 @@ class WorkerParticipant : public Participant {
         *setup_.device, command, [this](std::string_view text) { log_.Write(text); }, *setup_.interruption,
         setup_.timeout_seconds);
 
-    protocol::LoadRequest request;
-    request.model = setup_.device->Put(config.model);
-    if (!config.data.empty()) request.data = setup_.device->Put(config.data);
-    request.method = config.method;
-    if (config.inputs) {
-      request.inputs = config.inputs;
-      for (std::string& path : request.inputs->paths) path = setup_.device->Put(path);
-    }
-    const auto reply = worker_->Ask<protocol::LoadReply>("load", request);
+    const auto reply = worker_->Ask<protocol::LoadReply>("load", LoadRequestOf(setup_));
     launch.load = reply.load_ns;
     launch.rss_after_load = reply.rss_bytes;
     const protocol::Ready& ready = worker_->ready();
@@ -239,6 +226,29 @@ Command BaseCommand(const ParticipantSetup& setup) {
   if (!setup.config->cpu_affinity.empty())
     command.cpus = CpusOf(setup.config->cpu_affinity, *setup.properties);
   return command;
+}
+
+Command WorkerCommand(const ParticipantSetup& setup) {
+  const ExperimentConfig& config = *setup.config;
+  Command command = BaseCommand(setup);
+  command.arguments.emplace_back("--worker");
+  command.arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
+  if (!config.isa.empty()) command.arguments.push_back("--isa=" + config.isa);
+  command.arguments.insert(command.arguments.end(), config.extra_args.begin(), config.extra_args.end());
+  return command;
+}
+
+protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
+  const ExperimentConfig& config = *setup.config;
+  protocol::LoadRequest request;
+  request.model = setup.device->Put(config.model);
+  if (!config.data.empty()) request.data = setup.device->Put(config.data);
+  request.method = config.method;
+  request.inputs = config.inputs;
+  if (request.inputs) {
+    for (std::string& path : request.inputs->paths) path = setup.device->Put(path);
+  }
+  return request;
 }
 
 std::string EtdumpPart(const std::string& stem, int index) {

@@ -134,11 +134,27 @@ class Fake:
             elif command == "etdump":
                 shutil.copyfile(ETDUMP, request["path"])
                 reply("etdump", blocks=21, bytes=ETDUMP.stat().st_size)
+            elif command == "counters":
+                reply("counters", **counters(request["runs"]))
             elif command == "memory":
                 reply("memory", rss_bytes=1000, peak_rss_bytes=int(os.environ.get("FAKE_PEAK_RSS", "2000")))
             elif command == "quit":
                 reply("quit")
                 return
+
+
+def counters(runs: int) -> dict:
+    """Of a processor at 3 GHz that does two instructions a cycle and misses the cache once in 667."""
+    names = ["cycles", "instructions", "cache_misses", "task_clock_ns"]
+    operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0, "name": "Copy #1"}
+    return {
+        "runs": runs,
+        "threads": 1,
+        "unmatched_calls": 0,
+        "counters": [{"name": name, "user_only": False, "share": 1} for name in names],
+        "closed": [{"name": "page_faults", "why": "a setting"}],
+        "operators": [operator | {"runs": runs, "means": [3000, 6000, 9, 1000]}],
+    }
 
 
 def peaks() -> None:

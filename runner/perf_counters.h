@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "protocol/counters.h"
+
+namespace etprof::runner {
+
+// What Linux's perf_event_open counts for this process' threads. The threads are those that exist when it is
+// made, each with groups of its own: `inherit` would not see a thread pool that is already there, and does
+// not go with group reads on older kernels.
+class PerfCounters {
+ public:
+  // The system calls, so that tests need no hardware.
+  struct System {
+    struct Event {
+      std::uint32_t type = 0;    // perf_event_attr's
+      std::uint64_t config = 0;  // perf_event_attr's
+      bool user_only = false;
+    };
+    // Returns a descriptor, or -errno. `group` is the descriptor of the group's leader, or -1.
+    std::function<int(const Event&, int thread, int group)> open;
+    // As ::read.
+    std::function<std::ptrdiff_t(int descriptor, void* buffer, std::size_t bytes)> read;
+    std::function<void(int descriptor)> close;
+    std::function<std::vector<int>()> threads;  // the calling one first
+    int paranoid = -1;                          // /proc/sys/kernel/perf_event_paranoid; -1: not there
+  };
+  static System ThisSystem();
+
+  explicit PerfCounters(const System& system = ThisSystem());
+  ~PerfCounters();
+  PerfCounters(const PerfCounters&) = delete;
+  PerfCounters& operator=(const PerfCounters&) = delete;
+
+  std::size_t size() const { return open_.size(); }
+  int threads() const { return threads_; }
+
+  // Adds up all threads: `values` has size() entries, in the order of Open(). Takes no clock and allocates
+  // nothing.
+  void Read(std::uint64_t* values);
+
+  // Those that are open, and how large a share of the time up to the last Read they counted (0: others hold
+  // the processor's counters).
+  std::vector<protocol::OpenCounter> Open() const;
+  std::vector<protocol::ClosedCounter> Closed() const { return closed_; }
+
+ private:
+  struct Counter {
+    std::size_t kind = 0;  // index into protocol::kCounterNames
+    bool user_only = false;
+    std::uint64_t enabled = 0, running = 0;  // nanoseconds, of all threads
+  };
+  struct Group {
+    int descriptor = -1;
+    std::vector<std::size_t> members;  // indices into open_, in the order of reading
+  };
+
+  void OpenFirst(int thread);
+  bool TryOpen(std::size_t kind, int thread, int leader, bool user_only, int& result);
+
+  System system_;
+  std::vector<Counter> open_;
+  std::vector<protocol::ClosedCounter> closed_;
+  std::vector<std::vector<std::size_t>> groups_;  // members, of every thread's groups alike
+  std::vector<Group> opened_;                     // of all threads
+  std::vector<int> descriptors_;
+  int threads_ = 0;
+};
+
+// Why a counter cannot be opened, and what would open it. `error` is the errno.
+std::string WhyClosed(int error, bool hardware, int paranoid);
+
+}  // namespace etprof::runner

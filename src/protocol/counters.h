@@ -1,0 +1,71 @@
+#pragma once
+
+// {"cmd": "counters"}: runs in which the processor's and the kernel's counters are read at every operator
+// boundary (docs/counters.md). Reading them takes longer than many an operator: the times of these runs are
+// not told.
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace etprof::protocol {
+
+// Every counter that a runner may give, in this order: hardware, then software.
+inline constexpr const char* kCounterNames[] = {"cycles",
+                                                "instructions",
+                                                "cache_references",
+                                                "cache_misses",
+                                                "branch_misses",
+                                                "stalled_cycles_frontend",
+                                                "stalled_cycles_backend",
+                                                "task_clock_ns",
+                                                "page_faults",
+                                                "context_switches",
+                                                "cpu_migrations"};
+
+struct CountersRequest {
+  int warmup = 3;  // runs before, not counted
+  int runs = 20;
+};
+
+struct OpenCounter {
+  std::string name;
+  bool user_only = false;  // what the kernel does for the process is not in it
+  double share = 1;        // of the time in which it counted (others took its place else); it is scaled up
+};
+
+struct ClosedCounter {
+  std::string name;
+  std::string why;  // and what would open it
+};
+
+// The counts of one operator, or of the whole method. The first five are as in OperatorKey
+// (analysis/profile.h).
+struct OperatorCounts {
+  std::int64_t chain = 0;
+  std::int64_t instruction = 0;  // -1: the method
+  std::string kind;              // "method", "delegate_call", "kernel", "backend"
+  std::int64_t ordinal = 0;
+  std::int64_t occurrence = 0;
+  std::string name;
+  std::int64_t runs = 0;
+  std::vector<double> means;  // a run's, in the order of CountersReply::counters
+};
+
+struct CountersReply {
+  int runs = 0;
+  int threads = 0;  // that were counted: the caller and those of the pool
+  std::vector<OpenCounter> counters;
+  std::vector<ClosedCounter> closed;
+  std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
+  std::vector<OperatorCounts> operators;
+};
+
+// As in messages.h.
+void to_json(nlohmann::json& json, const CountersRequest& value);
+void from_json(const nlohmann::json& json, CountersRequest& value);
+void to_json(nlohmann::json& json, const CountersReply& value);
+void from_json(const nlohmann::json& json, CountersReply& value);
+
+}  // namespace etprof::protocol

@@ -1,0 +1,107 @@
+#include "render/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/table.h"
+#include "core/units.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMostRows = 20;
+
+// What orders operators: processor time, else cycles, else what there is.
+double Cost(const CountersRow& row) {
+  for (const char* const counter : {"task_clock_ns", "cycles", "instructions"}) {
+    if (const auto mean = row.Mean(counter)) return *mean;
+  }
+  return 0;
+}
+
+bool Is(const CountersRow& row, const char* kind) {
+  return row.key.find(std::string("/") + kind + "/") != std::string::npos;
+}
+
+struct Column {
+  const char* title;
+  std::optional<std::string> (*text)(const CountersRow&);
+};
+
+std::optional<std::string> Three(const std::optional<double>& value, double scale = 1) {
+  return value ? std::optional(fmt::format("{:.3g}", *value * scale)) : std::nullopt;
+}
+
+const std::vector<Column>& Columns() {
+  static const std::vector<Column> columns = {
+      {"processor time",
+       [](const CountersRow& row) {
+         const auto time = row.Mean("task_clock_ns");
+         return time ? std::optional(FormatDuration(*time)) : std::nullopt;
+       }},
+      {"GHz", [](const CountersRow& row) { return Three(row.EffectiveFrequency(), 1e-9); }},
+      {"instructions a cycle", [](const CountersRow& row) { return Three(row.InstructionsPerCycle()); }},
+      {"cache misses a 1000", [](const CountersRow& row) { return Three(row.CacheMissesPerThousand()); }},
+      {"branch misses a 1000", [](const CountersRow& row) { return Three(row.BranchMissesPerThousand()); }},
+      {"stalled in front",
+       [](const CountersRow& row) {
+         const auto stalled = row.Mean("stalled_cycles_frontend"), cycles = row.Mean("cycles");
+         return stalled && cycles && *cycles > 0 ? Three(100 * *stalled / *cycles) : std::nullopt;
+       }},
+      {"stalled behind",
+       [](const CountersRow& row) {
+         const auto stalled = row.Mean("stalled_cycles_backend"), cycles = row.Mean("cycles");
+         return stalled && cycles && *cycles > 0 ? Three(100 * *stalled / *cycles) : std::nullopt;
+       }},
+      {"page faults", [](const CountersRow& row) { return Three(row.Mean("page_faults")); }},
+      {"switches", [](const CountersRow& row) { return Three(row.Mean("context_switches")); }},
+      {"migrations", [](const CountersRow& row) { return Three(row.Mean("cpu_migrations")); }}};
+  return columns;
+}
+
+Table TableOf(const std::vector<const CountersRow*>& rows) {
+  Table table{{{"operator"}}, {}};
+  std::vector<const Column*> shown;  // those that any row has
+  for (const Column& column : Columns()) {
+    if (std::ranges::none_of(rows, [&](const CountersRow* row) { return column.text(*row).has_value(); }))
+      continue;
+    shown.push_back(&column);
+    table.columns.push_back({column.title, Table::Align::kRight});
+  }
+  for (const CountersRow* const row : rows) {
+    std::vector<std::string> cells = {row->name};
+    for (const Column* const column : shown) cells.push_back(column->text(*row).value_or("—"));
+    table.AddRow(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out) {
+  bool begun = false;
+  for (const ExperimentCounters& experiment : experiments) {
+    if (experiment.rows.empty()) continue;
+    if (!begun) {
+      out << "\n## Counters\n\nMeans of runs of their own, in which the counters were read at every operator "
+             "boundary (docs/counters.md). Misses are of 1000 instructions, stalls percent of the cycles.\n";
+      begun = true;
+    }
+    std::vector<const CountersRow*> rows;
+    for (const CountersRow& row : experiment.rows) {
+      if (Is(row, "kernel") || Is(row, "backend")) rows.push_back(&row);
+    }
+    std::ranges::stable_sort(rows, std::ranges::greater(), [](const CountersRow* row) { return Cost(*row); });
+    const std::size_t count = rows.size();
+    rows.resize(std::min(rows.size(), kMostRows));
+    for (const CountersRow& row : experiment.rows) {
+      if (Is(row, "method")) rows.insert(rows.begin(), &row);
+    }
+    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows).ToMarkdown();
+    if (count > kMostRows)
+      out << fmt::format("\nand {} more operators in its `_counters.csv`\n", count - kMostRows);
+  }
+}
+
+}  // namespace etprof

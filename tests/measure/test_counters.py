@@ -1,0 +1,76 @@
+"""`--counters`: by the real runner what this machine opens, by the scripted one what a better machine would."""
+
+import csv
+import json
+
+from measure_bench import FAKE_RUNNER, program, skip
+
+HARDWARE = ["cycles", "instructions", "cache_misses"]
+
+
+def counters(bench, name: str) -> list[dict]:
+    (path,) = bench.out.glob(f"{name}/*_counters.csv")
+    return list(csv.DictReader(path.open()))
+
+
+def warnings(bench, name: str) -> list[str]:
+    return [w for w in bench.result(name)["warnings"] if w.startswith("counters: ")]
+
+
+def test_what_this_machine_counts_and_why_not_the_rest(bench):
+    runner = program("etprof-runner", "ETPROF_RUNNER")
+    experiments = [{"name": "one", "threads": [1]}, {"name": "two", "threads": [2]}]
+    config = bench.write(experiments, launches=2, rounds=1, runs=4, runner_path=str(runner), peaks=False)
+    done = bench.run("run", config, "--counters")
+    assert done.returncode == 0, done.stderr
+    if not list(bench.out.glob("*/*_counters.csv")):
+        (said,) = warnings(bench, "one")
+        assert "not counted" in said
+        skip(f"this CPU and kernel count nothing: {said}")
+    analysed = json.loads((bench.out / "analysis_summary.json").read_text())["experiments"]
+    for experiment in analysed:
+        rows = counters(bench, experiment["name"])
+        by_key = {row["key"]: row for row in rows}
+        assert len(by_key) == len(rows)
+        # Every operator of the analysis, under its name.
+        operators = {row["key"]: row["name"] for row in experiment["operators"]}
+        assert {key: by_key[key]["name"] for key in operators} == operators
+        (method,) = [row for row in rows if "/method/" in row["key"]]
+        assert {row["runs"] for row in rows} == {"20"}
+        parts = [float(row["task_clock_ns"]) for row in rows if "/backend/" in row["key"]]
+        assert 0 < sum(parts) <= float(method["task_clock_ns"])
+        for name in HARDWARE:
+            # Closed ones are empty, and a warning says why.
+            assert (method[name] == "") == any(name in warning for warning in warnings(bench, experiment["name"]))
+    report = (bench.out / "report.md").read_text()
+    assert "## Counters" in report and "processor time" in report
+    validated = bench.run("validate", bench.out)
+    assert validated.returncode == 0, validated.stdout
+    # The counted runs are none of those that are told of.
+    for result in bench.manifest()["results"]:
+        assert sum(entry["runs"] for entry in result["etdump_runs"] if entry["phase"] == "steady") == 4
+
+
+def test_counters_of_a_machine_that_has_them(bench):
+    done = bench.run("run", bench.write([bench.experiment("a")], launches=2), "--counters", "--no-peaks")
+    assert done.returncode == 0, done.stderr
+    (row,) = counters(bench, "a")
+    assert row["key"] == "forward/0/backend/0"
+    assert (row["cycles"], row["effective_ghz"], row["instructions_per_cycle"]) == ("3000", "3", "2")
+    assert row["cache_misses_per_1000_instructions"] == "1.5"
+    assert row["page_faults"] == ""
+    assert warnings(bench, "a") == ["counters: not counted: page_faults: a setting"]
+    report = (bench.out / "report.md").read_text()
+    assert "| GHz |" in report and "counters: not counted: page\\_faults" in report.replace(
+        "page_faults", "page\\_faults"
+    )
+
+
+def test_who_has_none(bench):
+    broken = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
+    foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
+    done = bench.run("run", bench.write([broken, foreign], launches=2), "--counters", "--no-peaks")
+    assert done.returncode == 0, done.stderr
+    assert warnings(bench, "old") == ["counters: no such operator: demo::missing"]
+    assert warnings(bench, "foreign") == ["counters: only etprof-runner reads them"]
+    assert not list(bench.out.glob("*/*_counters.csv"))
