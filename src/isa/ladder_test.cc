@@ -86,6 +86,12 @@ TEST(Ladder, MasksLeaveVisibleWhatTheLevelSays) {
   }
 }
 
+TEST(Ladder, TheArchitectureIsThatOfTheFeatures) {
+  EXPECT_EQ(ArchitectureOf(M4()), Architecture::kAarch64);
+  EXPECT_EQ(ArchitectureOf(Zen3()), Architecture::kX86_64);
+  EXPECT_EQ(ArchitectureOf({}), HostArchitecture());
+}
+
 TEST(Ladder, WhatALowerLevelNeedsIsNoLevelOfItsOwn) {
   // SVE needs FP16: a CPU whose kernel does not tell of FP16 alone has it with SVE.
   const std::vector<Level> levels = Ladder(Architecture::kAarch64, {"fp16", "sve"});

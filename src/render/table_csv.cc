@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "render/csv_table.h"
+#include "render/ladder_files.h"
 
 namespace etprof {
 namespace {
@@ -175,8 +176,8 @@ class ComparisonTable {
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = {"operators", "groups", "categories", "latency",
-                                                 "comparison"};
+  static const std::vector<std::string> names = {"operators", "groups",     "categories",
+                                                 "latency",   "comparison", "ladder"};
   return names;
 }
 
@@ -202,6 +203,8 @@ void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream&
       for (const ReportComparison& pair : report.comparisons) rows.Add(pair);
       return;
     }
+    case ReportTable::kLadder:
+      return RenderLadderCsv(report, out);
   }
 }
 

@@ -11,13 +11,14 @@
 // after the other, each with the experiment it is of.
 namespace etprof {
 
-enum class ReportTable { kOperators, kGroups, kCategories, kLatency, kComparison };
+enum class ReportTable { kOperators, kGroups, kCategories, kLatency, kComparison, kLadder };
 
-// "operators", "groups", "categories", "latency", "comparison".
+// "operators", "groups", "categories", "latency", "comparison", "ladder".
 const std::vector<std::string>& ReportTableNames();
 std::optional<ReportTable> ReportTableNamed(const std::string& name);
 
-// A report without comparisons has a kComparison table of its header alone.
+// A report without comparisons has a kComparison table of its header alone, one without a ladder a kLadder
+// table likewise.
 void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream& out);
 
 }  // namespace etprof
