@@ -41,8 +41,9 @@ struct OutputFolders {
 Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, RunPrograms& programs,
                    const EtdumpOptions& etdump = {});
 
-// Shows a report on stdout: the screen for a person, or analysis_summary.json's text.
-void ShowReport(const Report& report, bool json, const std::string& more);
+// Shows a report on stdout: the screen for a person, or analysis_summary.json's text. `all`: as
+// TerminalOptions.
+void ShowReport(const Report& report, bool json, const std::string& more, bool all = false);
 
 // Width and colours of the terminal that stdout is, NO_COLOR (no-color.org) and COLUMNS kept.
 TerminalOptions OptionsOfStdout();

@@ -293,12 +293,13 @@ TerminalOptions OptionsOfStdout() {
   return options;
 }
 
-void ShowReport(const Report& report, bool json, const std::string& more) {
+void ShowReport(const Report& report, bool json, const std::string& more, bool all) {
   if (json) {
     RenderAnalysisJson(report, std::cout);
   } else {
     TerminalOptions options = OptionsOfStdout();
     options.more = more;
+    options.all = all;
     RenderTerminal(report, options, std::cout);
   }
   std::cout.flush();

@@ -36,6 +36,10 @@ void ShowTable(const Report& report, const std::string& table) {
     throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
         .Remedy("give a run with pairs, or use `etprof compare`");
   }
+  if (asked == ReportTable::kLadder && !report.ladder) {
+    throw Error(ExitCode::kUsage, "--csv=ladder: this is no run of an ISA ladder")
+        .Remedy("make one with `etprof isa MODEL.pte`");
+  }
   RenderReportTableCsv(report, asked, std::cout);
   std::cout.flush();
   if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");

@@ -193,7 +193,9 @@ class Comparer {
     result_.baseline_clipped = whole_a.rows.back().total;
     result_.candidate_clipped = whole_b.rows.back().total;
 
-    for (const MatchedPair& pair : MatchOperators(a, b)) {
+    const std::vector<MatchedPair> matches =
+        options_.matches != nullptr ? *options_.matches : MatchOperators(a, b);
+    for (const MatchedPair& pair : matches) {
       OperatorMatch match;
       match.baseline = pair.baseline;
       match.candidate = pair.candidate;

@@ -27,6 +27,11 @@ struct Side {
   bool trace_enabled = false;  // the seeds' "trace-enabled" run: evidence of kernels, its times are refused
 };
 
+// A pair of operator indices; absent: only on the other side.
+struct MatchedPair {
+  std::optional<std::size_t> baseline, candidate;
+};
+
 struct CompareOptions {
   double confidence = 0.95;
   // The level the headline's interval is taken at so that it covers `confidence` although a stop rule looked
@@ -35,6 +40,9 @@ struct CompareOptions {
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
   std::uint64_t seed = 1;  // of the bootstrap where there are no rounds
+  // Which operators belong together, where the caller knows (all of both sides, each once); null:
+  // MatchOperators.
+  const std::vector<MatchedPair>* matches = nullptr;
 };
 
 enum class Pairing {
@@ -96,12 +104,8 @@ struct OperatorSet {
 std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options = {});
 
-// Matching alone: pairs of operator indices, by identity where both sides have it under the same type, else
-// by sequence alignment within the same call (Needleman & Wunsch 1970 on the operator types, data types left
-// out).
-struct MatchedPair {
-  std::optional<std::size_t> baseline, candidate;
-};
+// Matching alone: by identity where both sides have it under the same type, else by sequence alignment within
+// the same call (Needleman & Wunsch 1970 on the operator types, data types left out).
 std::vector<MatchedPair> MatchOperators(const Profile& baseline, const Profile& candidate);
 
 }  // namespace etprof

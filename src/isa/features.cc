@@ -153,6 +153,20 @@ FeatureSet WithDependents(Architecture architecture, const FeatureSet& features)
   return result;
 }
 
+Architecture ArchitectureOf(const FeatureSet& detected) {
+  const auto known = [&](Architecture architecture) {
+    const auto& features = Features(architecture);
+    return std::count_if(features.begin(), features.end(), [&](const Feature& feature) {
+      return detected.contains(std::string(feature.name));
+    });
+  };
+  Architecture best = HostArchitecture();
+  for (const Architecture other : {Architecture::kX86_64, Architecture::kAarch64}) {
+    if (known(other) > known(best)) best = other;
+  }
+  return best;
+}
+
 std::optional<Extension> WidestExtension(Architecture architecture, const FeatureSet& detected) {
   // Widest first. Below AVX-512 the step that fp32 feels is from 256-bit to 128-bit vectors, which is AVX. On
   // Zen 3 toy_cnn in fp32 (fastest runs of 40 interleaved bursts) took 7.05 ms with everything, 7.05 without

@@ -50,6 +50,10 @@ FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features);
 // `features` and all that need them, transitively.
 FeatureSet WithDependents(Architecture architecture, const FeatureSet& features);
 
+// The architecture that knows most of what was detected: an emulated CPU need not be the device's own. This
+// program's own where nothing tells.
+Architecture ArchitectureOf(const FeatureSet& detected);
+
 struct Mask {
   FeatureSet masked;   // detected, but to be hidden
   FeatureSet enabled;  // detected and left visible

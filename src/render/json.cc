@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "render/ladder_files.h"
 #include "render/wording.h"
 #include "report/matrix.h"
 
@@ -540,6 +541,7 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
     json["comparisons"].push_back(ComparisonJson(report, pair));
   json["matrices"] = Json::array();
   for (const Matrix& matrix : report.matrices) json["matrices"].push_back(MatrixJson(report, matrix));
+  json["ladder"] = report.ladder ? LadderJson(report) : Json(nullptr);
   json["insights"] = Json::array();
   for (const Insight& insight : report.insights) {
     json["insights"].push_back(

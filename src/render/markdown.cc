@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/ladder_files.h"
 #include "render/layers.h"
 #include "render/markdown_breakdown.h"
 #include "render/markdown_matrix.h"
@@ -23,14 +24,20 @@ class Markdown {
 
   void Write() {
     out_ << "# " << E(HeaderText(report_)) << "\n\n";
-    Answer();
+    if (report_.ladder) {
+      RenderLadderMarkdown(report_, out_);
+    } else {
+      Answer();
+    }
     Conditions();
     Latency();
     for (const Matrix& matrix : report_.matrices) RenderMatrix(report_, matrix, out_);
-    for (const ReportComparison& pair : report_.comparisons) RenderPairTables(report_, pair, out_);
+    if (!report_.ladder) {
+      for (const ReportComparison& pair : report_.comparisons) RenderPairTables(report_, pair, out_);
+    }
     for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
       // An experiment that stands in a pair is told there; on its own, here.
-      if (!InPair(i)) RenderExperimentTables(report_, report_.experiments[i], out_);
+      if (!InPair(i) && !report_.ladder) RenderExperimentTables(report_, report_.experiments[i], out_);
     }
     const bool titled = Subjects().size() > 1 || !report_.comparisons.empty();
     for (const std::size_t subject : Subjects()) RenderCostliest(report_.experiments[subject], titled, out_);
@@ -53,6 +60,12 @@ class Markdown {
   // Whose operators are worth listing: the candidates, or every experiment where nothing is compared.
   std::vector<std::size_t> Subjects() const {
     std::vector<std::size_t> subjects;
+    if (report_.ladder) {  // what one would ship
+      const Ladder& ladder = *report_.ladder;
+      const LadderSetting subject = ladder.best ? ladder.best->setting : LadderSetting{ladder.Highest(), 0};
+      if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
+      return subjects;
+    }
     for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
       const bool candidate = std::any_of(report_.comparisons.begin(), report_.comparisons.end(),
                                          [&](const ReportComparison& pair) { return pair.candidate == i; });
@@ -195,7 +208,7 @@ class Markdown {
       out_ << "### " << E(experiment.label) << ", sustained\n\n" << E(SustainedText(experiment)) << "\n\n";
       RenderSustainedMarkdown(experiment, out_);
     }
-    if (report_.comparisons.empty()) return;
+    if (report_.comparisons.empty() || report_.ladder) return;
     Table pairs = MakeTable({{"comparison", Align::kLeft},
                              {"before", Align::kRight},
                              {"after", Align::kRight},
@@ -309,7 +322,7 @@ class Markdown {
       line(fmt::format("An A/A pair shows changes above {} on this machine.",
                        RelativeText(*report_.noise_floor)));
     for (const ReportComparison& pair : report_.comparisons) {
-      if (pair.half_width && !report_.emulated) {
+      if (pair.half_width && !report_.emulated && !report_.ladder) {
         line(fmt::format("{} against {} is known to ±{}.", pair.comparison.candidate_label,
                          pair.comparison.baseline_label, RelativeText(*pair.half_width)));
       }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "render/csv_table.h"
+#include "render/ladder_files.h"
 
 namespace etprof {
 namespace {
@@ -228,8 +229,9 @@ class ComparisonTable {
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = {"operators",  "groups", "categories", "latency",
-                                                 "comparison", "layers", "sources",    "delegates"};
+  static const std::vector<std::string> names = {"operators", "groups",     "categories",
+                                                 "latency",   "comparison", "layers",
+                                                 "sources",   "delegates",  "ladder"};
   return names;
 }
 
@@ -261,6 +263,8 @@ void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream&
       for (const ReportComparison& pair : report.comparisons) rows.Add(pair);
       return;
     }
+    case ReportTable::kLadder:
+      return RenderLadderCsv(report, out);
   }
 }
 

@@ -19,14 +19,16 @@ enum class ReportTable {
   kComparison,
   kLayers,
   kSources,
-  kDelegates
+  kDelegates,
+  kLadder
 };
 
-// "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates".
+// "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates", "ladder".
 const std::vector<std::string>& ReportTableNames();
 std::optional<ReportTable> ReportTableNamed(const std::string& name);
 
-// A report without comparisons has a kComparison table of its header alone.
+// A report without comparisons has a kComparison table of its header alone, one without a ladder a kLadder
+// table likewise.
 void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream& out);
 
 }  // namespace etprof

@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "render/sustained.h"
+#include "render/terminal_ladder.h"
 #include "render/terminal_matrix.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
@@ -16,26 +17,14 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kInsights = 3;
+constexpr std::size_t kLadderInsights = 1;  // a ladder's own answer takes the room
 constexpr std::size_t kNotes = 3;
 constexpr std::size_t kTopOperators = 5;
-
-enum class Color { kNone, kGreen, kRed, kDim, kBold };
 
 struct Cell {
   std::string text;
   Color color = Color::kNone;
 };
-
-// "███▏": `share` of `columns` in eighths of a column.
-std::string Bar(double share, int columns) {
-  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  if (!(share > 0) || columns < 4) return "";
-  const auto eighths = static_cast<int>(std::lround(std::min(share, 1.0) * columns * 8));
-  if (eighths == 0) return "";
-  std::string bar;
-  for (int i = 0; i < eighths / 8; ++i) bar += "█";
-  return bar + kEighths[eighths % 8];
-}
 
 class Screen {
  public:
@@ -44,6 +33,11 @@ class Screen {
 
   void Draw() {
     Header();
+    if (report_.ladder) {
+      DrawLadder(report_, options_, width_, out_);
+      Footer();
+      return;
+    }
     const ReportComparison* shown = PairToShow();
     Latencies();
     Sustained();
@@ -65,66 +59,12 @@ class Screen {
 
  private:
   std::string Paint(const std::string& text, Color color) const {
-    if (!options_.colors || text.empty()) return text;
-    switch (color) {
-      case Color::kGreen:
-        return "\033[32m" + text + "\033[0m";
-      case Color::kRed:
-        return "\033[31m" + text + "\033[0m";
-      case Color::kDim:
-        return "\033[2m" + text + "\033[0m";
-      case Color::kBold:
-        return "\033[1m" + text + "\033[0m";
-      case Color::kNone:
-        break;
-    }
-    return text;
-  }
-
-  static Color ColorOf(stats::Verdict verdict) {
-    switch (verdict) {
-      case stats::Verdict::kFaster:
-        return Color::kGreen;
-      case stats::Verdict::kSlower:
-        return Color::kRed;
-      case stats::Verdict::kInconclusive:
-      case stats::Verdict::kEmulated:
-        return Color::kDim;
-      case stats::Verdict::kSame:
-        break;
-    }
-    return Color::kNone;
+    return etprof::Paint(text, color, options_.colors);
   }
 
   // A line of text wrapped to the width behind a six-column label.
   void Labelled(const char* label, const std::string& text) {
-    const int indent = 9;
-    std::string line = "  " + std::string(label);
-    line += Blanks(indent - DisplayWidth(line));
-    int column = indent;
-    bool first = true;
-    std::size_t at = 0;
-    const std::string shown = Printable(text);
-    while (at < shown.size()) {
-      const std::size_t end = std::min(shown.find(' ', at), shown.size());
-      const std::string word = shown.substr(at, end - at);
-      const int word_width = DisplayWidth(word);
-      if (!first && column + 1 + word_width > width_) {
-        out_ << line << '\n';
-        line = Blanks(indent);
-        column = indent;
-        first = true;
-      }
-      if (!first) {
-        line += ' ';
-        ++column;
-      }
-      line += word;
-      column += word_width;
-      first = false;
-      at = end + 1;
-    }
-    out_ << line << '\n';
+    WriteWrapped("  " + std::string(label), Printable(text), 9, width_, out_);
   }
 
   void Header() {
@@ -394,7 +334,7 @@ class Screen {
   void Footer() {
     std::size_t said = 0;
     for (const Insight& insight : report_.insights) {
-      if (said == kInsights) break;
+      if (said == (report_.ladder ? kLadderInsights : kInsights)) break;
       if (insight.kind == Insight::Kind::kAmdahl) continue;  // each line says its own bound
       Labelled(said == 0 ? "next" : "", insight.text);
       ++said;

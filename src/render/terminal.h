@@ -10,6 +10,7 @@ namespace etprof {
 struct TerminalOptions {
   int width = 80;       // columns; at least 60 are used
   bool colors = false;  // ANSI: green faster, red slower, dim what the measurement cannot tell
+  bool all = false;     // of a ladder: every category and every operator
   std::string more;     // where the whole report is; empty: nowhere
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/table.h"
 
@@ -53,5 +54,75 @@ std::string FittedTail(const std::string& text, int columns) {
 }
 
 std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
+
+std::string Bar(double share, int columns) {
+  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (!(share > 0) || columns < 4) return "";
+  const auto eighths = static_cast<int>(std::lround(std::min(share, 1.0) * columns * 8));
+  if (eighths == 0) return "";
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  return bar + kEighths[eighths % 8];
+}
+
+std::string Paint(const std::string& text, Color color, bool colors) {
+  if (!colors || text.empty()) return text;
+  switch (color) {
+    case Color::kGreen:
+      return "\033[32m" + text + "\033[0m";
+    case Color::kRed:
+      return "\033[31m" + text + "\033[0m";
+    case Color::kDim:
+      return "\033[2m" + text + "\033[0m";
+    case Color::kBold:
+      return "\033[1m" + text + "\033[0m";
+    case Color::kNone:
+      break;
+  }
+  return text;
+}
+
+Color ColorOf(stats::Verdict verdict) {
+  switch (verdict) {
+    case stats::Verdict::kFaster:
+      return Color::kGreen;
+    case stats::Verdict::kSlower:
+      return Color::kRed;
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kEmulated:
+      return Color::kDim;
+    case stats::Verdict::kSame:
+      break;
+  }
+  return Color::kNone;
+}
+
+void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
+                  std::ostream& out) {
+  std::string line = first + Blanks(indent - DisplayWidth(first));
+  int column = indent;
+  bool at_start = true;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const int word_width = DisplayWidth(word);
+    if (!at_start && column + 1 + word_width > width) {
+      out << line << '\n';
+      line = Blanks(indent);
+      column = indent;
+      at_start = true;
+    }
+    if (!at_start) {
+      line += ' ';
+      ++column;
+    }
+    line += word;
+    column += word_width;
+    at_start = false;
+    at = end + 1;
+  }
+  out << line << '\n';
+}
 
 }  // namespace etprof

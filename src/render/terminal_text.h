@@ -1,6 +1,9 @@
 #pragma once
 
+#include <ostream>
 #include <string>
+
+#include "stats/verdict.h"
 
 // Text as a terminal shows it, for the files that draw on it.
 namespace etprof {
@@ -13,5 +16,18 @@ std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
 
 std::string Blanks(int count);
+
+// "███▏": `share` (0 to 1) of `columns` in eighths of a column; empty for less than four columns.
+std::string Bar(double share, int columns);
+
+enum class Color { kNone, kGreen, kRed, kDim, kBold };
+// As ANSI; `text` itself where colours are off.
+std::string Paint(const std::string& text, Color color, bool colors);
+// Green faster, red slower, dim what cannot be told.
+Color ColorOf(stats::Verdict verdict);
+
+// `first`, then `text` from the column `indent` on, wrapped at blanks to `width`; every line is ended.
+void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
+                  std::ostream& out);
 
 }  // namespace etprof

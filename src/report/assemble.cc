@@ -349,7 +349,8 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   report.model_id = report.run.model_id;
   SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);
   AddComparisons(report);
-  report.matrices = FindMatrices(report);
+  report.ladder = FindLadder(report);
+  if (!report.ladder) report.matrices = FindMatrices(report);
   AddWarnings(report);
   report.insights = FindInsights(report);
   return report;

@@ -94,6 +94,7 @@ class Finder {
     // What is to be done next concerns the side that one wants to ship: the candidate of a pair, or a lone
     // experiment.
     std::vector<std::size_t> subjects;
+    if (report_.ladder) return RunLadder(*report_.ladder);
     for (const ReportComparison& pair : report_.comparisons) {
       if (std::find(subjects.begin(), subjects.end(), pair.candidate) == subjects.end())
         subjects.push_back(pair.candidate);
@@ -103,12 +104,29 @@ class Finder {
     }
     for (const ReportComparison& pair : report_.comparisons) AddPair(pair);
     for (const std::size_t subject : subjects) AddExperiment(subject);
+    return Sorted();
+  }
+
+ private:
+  std::vector<Insight> Sorted() {
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
     return std::move(found_);
   }
 
- private:
+  // Of a ladder what is left to do at its best setting, and what moved from its lowest level to its highest.
+  std::vector<Insight> RunLadder(const Ladder& ladder) {
+    const auto lowest = ladder.experiments[0][ladder.Lowest()];
+    const auto highest = ladder.experiments[0][ladder.Highest()];
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (pair.baseline == lowest && pair.candidate == highest) AddPair(pair);
+    }
+    const auto best =
+        ladder.best ? ladder.experiments[ladder.best->setting.threads][ladder.best->setting.level] : highest;
+    if (best) AddExperiment(*best);
+    return Sorted();
+  }
+
   void Add(Insight::Kind kind, std::size_t experiment, double at_stake, std::string text,
            std::vector<std::string> evidence, std::string formula) {
     if (subject_count() > 1) text = report_.experiments[experiment].label + ": " + text;

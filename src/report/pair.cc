@@ -65,9 +65,18 @@ void Judge(const ExperimentData& baseline, const ExperimentData& candidate, cons
 
 Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseline,
                               const ReportExperiment& candidate, const std::string& baseline_label,
-                              const std::string& candidate_label) {
-  return Compare(SideOf(run, baseline, baseline_label), SideOf(run, candidate, candidate_label),
-                 OptionsOf(run));
+                              const std::string& candidate_label, const std::vector<MatchedPair>* matches) {
+  CompareOptions options = OptionsOf(run);
+  options.matches = matches;
+  return Compare(SideOf(run, baseline, baseline_label), SideOf(run, candidate, candidate_label), options);
+}
+
+Comparison CompareLatencies(const RunData& run, const ReportExperiment& baseline,
+                            const ReportExperiment& candidate) {
+  Side a = SideOf(run, baseline, "");
+  Side b = SideOf(run, candidate, "");
+  a.profile = b.profile = nullptr;
+  return Compare(a, b, OptionsOf(run));
 }
 
 std::vector<DeltaRow> CompareSetsOf(const RunData& run, const ReportExperiment& baseline,

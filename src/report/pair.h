@@ -1,16 +1,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/report.h"
 
 namespace etprof {
 
 // The comparison of two experiments of a run, by its schedule's margin and levels. Labels that are empty are
-// the experiments' own.
+// the experiments' own. `matches` as in CompareOptions.
 Comparison CompareExperiments(const RunData& run, const ReportExperiment& baseline,
                               const ReportExperiment& candidate, const std::string& baseline_label = "",
-                              const std::string& candidate_label = "");
+                              const std::string& candidate_label = "",
+                              const std::vector<MatchedPair>* matches = nullptr);
+
+// The same of the latency alone: no groups, no operators.
+Comparison CompareLatencies(const RunData& run, const ReportExperiment& baseline,
+                            const ReportExperiment& candidate);
 
 // The same of sets of operators.
 std::vector<DeltaRow> CompareSetsOf(const RunData& run, const ReportExperiment& baseline,

@@ -9,6 +9,7 @@
 #include "compare/comparison.h"
 #include "core/units.h"
 #include "measure/run_data.h"
+#include "report/ladder.h"
 #include "report/layers.h"
 #include "report/sustained.h"
 #include "stats/distribution.h"
@@ -163,6 +164,7 @@ struct Report {
   bool emulated = false;                 // of any experiment
   std::vector<ReportExperiment> experiments;
   std::vector<ReportComparison> comparisons;
+  std::optional<Ladder> ladder;  // of a run that is one; it then has no matrices
   std::vector<Matrix> matrices;
   std::vector<Insight> insights;
   std::optional<double> noise_floor;  // relative, of an A/A pair in this run

@@ -1,0 +1,81 @@
+#include "isa/ladder.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace etprof::isa {
+namespace {
+
+struct Step {
+  std::string_view name;
+  std::vector<std::string_view> adds;  // what must be there and is added, with what it needs
+  std::vector<std::string_view> with;  // without which XNNPACK does not ask for it, beside what it needs
+};
+
+// In the order in which XNNPACK prefers them, as far as dependencies allow. Source: XNNPACK's
+// src/configs/hardware-config.c, which asks cpuinfo for these and for nothing else, and joins some of them:
+// avx512skx is F with BW, DQ and VL; GFNI counts only with AVX-512's VNNI ("avx512vnnigfni"), AMX only with
+// both.
+const std::vector<Step>& Steps(Architecture architecture) {
+  static const std::vector<Step> x86 = {
+      {"ssse3", {"ssse3"}, {}},
+      {"sse4_1", {"sse4_1"}, {}},
+      {"avx", {"avx"}, {}},
+      {"f16c", {"f16c"}, {}},
+      {"fma3", {"fma3"}, {}},
+      {"avx2", {"avx2"}, {}},
+      {"avxvnni", {"avxvnni"}, {}},
+      {"avxvnniint8", {"avxvnniint8"}, {}},
+      {"avx512f", {"avx512f"}, {}},
+      {"avx512skx", {"avx512bw", "avx512dq", "avx512vl"}, {}},
+      {"avx512vbmi", {"avx512vbmi"}, {"avx512dq", "avx512vl"}},
+      {"avx512vnni", {"avx512vnni"}, {"avx512bw", "avx512dq", "avx512vl"}},
+      {"avx512vnnigfni", {"gfni"}, {"avx512vnni", "avx512bw", "avx512dq", "avx512vl"}},
+      {"avx512bf16", {"avx512bf16"}, {}},
+      {"avx512fp16", {"avx512fp16"}, {}},
+      {"avx512amx", {"amx_int8"}, {"gfni", "avx512vnni", "avx512bw", "avx512dq", "avx512vl"}},
+  };
+  static const std::vector<Step> arm = {
+      {"dotprod", {"dotprod"}, {}}, {"fp16", {"fp16"}, {}}, {"i8mm", {"i8mm"}, {}}, {"bf16", {"bf16"}, {}},
+      {"sve", {"sve"}, {}},         {"sve2", {"sve2"}, {}}, {"sme", {"sme"}, {}},   {"sme2", {"sme2"}, {}},
+  };
+  return architecture == Architecture::kAarch64 ? arm : x86;
+}
+
+// "=avx512bw,+avx512dq": what shows these and nothing else. What another one needs goes without saying.
+std::string MaskOf(Architecture architecture, const FeatureSet& features) {
+  std::string mask;
+  for (const std::string& feature : features) {
+    const bool implied = std::ranges::any_of(features, [&](const std::string& other) {
+      return other != feature && WithNeeds(architecture, {other}).contains(feature);
+    });
+    if (!implied) mask += (mask.empty() ? "=" : ",+") + feature;
+  }
+  return mask.empty() ? "none" : mask;
+}
+
+}  // namespace
+
+std::vector<Level> Ladder(Architecture architecture, const FeatureSet& detected) {
+  std::vector<Level> levels = {{architecture == Architecture::kAarch64 ? "neon" : "sse2", {}, "none"}};
+  const auto has = [&](std::string_view feature) { return detected.contains(std::string(feature)); };
+  for (const Step& step : Steps(architecture)) {
+    if (!std::ranges::all_of(step.adds, has) || !std::ranges::all_of(step.with, has)) continue;
+    FeatureSet features = levels.back().features;
+    FeatureSet added;
+    for (const std::string_view feature : step.adds) added.emplace(feature);
+    for (const std::string& feature : WithNeeds(architecture, added)) {
+      if (has(feature)) features.insert(feature);
+    }
+    if (features == levels.back().features) continue;  // a lower level needed it already
+    const std::string mask = MaskOf(architecture, features);
+    levels.push_back({std::string(step.name), std::move(features), mask});
+  }
+  if (levels.size() > 1) {
+    levels.back().features = detected;
+    levels.back().mask = "all";
+  }
+  return levels;
+}
+
+}  // namespace etprof::isa

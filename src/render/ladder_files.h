@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "report/report.h"
+
+// A ladder in files. All take a report that has one.
+namespace etprof {
+
+// "ladder" of analysis_summary.json (docs/isa.md, docs/schema).
+nlohmann::ordered_json LadderJson(const Report& report);
+
+// The table of `--csv=ladder`: a row a time at a setting, of the whole, groups, categories and operators. Of
+// a report without a ladder its header alone.
+void RenderLadderCsv(const Report& report, std::ostream& out);
+
+// The part of report.md.
+void RenderLadderMarkdown(const Report& report, std::ostream& out);
+
+}  // namespace etprof

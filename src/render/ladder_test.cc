@@ -1,0 +1,189 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/table.h"
+#include "render/json.h"
+#include "render/ladder_words.h"
+#include "render/markdown.h"
+#include "render/table_csv.h"
+#include "render/terminal.h"
+#include "report/example_ladder.h"
+
+namespace etprof {
+namespace {
+
+using example::LadderPoint;
+using example::MakeLadder;
+using example::Sme2Points;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::vector<LadderPoint> OneThread() {
+  std::vector<LadderPoint> points = Sme2Points();
+  std::erase_if(points, [](const LadderPoint& point) { return point.threads != 1; });
+  return points;
+}
+
+std::string Screen(const Report& report, int width = 80, bool all = false) {
+  TerminalOptions options;
+  options.width = width;
+  options.all = all;
+  std::ostringstream out;
+  RenderTerminal(report, options, out);
+  return out.str();
+}
+
+TEST(LadderWords, TheAnswerIsOneSentence) {
+  EXPECT_EQ(ladder::Headline(MakeLadder(OneThread())), "sme2 pays: 2.87x over sme; best: sme2");
+  const std::string both = ladder::Headline(MakeLadder(Sme2Points()));
+  EXPECT_THAT(both,
+              StartsWith("sme2 pays: 2.88x over sme at 1 thread; sme2 hurts at 4 threads (0.59x); best: "));
+  EXPECT_THAT(both, HasSubstr(" at 4 threads or "));
+}
+
+TEST(LadderWords, WhatPaysHereAndCostsThereIsSaid) {
+  const Report report = MakeLadder(Sme2Points());
+  ASSERT_FALSE(report.ladder->swings.empty());
+  EXPECT_EQ(ladder::SwingText(report, report.ladder->swings[0]),
+            "sme2 pays on the whole at 1 thread (2.88x) and costs at 4 threads (0.59x)");
+  EXPECT_EQ(ladder::SwingText(report, report.ladder->swings[1]),
+            "sme2 pays for Convolution at 1 thread (4.00x) and costs at 4 threads (0.50x)");
+}
+
+TEST(LadderWords, ALevelThatChangesNothingIsSaidToChangeNothing) {
+  EXPECT_EQ(ladder::UnchangedText(MakeLadder(OneThread())), "sme changes nothing (within 1 %)");
+  // With a narrower margin it cannot be told.
+  RunData run = MakeLadder(OneThread()).run;
+  run.schedule.margin = 1e-6;
+  EXPECT_EQ(ladder::UnchangedText(Assemble(std::move(run), {})),
+            "of sme this measurement cannot tell, more time may (--max-seconds)");
+}
+
+TEST(LadderWords, WhereNothingIsShownNothingIsClaimed) {
+  Report report = MakeLadder(Sme2Points());
+  for (auto& levels : report.ladder->latency.cells) {
+    for (LadderCell& cell : levels) {
+      if (cell.over_below) cell.over_below->verdict = stats::Verdict::kInconclusive;
+    }
+  }
+  for (LadderBest::Other& other : report.ladder->best->others) {
+    other.against.verdict = stats::Verdict::kInconclusive;
+    other.against.estimate->log_low = -20;
+    other.against.estimate->log_high = 20;
+  }
+  EXPECT_EQ(ladder::Headline(report), "no level is shown to pay; none of 6 settings is shown to be best");
+  const std::string best = ladder::BestText(report);
+  EXPECT_THAT(best, HasSubstr("cannot be told from it: "));
+  EXPECT_THAT(best, HasSubstr(" and 1 more"));
+  EXPECT_THAT(best, Not(HasSubstr("["))) << "an interval over the whole world";
+}
+
+TEST(LadderWords, WhereAnOperatorIs) {
+  const Report report = MakeLadder(OneThread());
+  const Ladder& ladder = *report.ladder;
+  LadderRow row = ladder.latency;
+  const auto only = [&](std::initializer_list<bool> there) {
+    std::size_t level = 0;
+    for (const bool is : there) row.cells[0][level++].ns = is ? std::optional<double>(1) : std::nullopt;
+    return ladder::OnlyText(ladder, row, 0);
+  };
+  EXPECT_EQ(only({true, true, true}), "");
+  EXPECT_EQ(only({false, false, true}), "only sme2");
+  EXPECT_EQ(only({false, true, true}), "only from sme");
+  EXPECT_EQ(only({true, true, false}), "only up to sme");
+  EXPECT_EQ(only({true, false, true}), "only neon and sme2");
+}
+
+TEST(RenderLadder, FitsTheScreen) {
+  for (const auto& points : {OneThread(), Sme2Points()}) {
+    for (const int width : {60, 80, 120}) {
+      const std::string screen = Screen(MakeLadder(points), width);
+      std::istringstream lines(screen);
+      std::string line;
+      int count = 0;
+      while (std::getline(lines, line)) {
+        EXPECT_LE(DisplayWidth(line), width) << line;
+        ++count;
+      }
+      EXPECT_LE(count, width < 80 ? 44 : 40) << screen;
+    }
+  }
+}
+
+TEST(RenderLadder, ShowsLevelsGainsAndBars) {
+  const std::string screen = Screen(MakeLadder(OneThread()));
+  EXPECT_THAT(screen, HasSubstr("  sme2 pays: 2.87x over sme; best: sme2\n"));
+  EXPECT_THAT(screen, HasSubstr("█"));
+  EXPECT_THAT(screen, HasSubstr("same"));
+  EXPECT_THAT(screen, HasSubstr("only sme2"));
+  EXPECT_THAT(screen, HasSubstr("kernels outside of XNNPACK take"));
+  EXPECT_THAT(Screen(MakeLadder(Sme2Points())), HasSubstr("  mind   sme2 pays on the whole at 1 thread"));
+}
+
+TEST(RenderLadder, ALevelThatDoesNotRunIsALine) {
+  std::vector<LadderPoint> points = OneThread();
+  points[0].error = "it lacks \x1b[31m something";
+  const std::string screen = Screen(MakeLadder(points));
+  EXPECT_THAT(screen, HasSubstr("does not run"));
+  EXPECT_THAT(screen, HasSubstr("neon does not run: it lacks \\x1b[31m something"));
+  EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
+}
+
+TEST(RenderLadder, EmulatedTimesAreNoGain) {
+  RunData run = MakeLadder(OneThread()).run;
+  for (ExperimentData& data : run.experiments) data.emulated = true;
+  const Report report = Assemble(std::move(run), {});
+  const std::string screen = Screen(report);
+  EXPECT_THAT(screen, HasSubstr("the CPU was emulated"));
+  EXPECT_THAT(screen, Not(HasSubstr("2.8")));
+  EXPECT_THAT(screen, Not(HasSubstr("█")));
+  std::ostringstream json;
+  RenderAnalysisJson(report, json);
+  const auto ladder = nlohmann::json::parse(json.str())["ladder"];
+  EXPECT_TRUE(ladder["best"].is_null());
+  EXPECT_TRUE(ladder["latency"]["cells"][2]["over_below"]["ratio"].is_null());
+}
+
+TEST(RenderLadder, JsonCsvAndMarkdownHoldTheSame) {
+  const Report report = MakeLadder(Sme2Points());
+  std::ostringstream text;
+  RenderAnalysisJson(report, text);
+  const auto ladder = nlohmann::json::parse(text.str())["ladder"];
+  EXPECT_EQ(ladder["levels"].size(), 3u);
+  const auto& cells = ladder["latency"]["cells"];
+  ASSERT_EQ(cells.size(), 6u);
+  EXPECT_TRUE(cells[0]["over_below"].is_null());
+  EXPECT_EQ(cells[5]["level"], "sme2");
+  EXPECT_EQ(cells[5]["threads"], 4);
+  EXPECT_EQ(cells[5]["over_below"]["verdict"], "slower");
+  EXPECT_NEAR(cells[5]["efficiency"].get<double>() * 4,
+              cells[5]["over_fewest_threads"]["ratio"].get<double>(), 1e-12);
+  EXPECT_EQ(ladder["best"]["threads"], 4);
+  EXPECT_EQ(ladder["swings"][0]["helps_at_threads"], nlohmann::json({1}));
+
+  std::ostringstream csv;
+  RenderReportTableCsv(report, ReportTable::kLadder, csv);
+  const std::string table = csv.str();
+  const std::size_t rows =
+      1 + ladder["groups"].size() + ladder["categories"].size() + ladder["operators"].size();
+  EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')), 1 + 6 * rows);
+
+  std::ostringstream markdown;
+  RenderMarkdown(report, markdown);
+  EXPECT_THAT(markdown.str(), HasSubstr("## ISA ladder"));
+  EXPECT_THAT(markdown.str(), HasSubstr("- sme2 pays on the whole at 1 thread (2.88x)"));
+  EXPECT_THAT(markdown.str(), HasSubstr("| sme2 | sme2 | 3."));
+  std::ostringstream none;
+  RenderReportTableCsv(example::MakePair(), ReportTable::kLadder, none);
+  EXPECT_THAT(none.str(), StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
+  const std::string header = none.str();
+  EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/example_run.h"
+
+// Simulated ladders with known numbers, for the tests of report/ and render/.
+namespace etprof::example {
+
+// One level with one number of threads.
+struct LadderPoint {
+  std::string level, isa;
+  std::vector<std::string> visible;
+  int threads = 1;
+  Nanoseconds convolution = 0, gemm = 500'000;
+  std::string type = "F32";
+  bool packs = false;  // has an operator that the others lack
+  std::string error = {};
+};
+
+// Noise of a machine whose speed wanders by 5 % from round to round, and of processes that differ by 0.2 %.
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : seed_(seed) {}
+  double Factor(std::size_t point, int launch, int round, int run) const {
+    const auto normal = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+      std::uint64_t state = seed_;
+      for (const std::uint64_t part : {a, b, c, d}) state = Next(state) ^ part;
+      // Twelve uniform numbers have a variance of 1. (std::normal_distribution is another on every platform.)
+      double sum = -6;
+      for (int i = 0; i < 12; ++i) sum += static_cast<double>(Next(state) >> 11U) * 0x1p-53;
+      return sum;
+    };
+    const auto l = static_cast<std::uint64_t>(launch);
+    const auto r = static_cast<std::uint64_t>(round);
+    return std::exp(0.05 * normal(1, l, r, 0) + 0.002 * normal(2 + point, l, 0, 0) +
+                    0.002 * normal(1000 + point, l, r, static_cast<std::uint64_t>(run) + 1));
+  }
+
+ private:
+  // splitmix64 (Steele, Lea & Flood, OOPSLA 2014).
+  static std::uint64_t Next(std::uint64_t& state) {
+    state += 0x9e3779b97f4a7c15U;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+
+  std::uint64_t seed_;
+};
+
+inline Report MakeLadder(const std::vector<LadderPoint>& points, std::uint64_t seed = 1) {
+  constexpr int kLaunches = 10;
+  constexpr int kRounds = 4;
+  const Noise noise(seed);
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.model = "net_xnnpack_fp32.pte";
+  run.model_id = "net_xnnpack_fp32";
+  run.platform = "linux-aarch64";
+  run.schedule.seconds = 31;
+  run.schedule.launches = kLaunches;
+  run.schedule.rounds = kRounds;
+  std::vector<std::optional<Profile>> profiles;
+  std::vector<std::string> detected;
+  for (const LadderPoint& point : points) {
+    if (point.visible.size() > detected.size()) detected = point.visible;
+  }
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const LadderPoint& point = points[p];
+    ExperimentData data;
+    data.name = point.level;
+    data.label = point.level + ", " + std::to_string(point.threads) + " threads";
+    data.threads = point.threads;
+    data.isa = point.isa;
+    data.error = point.error;
+    if (!point.error.empty()) {
+      run.experiments.push_back(std::move(data));
+      profiles.emplace_back();
+      continue;
+    }
+    data.isa_state.emplace();
+    data.isa_state->detected = detected;
+    data.isa_state->enabled = point.visible;
+    const auto scaled = [](Nanoseconds ns, double factor) {
+      return static_cast<Nanoseconds>(static_cast<double>(ns) * factor);
+    };
+    const auto inference = [&](double factor) {
+      Inference made{{{"mean.out", scaled(200'000, factor)}}, {}, scaled(40'000, factor), 1'000};
+      if (point.packs) made.delegate.push_back({"Pack Lh (NC, X32) #1", scaled(100'000, factor)});
+      made.delegate.push_back(
+          {"Convolution (NHWC, " + point.type + ") IGEMM #1", scaled(point.convolution, factor)});
+      made.delegate.push_back({"Transpose (ND, X32) #1", scaled(300'000, factor)});
+      made.delegate.push_back(
+          {"Fully Connected (NC, " + point.type + ") GEMM #1", scaled(point.gemm, factor)});
+      return made;
+    };
+    const Nanoseconds whole =
+        point.convolution + point.gemm + 200'000 + 300'000 + 40'000 + (point.packs ? 100'000 : 0);
+    std::vector<Inference> traced;
+    for (int launch = 0; launch < kLaunches; ++launch) {
+      Launch made;
+      made.index = launch;
+      for (int round = 0; round < kRounds; ++round) {
+        Burst burst;
+        burst.round = round;
+        for (int i = 0; i < 5; ++i)
+          burst.recorded.push_back(scaled(whole, noise.Factor(p, launch, round, i)));
+        made.bursts.push_back(std::move(burst));
+        traced.push_back(inference(noise.Factor(p, launch, round, 9)));
+        data.etdump_runs.push_back({launch, round, Phase::kSteady});
+      }
+      data.launches.push_back(std::move(made));
+    }
+    AttributeOptions options;
+    options.experiment = data.name;
+    options.model_id = "net";
+    options.labels = data.etdump_runs;
+    profiles.emplace_back(Attribute(MakeTrace(traced), options));
+    run.experiments.push_back(std::move(data));
+  }
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+// What a CPU with SME2 may look like: one unit for all cores, so that it pays at one thread
+// (convolution 4.0x) and hurts at four (0.5x). SME alone changes nothing.
+inline std::vector<LadderPoint> Sme2Points() {
+  const std::vector<std::string> sme = {"bf16", "fp16", "sme"};
+  const std::vector<std::string> sme2 = {"bf16", "fp16", "sme", "sme2"};
+  return {
+      {"neon", "none", {}, 1, 8'000'000},
+      {"neon", "none", {}, 4, 2'000'000},
+      {"sme", "=sme", sme, 1, 8'000'000},
+      {"sme", "=sme", sme, 4, 2'000'000},
+      {"sme2", "all", sme2, 1, 2'000'000, 500'000, "PF32", true},
+      {"sme2", "all", sme2, 4, 4'000'000, 500'000, "PF32", true},
+  };
+}
+
+}  // namespace etprof::example

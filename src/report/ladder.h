@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+
+namespace etprof {
+
+struct Report;
+
+// One model at every level of the ISA ladder, at every number of threads that was asked for (docs/isa.md).
+// All times are nanoseconds.
+
+struct LadderLevel {
+  std::string name;               // the experiment's: "avx2"
+  std::string isa;                // the mask
+  std::vector<std::string> adds;  // features that the level below does not show; of the lowest: all
+  std::string error;              // why it was not measured; empty: it was
+};
+
+// A level with a number of threads: indices into Ladder::levels and Ladder::threads.
+struct LadderSetting {
+  std::size_t level = 0, threads = 0;
+  bool operator==(const LadderSetting&) const = default;
+};
+
+// One time at one setting. A Quantity's candidate is this setting.
+struct LadderCell {
+  std::optional<double> ns;  // absent: not there, or not measured
+  // Against the next level below that was measured, and the lowest such, at the same number of threads.
+  std::optional<Quantity> over_below, over_lowest;
+  // Against the fewest threads at the same level: the speed-up that the scaling efficiency is made of.
+  std::optional<Quantity> over_fewest;
+  // Of an operator that is there: index into the Profile::operators of the setting's experiment.
+  std::optional<std::size_t> op;
+};
+struct LadderRow {
+  std::string name;                            // of an operator: as the highest level that has it calls it
+  std::vector<std::vector<LadderCell>> cells;  // [threads][level]
+
+  const LadderCell& At(const LadderSetting& setting) const { return cells[setting.threads][setting.level]; }
+  LadderCell& At(const LadderSetting& setting) { return cells[setting.threads][setting.level]; }
+};
+
+// A level that pays at some numbers of threads and costs at others.
+struct LadderSwing {
+  enum class Of { kLatency, kGroup, kOperator };
+  Of of = Of::kLatency;
+  std::size_t row = 0;  // index into Ladder::groups or Ladder::operators
+  std::size_t level = 0;
+  std::vector<std::size_t> helps, hurts;  // indices into Ladder::threads
+  double at_stake = 0;                    // ns: the row's largest time at this level
+};
+
+// The fastest setting, by the paired estimates.
+struct LadderBest {
+  LadderSetting setting;
+  struct Other {
+    LadderSetting setting;
+    Quantity against;  // baseline: the other one; kFaster: the best is faster for certain
+  };
+  // All others, the nearest first. Judged together, with false discovery controlled over them.
+  std::vector<Other> others;
+};
+
+struct Ladder {
+  std::vector<LadderLevel> levels;  // the lowest first
+  std::vector<int> threads;         // rising
+  std::vector<std::vector<std::optional<std::size_t>>>
+      experiments;          // [threads][level], index into Report::experiments; absent: not measured
+  bool interleaved = true;  // all of them: else drift between levels cannot be told from an effect
+  LadderRow latency;        // medians; all other rows are mean self times
+  std::vector<LadderRow> groups, categories;  // those that take time anywhere
+  std::vector<LadderRow> operators;           // chained level by level by MatchOperators; by falling time
+  std::vector<LadderSwing> swings;  // of the latency, then of groups and of operators by what is at stake
+  std::optional<LadderBest> best;   // absent: emulated, or not two settings with times
+  double portable_share = 0;  // of an inference at the highest level: kernels that no mask reaches, 0 to 1
+
+  const LadderRow& RowOf(const LadderSwing& swing) const;
+  bool Measured(const LadderSetting& setting) const {
+    return experiments[setting.threads][setting.level].has_value();
+  }
+  // The highest level that was measured at the fewest threads.
+  std::size_t Highest() const;
+  std::size_t Lowest() const;
+};
+
+// The ladder of a run whose experiments differ in nothing but the level (and the threads): all of them say
+// their mask, and what the masks leave visible is nested. Absent for every other run.
+std::optional<Ladder> FindLadder(const Report& report);
+
+// Speed-up over the ratio of the threads at a cell; absent where there is none.
+std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting);
+
+}  // namespace etprof

@@ -1,0 +1,114 @@
+"""The ISA ladder of a real model on this machine, with the real runner (docs/isa.md)."""
+
+import csv
+import io
+import json
+import math
+import subprocess
+
+import pytest
+from measure_bench import MODEL
+
+pytestmark = pytest.mark.usefixtures("runner")
+
+
+def run(etprof, *arguments) -> subprocess.CompletedProcess:
+    return subprocess.run([etprof, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def levels(etprof) -> list[dict]:
+    found = json.loads(run(etprof, "isa", "--json").stdout)["levels"]
+    if len(found) < 2:
+        pytest.skip("this CPU has nothing but its architecture's baseline")
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(etprof, levels, tmp_path_factory):
+    """The run directory of toy_cnn's ladder."""
+    assert levels, "without levels this is skipped"
+    out = tmp_path_factory.mktemp("ladder") / "run"
+    done = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)
+    assert done.returncode == 0, done.stderr
+    assert "best: " in done.stdout
+    return out
+
+
+@pytest.fixture(scope="module")
+def ladder(etprof, folder) -> dict:
+    """As it is read back, without measuring."""
+    done = run(etprof, "isa", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["ladder"]
+
+
+def test_it_has_the_levels_of_the_cpu(levels, ladder):
+    assert [level["name"] for level in ladder["levels"]] == [level["name"] for level in levels]
+    assert all(level["error"] is None for level in ladder["levels"])
+    assert ladder["interleaved"]
+    assert [cell["level"] for cell in ladder["latency"]["cells"]] == [level["name"] for level in levels]
+    for cell in ladder["latency"]["cells"][1:]:
+        assert cell["over_below"]["verdict"] in ("same", "faster", "slower", "inconclusive"), "none is dropped"
+
+
+def test_every_operator_of_every_level_is_in_one_row(folder, ladder):
+    summary = json.loads((folder / "analysis_summary.json").read_text())
+    assert summary["ladder"] == ladder
+    for experiment in summary["experiments"]:
+        cells = [
+            cell
+            for row in ladder["operators"]
+            for cell in row["cells"]
+            if cell["level"] == experiment["name"] and cell["ms"] is not None
+        ]
+        assert sorted(cell["key"] for cell in cells) == sorted(row["key"] for row in experiment["operators"])
+        assert sum(cell["ms"] for cell in cells) == pytest.approx(
+            sum(row["mean_ms"] for row in experiment["operators"])
+        )
+
+
+def test_its_ends_agree_with_the_ab_of_the_same_masks(etprof, ladder, tmp_path):
+    done = run(
+        etprof, "profile", MODEL, "--vs", "isa=none", "--launches", 4, "--max-seconds", 15,
+        "--output-root", tmp_path / "ab",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (comparison,) = json.loads((tmp_path / "ab" / "analysis_summary.json").read_text())["comparisons"]
+    ab = comparison["latency"]
+    # "none" is no "-feature" mask: the model as it is stands first, so the ratio is turned over.
+    ab_low, ab_high = -math.log(ab["ratio_high"]), -math.log(ab["ratio_low"])
+    ends = ladder["latency"]["cells"][-1]["over_lowest"]
+    low, high = math.log(ends["ratio_low"]), math.log(ends["ratio_high"])
+    # 95 % intervals miss now and then; one that is off by a quarter more than both is no accident.
+    assert max(low, ab_low) - min(high, ab_high) < math.log(1.25), (ends, ab)
+
+
+def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
+    done = run(etprof, "validate", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = run(etprof, "analyze", folder)
+    assert shown.returncode == 0
+    assert "over the level below" in shown.stdout
+    assert "## ISA ladder" in (folder / "report.md").read_text()
+    table = run(etprof, "report", "--csv=ladder", folder)
+    rows = list(csv.DictReader(io.StringIO(table.stdout)))
+    latency = [row for row in rows if row["what"] == "latency"]
+    assert [row["level"] for row in latency] == [level["name"] for level in ladder["levels"]]
+    assert float(latency[-1]["over_lowest"]) == pytest.approx(
+        ladder["latency"]["cells"][-1]["over_lowest"]["ratio"], rel=1e-12
+    )
+
+
+def test_what_is_no_ladder_is_refused(etprof, tmp_path):
+    data = MODEL.parent
+    done = run(etprof, "isa", data / "sme2_emulated")
+    assert done.returncode == 3
+    assert "is no run of an ISA ladder" in done.stderr
+    assert run(etprof, "isa", tmp_path / "missing.pte").returncode == 3
+    assert run(etprof, "isa", "--csv").returncode == 2
+    assert run(etprof, "isa", MODEL, "--widest").returncode == 2
+    assert run(etprof, "isa", MODEL, "--threads", "2,2").returncode == 2
+    done = run(etprof, "report", "--csv=ladder", data / "toy_cnn.t1.etdump")
+    assert done.returncode == 2
+    assert "--csv=ladder" in done.stderr
