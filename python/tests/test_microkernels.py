@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # A microkernel of XNNPACK's, or a function of KleidiAI's with the kernel's name in it.
-NAME = re.compile(rb"(?:xnn_[a-z0-9_]+_ukernel(?:_[a-z0-9]+)*__[a-z0-9_]+|kai_[a-z0-9_]+)(?=\0)")
+NAME = re.compile(rb"(?<![A-Za-z0-9_])(?:xnn_[a-z0-9_]+_ukernel(?:_[a-z0-9]+)*__[a-z0-9_]+|kai_[a-z0-9_]+)(?=\0)")
 # Not microkernels: helpers that several share, and the questions about a microkernel's tile.
 HELPERS = re.compile(r"kai_(commit_za|get_sme_vector_length\w*)$")
 QUESTION = re.compile(r"(xnn_\w+)_get_[mn]r$")

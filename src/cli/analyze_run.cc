@@ -12,6 +12,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
+#include "cli/kernel_files.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -250,6 +251,8 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, con
       },
       etdump);
   stems.resize(run.experiments.size());
+  const KernelReport kernels = KernelsOfRun(run, profiles);
+  for (const std::string& note : kernels.notes) run.problems.push_back(note);
   Report report = Assemble(std::move(run), std::move(profiles));
   const auto note = [&](const std::vector<std::filesystem::path>& more) {
     written.insert(written.end(), more.begin(), more.end());
@@ -259,6 +262,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, con
     if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem));
   }
   note(WriteComparisonFiles(report, folders.report));
+  note(WriteKernelFiles(kernels, folders.report, folders.tables));
   ListArtifacts(report, folders.report, written);
   const auto write = [&](const std::string& name, void (*render)(const Report&, std::ostream&)) {
     WriteFileAtomically(folders.report / name, [&](std::ostream& out) { render(report, out); });

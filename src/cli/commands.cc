@@ -3,9 +3,9 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(),  RunCommand(),     AnalyzeCommand(), CompareCommand(), CheckCommand(),
-          ReportCommand(),   ExportCommand(),  BuildCommand(),   InspectCommand(), IsaCommand(),
-          ValidateCommand(), DevicesCommand(), DoctorCommand()};
+  return {ProfileCommand(), RunCommand(),      AnalyzeCommand(), CompareCommand(), CheckCommand(),
+          ReportCommand(),  ExportCommand(),   BuildCommand(),   InspectCommand(), KernelsCommand(),
+          IsaCommand(),     ValidateCommand(), DevicesCommand(), DoctorCommand()};
 }
 
 }  // namespace etprof

@@ -66,6 +66,7 @@ std::vector<Finding> Validator::Finish() {
     CheckMetrics();
     CheckNamedFiles();
     CheckAnalysis();
+    CheckKernels();
     CheckOtherCsvFiles();
     CheckHashes();
   }

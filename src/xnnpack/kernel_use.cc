@@ -2,50 +2,51 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {
 namespace {
 
-// What tells the slots of a configuration apart besides operation and data types.
-std::string Slot(const Microkernel& kernel) {
+// What the later of two registrations of one function takes the earlier's place in: the operation, its data
+// types, and what tells a configuration's slots apart besides.
+std::string Slot(const Registration& registration, const Microkernel& kernel) {
   const auto leading = [](const std::string& text) {
     std::size_t digits = 0;
     while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
     return text.substr(0, digits);
   };
+  std::string own;
   switch (kernel.family) {
     case Family::kGemm:
     case Family::kIgemm:
-      // Rows; and all else of the shape, since kernels of one shape may be for different cores.
-      return kernel.name;
+      own = std::to_string(kernel.mr.value_or(0));
+      break;
     case Family::kSpmm:
-      return std::to_string(kernel.nr.value_or(0));
+      own = std::to_string(kernel.nr.value_or(0));
+      break;
     case Family::kDwconv:
     case Family::kPool:
-      return kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
-                                         : leading(kernel.shape);
+      own = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
+                                        : leading(kernel.shape);
+      break;
     case Family::kConv:
-      return kernel.shape;
+      own = kernel.shape;
+      break;
     default:
-      return "";
+      break;
   }
+  return registration.config + '\n' + registration.role + '\n' + kernel.op + '\n' + kernel.DataTypes() +
+         '\n' + kernel.activation + '\n' + own;
 }
 
-// Two of a matrix product in one function: the later takes the earlier's place where it has as many rows and
-// another number of columns, which a configuration has one of.
-bool ReplacesMatrix(const Microkernel& later, const Microkernel& earlier) {
-  return later.mr == earlier.mr && later.nr && earlier.nr && later.nr != earlier.nr;
-}
-
+// Of matrix products of one slot, those with as many columns are for different cores; a configuration has one
+// number of columns.
 bool Replaces(const Microkernel& later, const Microkernel& earlier) {
-  if (later.name == earlier.name || later.family != earlier.family || later.op != earlier.op ||
-      later.data_types != earlier.data_types || later.activation != earlier.activation) {
-    return false;
-  }
-  if (later.family == Family::kGemm || later.family == Family::kIgemm) return ReplacesMatrix(later, earlier);
-  return Slot(later) == Slot(earlier);
+  if (later.family == Family::kGemm || later.family == Family::kIgemm)
+    return later.nr && earlier.nr && later.nr != earlier.nr;
+  return later.name != earlier.name;
 }
 
 std::string Lower(std::string text) {
@@ -81,6 +82,8 @@ bool Is(const Microkernel& kernel, const Tile& tile) {
          static_cast<std::uint64_t>(*kernel.nr) == tile.nr;
 }
 
+constexpr std::size_t kMostCandidates = 64;
+
 class Finder {
  public:
   explicit Finder(const KernelLog& log) : log_(log) {}
@@ -88,17 +91,21 @@ class Finder {
   KernelUse Find() {
     AddKernels();
     Supersede();
-    for (std::size_t graph = 0; graph < log_.graphs.size(); ++graph) AddOperators(graph);
-    for (LoggedKernel& kernel : use_.kernels) {
-      const bool used = std::any_of(use_.operators.begin(), use_.operators.end(),
-                                    [&](const OperatorUse& op) { return op.kernel == kernel.name; });
-      if (used) kernel.status = KernelStatus::kUsed;
+    for (const LoggedKernel& kernel : use_.kernels) {
+      if (!kernel.parsed || kernel.status == KernelStatus::kSuperseded) continue;
+      const Family family = kernel.parsed->family;
+      if (family == Family::kGemm || family == Family::kIgemm)
+        products_[{family == Family::kGemm, kernel.parsed->DataTypes()}].push_back(&*kernel.parsed);
     }
+    for (std::size_t graph = 0; graph < log_.graphs.size(); ++graph) AddOperators(graph);
+    for (const OperatorUse& op : use_.operators)
+      if (!op.kernel.empty()) use_.kernels[kernels_.at(op.kernel)].status = KernelStatus::kUsed;
     return std::move(use_);
   }
 
  private:
   void AddKernels() {
+    std::set<std::pair<std::string, std::string>> configs;
     for (const Registration& registration : log_.registrations) {
       const auto [place, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
       if (is_new) {
@@ -112,40 +119,41 @@ class Finder {
       }
       LoggedKernel& kernel = use_.kernels[place->second];
       kernel.count += registration.count;
-      if (std::find(kernel.configs.begin(), kernel.configs.end(), registration.config) ==
-          kernel.configs.end())
+      if (configs.emplace(registration.kernel, registration.config).second)
         kernel.configs.push_back(registration.config);
     }
   }
 
   // A kernel is superseded where every function that registered it has put another one in its place.
   void Supersede() {
-    std::map<std::string, std::vector<const Registration*>> configs;
-    for (const Registration& registration : log_.registrations)
-      configs[registration.config].push_back(&registration);
-    std::map<std::string, std::size_t> replaced;  // kernel -> in how many functions
-    std::map<std::string, std::string> by;
-    for (const auto& [config, registrations] : configs) {
-      if (config.empty() || config.ends_with("_impl")) continue;
-      // The last of each kernel, since a function may run twice.
-      for (std::size_t i = 0; i < registrations.size(); ++i) {
-        const LoggedKernel& earlier = use_.kernels[kernels_.at(registrations[i]->kernel)];
-        for (std::size_t j = registrations.size(); earlier.parsed && j-- > i + 1;) {
-          const LoggedKernel& later = use_.kernels[kernels_.at(registrations[j]->kernel)];
-          if (!later.parsed || registrations[j]->role != registrations[i]->role ||
-              !Replaces(*later.parsed, *earlier.parsed))
-            continue;
-          ++replaced[earlier.name];
-          by[earlier.name] = later.name;
-          break;
-        }
-      }
+    std::map<std::string, const LoggedKernel*> last;  // of each slot
+    const auto slot_of = [&](const Registration& registration) -> std::string {
+      const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      const std::string& config = registration.config;
+      return !kernel.parsed || config.empty() || config.ends_with("_impl")
+                 ? ""
+                 : Slot(registration, *kernel.parsed);
+    };
+    for (const Registration& registration : log_.registrations) {
+      if (const std::string slot = slot_of(registration); !slot.empty())
+        last[slot] = &use_.kernels[kernels_.at(registration.kernel)];
+    }
+    std::map<std::string, std::set<std::string>> replaced;  // kernel -> in which functions
+    for (const Registration& registration : log_.registrations) {
+      const std::string slot = slot_of(registration);
+      if (slot.empty()) continue;
+      LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      if (!Replaces(*last[slot]->parsed, *kernel.parsed)) continue;
+      replaced[kernel.name].insert(registration.config);
+      kernel.superseded_by = last[slot]->name;
     }
     for (LoggedKernel& kernel : use_.kernels) {
-      const auto found = replaced.find(kernel.name);
-      if (found == replaced.end() || found->second < kernel.configs.size()) continue;
-      kernel.status = KernelStatus::kSuperseded;
-      kernel.superseded_by = by[kernel.name];
+      if (kernel.superseded_by.empty()) continue;
+      if (replaced[kernel.name].size() == kernel.configs.size()) {
+        kernel.status = KernelStatus::kSuperseded;
+      } else {
+        kernel.superseded_by.clear();
+      }
     }
   }
 
@@ -155,9 +163,10 @@ class Finder {
       OperatorUse use;
       use.graph = graph;
       use.index = op.index;
-      // ExecuTorch leaves XNNPACK's "Default" kind out of the names.
       std::string name = op.name;
-      if (name.ends_with(" Default")) name.resize(name.size() - 8);
+      // Kinds that say nothing more are in the log, and not in an ETDump.
+      for (const std::string_view kind : {" Default", ") Transpose"})
+        if (name.ends_with(kind)) name.resize(name.rfind(' '));
       use.name = name + " #" + std::to_string(++numbers[name]);
       if (op.skipped) continue;
       use.calls = log_.graphs[graph].calls;
@@ -181,17 +190,15 @@ class Finder {
     const std::vector<std::string> types = KernelTypes(*name);
     const Microkernel* only = nullptr;
     bool any = false;
-    for (const LoggedKernel& kernel : use_.kernels) {
-      if (!kernel.parsed || kernel.status == KernelStatus::kSuperseded) continue;
-      const Microkernel& parsed = *kernel.parsed;
-      if (parsed.family != (gemm ? Family::kGemm : Family::kIgemm) ||
-          std::find(types.begin(), types.end(), parsed.DataTypes()) == types.end()) {
-        continue;
-      }
+    for (const std::string& type : types) {
+      const auto found = products_.find({gemm, type});
+      if (found == products_.end()) continue;
       any = true;
-      if (!Agrees(parsed, *op.tile)) continue;
-      only = &parsed;
-      use.candidates.push_back(kernel.name);
+      for (const Microkernel* kernel : found->second) {
+        if (!Agrees(*kernel, *op.tile)) continue;
+        only = kernel;
+        if (use.candidates.size() < kMostCandidates) use.candidates.push_back(kernel->name);
+      }
     }
     if (use.candidates.empty()) {
       use.reason = any ? "no registered microkernel of its data types has its tile"
@@ -211,6 +218,8 @@ class Finder {
   const KernelLog& log_;
   KernelUse use_;
   std::map<std::string, std::size_t> kernels_;
+  // Matrix products that are not superseded: by GEMM or IGEMM, and data types.
+  std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct OperatorUse {
   std::size_t calls = 0;
   std::optional<Tile> tile;
   std::string kernel;                   // proven; empty: it is not
-  std::vector<std::string> candidates;  // where several agree with all that the log says
+  std::vector<std::string> candidates;  // at most 64, where several agree with all that the log says
   std::string reason;                   // why it is not proven; empty: it is
 };
 
