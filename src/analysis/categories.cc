@@ -1,8 +1,9 @@
 #include "analysis/categories.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
+
+#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 // "native_call_permute_copy.out" -> "permute", "Convolution (NHWC, F32) IGEMM #1" -> "Convolution".
 struct Stem {
   std::string text;
-  std::string_view kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
+  std::string kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
 };
 
 bool Strip(std::string_view& text, std::string_view prefix) {
@@ -28,28 +29,11 @@ bool StripEnd(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 Stem StemOf(std::string_view name) {
   Stem stem;
-  // " #1" is XNNPACK's number of the operator within its delegate.
-  if (const std::size_t number = name.rfind(" #"); number != std::string_view::npos) {
-    const std::string_view digits = name.substr(number + 2);
-    if (!digits.empty() &&
-        std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-      name = name.substr(0, number);
-    }
-  }
-  if (const std::size_t open = name.find(" ("); open != std::string_view::npos) {
-    if (const std::size_t close = name.find(')', open); close != std::string_view::npos) {
-      stem.kind = Trimmed(name.substr(close + 1));
-    }
-    stem.text = std::string(Trimmed(name.substr(0, open)));
-    return stem;
+  if (const auto operator_name = xnnpack::ParseOperatorName(name)) {
+    if (name.find(" (") != std::string_view::npos) return {operator_name->type, operator_name->kind};
+    name = name.substr(0, name.rfind(" #"));
   }
   if (name.find(' ') != std::string_view::npos || name.find("::") == 0) {
     stem.text = std::string(name);

@@ -12,6 +12,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
+#include "cli/kernel_files.h"
 #include "cli/report_markdown.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
@@ -252,6 +253,8 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
       },
       etdump, &programs);
   stems.resize(run.experiments.size());
+  const KernelReport kernels = KernelsOfRun(run, profiles);
+  for (const std::string& note : kernels.notes) run.problems.push_back(note);
   Report report = Assemble(std::move(run), std::move(profiles));
   const auto note = [&](const std::vector<std::filesystem::path>& more) {
     written.insert(written.end(), more.begin(), more.end());
@@ -261,6 +264,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem));
   }
   note(WriteComparisonFiles(report, folders.report));
+  note(WriteKernelFiles(kernels, folders.report, folders.tables));
   ListArtifacts(report, folders.report, written);
   const auto write = [&](const std::string& name, void (*render)(const Report&, std::ostream&)) {
     WriteFileAtomically(folders.report / name, [&](std::ostream& out) { render(report, out); });

@@ -3,9 +3,9 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),      AnalyzeCommand(), CompareCommand(), CheckCommand(),
-          ReportCommand(),  ExportCommand(),   BuildCommand(),   InspectCommand(), IsaCommand(),
-          PeaksCommand(),   ValidateCommand(), DevicesCommand(), DoctorCommand()};
+  return {ProfileCommand(), RunCommand(),    AnalyzeCommand(),  CompareCommand(), CheckCommand(),
+          ReportCommand(),  ExportCommand(), BuildCommand(),    InspectCommand(), KernelsCommand(),
+          IsaCommand(),     PeaksCommand(),  ValidateCommand(), DevicesCommand(), DoctorCommand()};
 }
 
 }  // namespace etprof

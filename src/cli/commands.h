@@ -14,6 +14,7 @@ CommandSpec ReportCommand();
 CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec InspectCommand();
+CommandSpec KernelsCommand();
 CommandSpec IsaCommand();
 CommandSpec PeaksCommand();
 CommandSpec ValidateCommand();

@@ -140,5 +140,22 @@ TEST_F(ForeignLayoutTest, ALogWithoutIterationsGivesNone) {
   EXPECT_THAT(LoadRunDirectory(folder).experiments[0].launches, IsEmpty());
 }
 
+TEST_F(ForeignLayoutTest, ALogOfATraceEnabledRunnerMakesItsRunOne) {
+  CopyEtdump("net_off_t1.etdump");
+  CopyEtdump("net_on_t1.etdump");
+  const std::string times = "Iteration 1 of 3: 9.5 ms\nIteration 2 of 3: 2.5 ms\nIteration 3 of 3: 2.5 ms\n";
+  Write("net_off_t1_latency.log", "Error (XNNPACK): every build says errors\n" + times);
+  Write("net_on_t1_latency.log", times + "Note (XNNPACK): Using igemm microkernel 'x'.\n");
+  const RunData run = LoadRunDirectory(folder);
+  ASSERT_THAT(run.experiments, SizeIs(2));
+  EXPECT_FALSE(run.experiments[0].trace_enabled);
+  EXPECT_THAT(run.experiments[0].launches, SizeIs(1));
+  EXPECT_TRUE(run.experiments[1].trace_enabled);
+  EXPECT_EQ(run.experiments[1].xnntrace_log, run.experiments[1].log);
+  EXPECT_THAT(run.experiments[1].launches, IsEmpty());
+  EXPECT_THAT(run.experiments[1].Bursts(), IsEmpty());
+  EXPECT_THAT(run.pairs, IsEmpty());
+}
+
 }  // namespace
 }  // namespace etprof

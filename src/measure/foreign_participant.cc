@@ -4,11 +4,13 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
 #include "etdump/reader.h"
 #include "measure/device_log.h"
 #include "measure/participants.h"
+#include "xnnpack/kernel_log.h"
 
 namespace etprof {
 namespace {
@@ -23,6 +25,7 @@ struct ForeignRun {
   std::vector<Nanoseconds> traced;  // of every run in the ETDump
   ExitStatus status;
   bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
+  bool trace_enabled = false;  // of levels that only a trace-enabled build has
 };
 
 // Runs one whole process. Its log goes to `log` and, when given, to `also`.
@@ -31,6 +34,9 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
+  // Some builds read their level at run time.
+  if (also != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
+    command.environment.emplace_back("XNN_LOG_LEVEL", "5");
   std::vector<std::string>& arguments = command.arguments;
   arguments.push_back("--model_path=" + device.Put(config.model));
   arguments.push_back(fmt::format("--num_executions={}", executions));
@@ -51,12 +57,14 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   std::filesystem::create_directories(etdump.parent_path());
   std::filesystem::remove(etdump);
 
-  std::string tail;  // of what it wrote: a name may come in two pieces
-  bool xnnpack_spoke = false;
+  std::string tail;  // of what it wrote: a mark may come in two pieces
+  constexpr std::size_t kLongestMark = 32;
+  bool xnnpack_spoke = false, trace_enabled = false;
   const auto write = [&](std::string_view text) {
     tail += text;
     xnnpack_spoke = xnnpack_spoke || tail.find("(XNNPACK)") != std::string::npos;
-    tail.erase(0, tail.size() - std::min<std::size_t>(tail.size(), 8));
+    trace_enabled = trace_enabled || xnnpack::IsTraceEnabled(tail);
+    tail.erase(0, tail.size() - std::min(tail.size(), kLongestMark));
     log.Write(text);
     if (also != nullptr) also->Write(text);
   };
@@ -90,6 +98,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   ForeignRun run;
   run.status = *status;
   run.xnnpack_spoke = xnnpack_spoke;
+  run.trace_enabled = trace_enabled;
   std::string etdump_problem =
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
   if (device.Get(place, etdump)) {
@@ -130,10 +139,20 @@ class ForeignParticipant : public Participant {
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
     const std::string part = EtdumpPart(setup_.stem, launch.index);
+    // Android's log is looked at once: a runner does not change its mind.
+    std::optional<DeviceLog> device_log;
+    if (!looked_) device_log.emplace(*setup_.device, *setup_.properties);
     const int unrecorded = 1 + std::max(0, request.min_opening);
     const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     const ForeignRun run = RunProcess(setup_, executions, setup_.folder / part, log_, nullptr,
                                       fmt::format("launch {}", launch.index + 1));
+    if (run.trace_enabled || (device_log && SaysTraceEnabled(*device_log))) {
+      throw WorkerFailure(
+          WorkerFailure::Kind::kRefused,
+          "its runner is trace-enabled: XNNPACK's log costs time, so its times are no latency; give "
+          "the experiment \"mode\": \"xnntrace\", or a runner that was built without that log");
+    }
+    looked_ = true;
     Burst burst;
     burst.round = round;
     burst.order = order;
@@ -163,8 +182,17 @@ class ForeignParticipant : public Participant {
   void Abandon() override {}
 
  private:
+  static bool SaysTraceEnabled(const DeviceLog& device_log) {
+    try {
+      return xnnpack::IsTraceEnabled(device_log.Lines());
+    } catch (const Error&) {  // then it is not known
+      return false;
+    }
+  }
+
   ParticipantSetup setup_;
   ExperimentLog log_;
+  bool looked_ = false;  // at Android's log
 };
 
 }  // namespace

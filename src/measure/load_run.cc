@@ -13,6 +13,7 @@
 #include "measure/manifest.h"
 #include "measure/run_data.h"
 #include "measure/run_directory.h"
+#include "xnnpack/kernel_log.h"
 
 namespace etprof {
 namespace {
@@ -35,6 +36,16 @@ nlohmann::json ReadManifestFile(RunData& run) {
   return {};
 }
 
+// A log that a trace-enabled runner wrote makes its run one, whatever it is called.
+void LookForTrace(ExperimentData& data) {
+  if (data.trace_enabled || data.log.empty()) return;
+  const MappedFile file = MappedFile::Open(data.log);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  if (!xnnpack::IsTraceEnabled(text)) return;
+  data.trace_enabled = true;
+  if (data.xnntrace_log.empty()) data.xnntrace_log = data.log;
+}
+
 // What a manifest that etprof did not write leaves open.
 void ReadForeign(const nlohmann::json& manifest, RunData& run, bool with_bare_files) {
   for (ExperimentData& data : run.experiments) {
@@ -44,6 +55,7 @@ void ReadForeign(const nlohmann::json& manifest, RunData& run, bool with_bare_fi
   if (with_bare_files) AddForeignTraces(run);
   for (ExperimentData& data : run.experiments) {
     try {
+      LookForTrace(data);
       ReadLatencyLog(data);
     } catch (const Error& problem) {
       run.problems.push_back(problem.Message());

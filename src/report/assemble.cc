@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "stats/launches.h"
 #include "timeline/timeline_csv.h"
+#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -94,15 +95,6 @@ void AddMovement(const Operator& op, double mean, DataMovement& movement) {
   }
 }
 
-// Only packed data types ("PF32", "PF16", "PQS8") are computed by KleidiAI's SME and SME2 kernels; XNNPACK
-// names an operator so when it has chosen one.
-bool IsPackedType(const std::string& type) {
-  for (const char* packed : {"(NHWC, PF", "(NC, PF", "(NHWC, PQS8", "(NC, PQS8"}) {
-    if (type.find(packed) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // XNNPACK's own clock gives whole microseconds, which says little of an operator that takes two.
 bool HasWholeMicroseconds(const Profile& profile) {
   std::int64_t seen = 0;
@@ -139,7 +131,8 @@ void AddOperators(ReportExperiment& out) {
       row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
-    if (IsPackedType(op.type)) ++packed[op.type];
+    const auto name = xnnpack::ParseOperatorName(op.type);
+    if (name && xnnpack::NeedsSme(*name)) ++packed[op.type];
     if (op.category.group == Group::kDataMovement) AddMovement(op, row.mean_self, out.movement);
     out.operators.push_back(std::move(row));
   }

@@ -67,6 +67,7 @@ std::vector<Finding> Validator::Finish() {
     CheckNamedFiles();
     CheckPeaks();
     CheckAnalysis();
+    CheckKernels();
     CheckOtherCsvFiles();
     CheckHashes();
   }

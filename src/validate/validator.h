@@ -58,6 +58,7 @@ class Validator {
   void CheckManifest();
   void CheckMetrics();
   void CheckNamedFiles();
+  void CheckKernels();
   void CheckLatencies(const nlohmann::json& result);
   void CheckPeaks();
   void CheckAnalysis();
@@ -67,7 +68,7 @@ class Validator {
   // A JSON file of the run directory, held against its schema; discarded where it cannot be used.
   nlohmann::json ReadJson(const std::string& name);
   void CheckSame(std::string_view check, const std::filesystem::path& file,
-                 const std::function<void(std::ostream&)>& render);
+                 const std::function<void(std::ostream&)>& render, const char* source = "ETDump");
 
   RunData run_;
   nlohmann::json manifest_;  // discarded where there is none of etprof's

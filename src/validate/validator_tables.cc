@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "measure/latency_csv.h"
 #include "render/csv.h"
+#include "render/kernels.h"
 #include "validate/same_text.h"
 #include "validate/validator.h"
 
@@ -141,16 +142,16 @@ void Validator::CheckLatencies(const json& result) {
 }
 
 void Validator::CheckSame(std::string_view check, const std::filesystem::path& file,
-                          const std::function<void(std::ostream&)>& render) {
+                          const std::function<void(std::ostream&)>& render, const char* source) {
   std::error_code error;
   // Empty or missing: "files" says so where it was promised.
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return;
   compared_.insert(file.lexically_normal());
   try {
     if (const auto line = FirstDifferentLine(file, render)) {
-      findings_.Broken(
-          check, Relative(file),
-          fmt::format("is not what its ETDump gives, from line {} on; `etprof analyze` renews it", *line));
+      findings_.Broken(check, Relative(file),
+                       fmt::format("is not what its {} gives, from line {} on; `etprof analyze` renews it",
+                                   source, *line));
     }
   } catch (const Error& problem) {
     findings_.Broken(check, Relative(file), problem.problem());
@@ -180,6 +181,21 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
             [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
   CheckSame("ops_stats", beside("_exec_ops_stats.csv"),
             [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
+}
+
+void Validator::CheckKernels() {
+  if (foreign_ || !manifest_.is_object()) return;
+  for (const ExperimentData& data : run_.experiments) {
+    std::error_code error;
+    if (data.xnntrace_log.empty() || !std::filesystem::exists(data.xnntrace_log, error)) continue;
+    const auto render = [&](std::ostream& out) {
+      const std::string model = data.model.empty() ? run_.model_id : data.model.stem().string();
+      RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
+    };
+    CheckSame("kernels", KernelTableOf(data.xnntrace_log), render, "log");
+    if (analysis_promised() && !std::filesystem::exists(run_.folder / "kernel_view.md", error))
+      findings_.Broken("files", "kernel_view.md", "is not there");
+  }
 }
 
 void Validator::CannotRead(const ExperimentData& data, const std::string& problem) {

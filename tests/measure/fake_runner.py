@@ -5,6 +5,7 @@ FAKE_LOG      0: prints no "Iteration" lines
 FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
 FAKE_NAN      1: prints an output with NaN
+FAKE_XNNPACK  1: prints what a real trace-enabled runner printed, XNNPACK's notes to stderr as that does
 """
 
 import os
@@ -12,7 +13,9 @@ import pathlib
 import shutil
 import sys
 
-ETDUMP = pathlib.Path(__file__).resolve().parents[1] / "data" / "toy_cnn.t1.etdump"
+DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+ETDUMP = DATA / "toy_cnn.t1.etdump"
+TRACE = DATA / "toy_cnn.t1.log"
 
 
 def main() -> None:
@@ -27,7 +30,10 @@ def main() -> None:
             )
     if os.environ.get("FAKE_NAN") == "1":
         print("OutputX 0: tensor(sizes=[1, 2], [\n  nan, 1.,\n])")
-    print("Note (XNNPACK): Using igemm microkernel 'x'", file=sys.stderr)
+    if os.environ.get("FAKE_XNNPACK") == "1":
+        for line in TRACE.read_text(encoding="utf-8").splitlines():
+            if "(XNNPACK)" in line:
+                print(line, file=sys.stderr if line.startswith("Note") else sys.stdout)
     if os.environ.get("FAKE_ETDUMP") != "0":
         shutil.copyfile(ETDUMP, flags["etdump_path"])
     sys.stdout.flush()

@@ -1,6 +1,7 @@
 """The whole way: configuration, schedule, workers, run directory."""
 
 import csv
+import json
 import pathlib
 
 import pytest
@@ -88,7 +89,12 @@ def test_a_foreign_runner_with_oddities(bench, environment, said):
 def test_a_foreign_runner_that_crashes_after_its_etdump(bench):
     # Its ETDump has 20 runs: 1 first, 9 of warm-up, 10 recorded.
     experiment = bench.experiment(
-        "a", runner_path=str(FAKE_RUNNER), warmup=9, runs=10, env={"FAKE_EXIT": "-11"}, mode="xnntrace"
+        "a",
+        runner_path=str(FAKE_RUNNER),
+        warmup=9,
+        runs=10,
+        env={"FAKE_EXIT": "-11", "FAKE_XNNPACK": "1"},
+        mode="xnntrace",
     )
     result = bench.run("run", bench.write([experiment]))
     assert result.returncode == DONE, result.stderr
@@ -96,6 +102,42 @@ def test_a_foreign_runner_that_crashes_after_its_etdump(bench):
     assert any("complete by then" in warning for warning in data["warnings"])
     assert data["trace_enabled"] is True
     assert "Using igemm microkernel" in (bench.out / data["xnntrace_log"]).read_text()
+
+
+def test_a_trace_enabled_run(bench):
+    """Its log, its microkernels and the view are files of the run that validate; its times are compared with nothing."""
+    trace = bench.experiment(
+        "trace", runner_path=str(FAKE_RUNNER), warmup=9, runs=10, env={"FAKE_XNNPACK": "1"}, mode="xnntrace"
+    )
+    timed = bench.experiment("timed", runner_path=str(FAKE_RUNNER), warmup=9, runs=10)
+    config = bench.write([timed, trace], launches=2)
+    result = bench.run("run", config)
+    assert result.returncode == DONE, result.stderr
+    data = bench.result("trace")
+    log = bench.out / data["xnntrace_log"]
+    table = log.with_name(log.name.replace("_xnntrace.log", "_kernels.csv"))
+    used = [row for row in table.read_text().splitlines() if ",used," in row]
+    assert len(used) == 1 and "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast" in used[0]
+    assert "The ETDump has the same operators" in (bench.out / "kernel_view.md").read_text()
+    assert "kernel_view.md" in (bench.out / "report.md").read_text().replace("\\", "")
+    summary = json.loads((bench.out / "analysis_summary.json").read_text())
+    assert summary["comparisons"] == []
+    assert bench.run("validate", bench.out).returncode == DONE
+    table.write_text(table.read_text().replace(",used,", ",registered,"))
+    spoilt = bench.run("validate", bench.out)
+    assert spoilt.returncode != DONE and "_kernels.csv" in spoilt.stdout + spoilt.stderr
+    assert bench.run("analyze", bench.out, "-q").returncode == DONE
+    assert bench.run("validate", bench.out).returncode == DONE
+    # A gate does not take its times for a latency, either.
+    assert bench.run("check", bench.out / "timed", bench.out / "trace").returncode != DONE
+
+
+def test_a_trace_enabled_runner_is_not_timed(bench):
+    traced = bench.experiment("traced", runner_path=str(FAKE_RUNNER), env={"FAKE_XNNPACK": "1"})
+    result = bench.run("run", bench.write([traced], launches=2))
+    assert result.returncode == DEVICE
+    assert "trace-enabled" in bench.last_line(result)
+    assert '"mode": "xnntrace"' in bench.last_line(result)
 
 
 def test_a_foreign_runner_that_crashes_before(bench):

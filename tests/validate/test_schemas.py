@@ -84,7 +84,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect"}
+    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect", "kernels"}
     for name in names:
         schema(name)
 
@@ -118,18 +118,31 @@ def test_the_report_over_devices_fits_its_schema(across, measured):
     assert json.loads(shown.stdout) == document
 
 
+def kernels_document(folder: Path) -> dict:
+    run = folder / "kernels"
+    run.mkdir(exist_ok=True)
+    log = (program.DATA / "toy_cnn.t1.log").read_text(encoding="utf-8")
+    for side in ("off", "on"):
+        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", run / f"net_sme2_{side}_t1.etdump")
+        (run / f"trace_sme2_{side}_xnntrace.log").write_text(log, encoding="utf-8")
+        log = log.replace("7x32__avx512f", "7x32__avx2").replace("init_f32_igemm_config,", "init_new_config,")
+    return json.loads(program.run("kernels", run, "--filter-op", "IGEMM", "--json").stdout)
+
+
 def document_of(name: str, measured: Path, across: Path) -> dict:
     if name == "check":  # of operators, too
         done = program.run("check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json")
         return json.loads(done.stdout)
     if name == "inspect":  # of an int8 model: with quantization
         return json.loads(program.run("inspect", SMALL_INT8, "--json").stdout)
+    if name == "kernels":  # two logs that differ, and the evidence of two sides; not all microkernels, for speed
+        return kernels_document(across.parent)
     if name == "devices_report":
         return read(across)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "inspect"])
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "inspect", "kernels"])
 def test_whatever_is_spoilt_is_refused(name, measured, across):
     document = thinned(document_of(name, measured, across))
     assert errors(name, document) == []

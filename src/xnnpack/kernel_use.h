@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "xnnpack/kernel_log.h"
+#include "xnnpack/microkernel.h"
+
+namespace etprof::xnnpack {
+
+enum class KernelStatus {
+  kRegistered,  // XNNPACK has it for operators that may need it; whether one did is not known
+  kSuperseded,  // the same function registered another one in its place, later
+  kUsed,        // proven: an operator ran it
+};
+std::string_view StatusName(KernelStatus status);  // "registered", "superseded", "used"
+
+// One microkernel of a log.
+struct LoggedKernel {
+  std::string name;
+  std::optional<Microkernel> parsed;  // absent: of no scheme that is known
+  std::string role;                   // as its line says: "igemm"
+  std::vector<std::string> configs;   // who registered it: "init_f32_igemm_config"
+  std::string file;                   // of the first: "gemm-config.c"
+  int line = 0;
+  std::size_t count = 0;  // lines
+  KernelStatus status = KernelStatus::kRegistered;
+  std::string superseded_by;  // a kernel; empty: nothing
+};
+
+// An operator of a runtime and what is known of its microkernel.
+struct OperatorUse {
+  std::size_t graph = 0;  // index into KernelLog::graphs
+  std::uint32_t index = 0;
+  std::string name;  // "Convolution (NHWC, F32) IGEMM #2", as an ETDump has it
+  std::size_t calls = 0;
+  std::optional<Tile> tile;
+  std::string kernel;                   // proven; empty: it is not
+  std::vector<std::string> candidates;  // at most 64, where several agree with all that the log says
+  std::string reason;                   // why it is not proven; empty: it is
+};
+
+struct KernelUse {
+  std::vector<LoggedKernel> kernels;   // in the order of the log
+  std::vector<OperatorUse> operators;  // in the order of the log; those that were skipped are left out
+};
+
+// What the log proves.
+//
+// A registration is superseded by a later one of the same function for the same purpose (operation, data
+// types, and what tells a configuration's slots apart: rows of a matrix product, taps of a convolution).
+// Functions that end with _impl register twice, once by default and once for consistent arithmetic: theirs
+// stand side by side, and so do matrix products of one shape, which are for different cores.
+//
+// A microkernel is used where an operator that ran has its operation (kind GEMM or IGEMM) and data types, and
+// of all such microkernels that are not superseded it alone agrees with the tile that was printed, which
+// XNNPACK cuts to the operator's size (Tile): min(its mr, m) = mr and min(its nr, n) = nr. It must have that
+// mr and nr itself.
+KernelUse FindUse(const KernelLog& log);
+
+}  // namespace etprof::xnnpack

@@ -1,0 +1,101 @@
+#include "xnnpack/operator_name.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/text.h"
+
+namespace etprof::xnnpack {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// Takes " #12" off the end.
+std::optional<std::uint32_t> TakeNumber(std::string_view& name) {
+  const std::size_t at = name.rfind(" #");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = name.substr(at + 2);
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  name = name.substr(0, at);
+  return number;
+}
+
+}  // namespace
+
+bool IsDataType(std::string_view word) {
+  if (word == "xx") return true;
+  // Bits behind what they mean: a floating-point, integer or raw element (f, bf, s, u, x), quantized (qs, qu,
+  // qd, qdu, qb, qc), packed (pf, pqs, qp). Behind them w: of weights alone; acc: of the accumulator.
+  constexpr std::array<std::string_view, 16> kMeanings = {"f",  "bf", "s",  "u",  "x",  "qs",  "qu", "qd",
+                                                          "qb", "qc", "qp", "pf", "pq", "pqs", "ps", "qdu"};
+  const auto digit = std::find_if(word.begin(), word.end(), IsDigit);
+  const std::string_view letters = word.substr(0, static_cast<std::size_t>(digit - word.begin()));
+  if (std::find(kMeanings.begin(), kMeanings.end(), letters) == kMeanings.end()) return false;
+  std::string_view rest = word.substr(letters.size());
+  std::size_t digits = 0;
+  while (digits < rest.size() && IsDigit(rest[digits])) ++digits;
+  rest.remove_prefix(digits);
+  return digits >= 1 && digits <= 2 && (rest.empty() || rest == "w" || rest == "acc");
+}
+
+bool IsPackedType(std::string_view data_type) {
+  const std::string type = Lower(data_type);
+  return IsDataType(type) && (type.starts_with("p") || type.starts_with("qp"));
+}
+
+bool RunsOnKleidiai(const OperatorName& name) {
+  return (name.kind == "GEMM" || name.kind == "IGEMM") &&
+         std::any_of(name.data_types.begin(), name.data_types.end(),
+                     [](const std::string& type) { return IsPackedType(type); });
+}
+
+bool NeedsSme(const OperatorName& name) {
+  return std::any_of(name.data_types.begin(), name.data_types.end(), [](const std::string& type) {
+    return IsPackedType(type) && Lower(type).starts_with("p");
+  });
+}
+
+std::string OperatorName::DataTypes() const {
+  std::string text;
+  for (const std::string& data_type : data_types) text += (text.empty() ? "" : ", ") + data_type;
+  return text;
+}
+
+std::optional<OperatorName> ParseOperatorName(std::string_view name) {
+  OperatorName parsed;
+  name = Trimmed(name);
+  parsed.number = TakeNumber(name);
+  const std::size_t open = name.find(" (");
+  const std::size_t close = open == std::string_view::npos ? open : name.find(')', open);
+  if (close == std::string_view::npos) {
+    if (!parsed.number || Trimmed(name).empty()) return std::nullopt;
+    parsed.type = Trimmed(name);
+    return parsed;
+  }
+  parsed.type = Trimmed(name.substr(0, open));
+  if (parsed.type.empty()) return std::nullopt;
+  parsed.kind = Trimmed(name.substr(close + 1));
+  std::string_view inside = name.substr(open + 2, close - open - 2);
+  while (!inside.empty()) {
+    const std::size_t comma = std::min(inside.find(','), inside.size());
+    const std::string_view word = Trimmed(inside.substr(0, comma));
+    inside.remove_prefix(std::min(comma + 1, inside.size()));
+    if (IsDataType(Lower(word))) {
+      parsed.data_types.emplace_back(word);
+    } else if (parsed.layout.empty()) {
+      parsed.layout = word;
+    }
+  }
+  return parsed;
+}
+
+}  // namespace etprof::xnnpack

@@ -1,0 +1,63 @@
+// XNNPACK's log, of any origin: its lines, the names of its microkernels and operators, and what they prove.
+
+#include <algorithm>
+
+#include "fuzz.h"
+#include "xnnpack/kernel_use.h"
+#include "xnnpack/operator_name.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  const std::string text = fuzz::Text(data, size);
+  const xnnpack::KernelLog log = xnnpack::ParseKernelLog(text);
+  fuzz::Require(log.cut_lines <= log.xnnpack_lines, "a line that is cut is XNNPACK's");
+  std::size_t calls = 0, lines = 0;
+  for (const xnnpack::LoggedGraph& graph : log.graphs) {
+    fuzz::Require(!graph.operators.empty() && graph.calls > 0, "a graph ran, and has operators");
+    calls += graph.calls * graph.operators.size();
+    for (std::size_t i = 1; i < graph.operators.size(); ++i)
+      fuzz::Require(graph.operators[i - 1].index < graph.operators[i].index, "a graph's operators ascend");
+  }
+  for (const xnnpack::Registration& registration : log.registrations) lines += registration.count;
+  fuzz::Require(calls + lines <= log.xnnpack_lines, "every operator and every microkernel has its own line");
+  if (!log.registrations.empty() || !log.graphs.empty()) xnnpack::IsTraceEnabled(text);
+
+  const xnnpack::KernelUse use = xnnpack::FindUse(log);
+  const auto named = [&](const std::string& name) {
+    return std::find_if(use.kernels.begin(), use.kernels.end(),
+                        [&](const xnnpack::LoggedKernel& kernel) { return kernel.name == name; });
+  };
+  for (const xnnpack::LoggedKernel& kernel : use.kernels) {
+    using xnnpack::KernelStatus;
+    fuzz::Require(kernel.superseded_by.empty() || named(kernel.superseded_by) != use.kernels.end(),
+                  "what supersedes a microkernel is in the log");
+    const bool proven = std::any_of(use.operators.begin(), use.operators.end(),
+                                    [&](const xnnpack::OperatorUse& op) { return op.kernel == kernel.name; });
+    fuzz::Require(proven == (kernel.status == KernelStatus::kUsed), "used is what an operator proves");
+    if (kernel.parsed) fuzz::Require(kernel.parsed->name == kernel.name, "a name is kept whole");
+  }
+  for (const xnnpack::OperatorUse& op : use.operators) {
+    fuzz::Require(op.kernel.empty() != op.reason.empty(), "what is not proven has a reason");
+    if (op.kernel.empty()) continue;
+    fuzz::Require(named(op.kernel) != use.kernels.end() && op.tile.has_value(),
+                  "a proof has its microkernel and tile");
+    fuzz::Require(named(op.kernel)->parsed->mr == static_cast<int>(op.tile->mr),
+                  "a proof has its microkernel's rows");
+  }
+
+  // Each line as a name.
+  std::string_view rest = text;
+  for (int i = 0; i < 64 && !rest.empty(); ++i) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (const auto kernel = xnnpack::ParseMicrokernel(line)) {
+      fuzz::Require(!kernel->data_types.empty() && !kernel->op.empty(),
+                    "a microkernel has data types and an operation");
+      fuzz::Require(kernel->Shape().size() <= line.size() + 1, "a shape is part of the name");
+    }
+    if (const auto name = xnnpack::ParseOperatorName(line))
+      fuzz::Require(!name->type.empty(), "an operator has a type");
+  }
+  return 0;
+}

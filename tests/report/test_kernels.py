@@ -1,0 +1,191 @@
+"""`etprof kernels`: the microkernels of trace-enabled logs, and what changes between the sides of a run."""
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+LOG = program.DATA / "toy_cnn.t1.log"
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+IGEMM = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast"
+SME2 = "xnn_pf32_igemm_minmax_ukernel_32x32__neonsme2"
+KIT = [
+    "model_id",
+    "kernel_name",
+    "category",
+    "count",
+    "dtype",
+    "xnn_op",
+    "variant",
+    "ukernel_shape",
+    "arch_chain",
+    "has_sme",
+    "has_sme2",
+]
+
+
+def kernels(*arguments) -> dict:
+    done = program.run("kernels", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def with_sme2(tmp_path) -> Path:
+    """The real log, as it would be where the convolutions had an SME2 microkernel."""
+    text = LOG.read_text(encoding="utf-8").replace("(Convolution (NHWC, F32)", "(Convolution (NHWC, PF32)")
+    text = text.replace("mr=7, nr=32", "mr=32, nr=32").replace(IGEMM, SME2)
+    path = tmp_path / "sme2_on_xnntrace.log"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_a_real_log_proves():
+    (log,) = kernels(LOG, "--etdump", ETDUMP)["logs"]
+    assert log["etdump_agrees"] is True
+    ran = {op["name"]: op["kernel"] for op in log["operators"]}
+    assert {name: kernel for name, kernel in ran.items() if kernel} == {
+        f"Convolution (NHWC, F32) IGEMM #{i}": IGEMM for i in (1, 2, 3)
+    }
+    by_status = {status: set() for status in ("used", "registered", "superseded")}
+    for kernel in log["kernels"]:
+        by_status[kernel["status"]].add(kernel["name"])
+    assert by_status["used"] == {IGEMM}
+    assert len([name for name in by_status["registered"] if "dwconv" in name]) == 4
+    assert len(by_status["superseded"]) == 9
+    assert all("transposec" in name for name in by_status["superseded"])
+    (clamped,) = [op for op in log["operators"] if op["name"] == "Fully Connected (NC, F32) GEMM #2"]
+    assert clamped["tile"] == {"m": 1, "n": 10, "mr": 1, "nr": 10}
+    assert len(clamped["candidates"]) == 4
+
+
+def test_the_files(tmp_path):
+    done = program.run("kernels", LOG, "--out", tmp_path, "--model-id", "toy_cnn", "-q")
+    assert (done.returncode, done.stdout) == (0, "")
+    table = rows(tmp_path / "toy_cnn.t1_kernels.csv")
+    assert list(table[0])[: len(KIT) + 1] == [*KIT, "status"]
+    assert len(table) == 38
+    assert {row["model_id"] for row in table} == {"toy_cnn"}
+    (used,) = [row for row in table if row["status"] == "used"]
+    assert (used["kernel_name"], used["operators"], used["arch_chain"]) == (IGEMM, "3", "avx512f")
+    assert "Superseded" in (tmp_path / "kernel_view.md").read_text(encoding="utf-8")
+
+
+def test_the_kits_commands(tmp_path, with_sme2):
+    table = tmp_path / "toy_kernels.csv"
+    assert program.run("kernels", "--xnntrace", LOG, "--out", table, "--model-id", "toy").returncode == 0
+    assert len(rows(table)) == 38
+    view = tmp_path / "kernel_view_gemm.md"
+    sides = ["--sme2-on", with_sme2, "--sme2-off", table, "--filter-op", "GEMM", "--title", "What SME2 brings"]
+    assert program.run("kernels", *sides, "--out", view).returncode == 0
+    text = view.read_text(encoding="utf-8")
+    assert text.startswith("# What SME2 brings\n")
+    assert SME2.replace("_", "\\_") in text and "dwconv" not in text
+    # In a folder the view gets that name by itself.
+    assert program.run("kernels", LOG, "--filter-op", "GEMM", "--out", tmp_path / "out").returncode == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy_cnn.t1_kernels.csv", "kernel_view_gemm.md"}
+
+
+def test_two_logs_against_each_other(with_sme2):
+    comparison = kernels("--compare", with_sme2, LOG)["comparison"]
+    assert [(row["name"], row["baseline"], row["candidate"], row["sme2"]) for row in comparison["kernels"]] == [
+        (IGEMM, "used", None, False),
+        (SME2, None, "used", True),
+    ]
+    changed = [row for row in comparison["operators"] if row["baseline"] != row["candidate"]]
+    assert [row["candidate_kernel"] for row in changed] == [SME2] * 3
+    shown = program.run("kernels", "--compare", with_sme2, LOG, width=100)
+    assert "SME2" in shown.stdout and shown.stderr == ""
+
+
+@pytest.mark.parametrize("model", ["toy_cnn", "toy_fp16", "toy_q8"])
+def test_the_operators_that_change_under_the_mask(tmp_path, model):
+    for side in ("off", "on"):
+        source = program.DATA / "sme2_emulated" / f"{model}.sme2_{side}.etdump"
+        shutil.copy(source, tmp_path / f"{model}_sme2_{side}_t1.etdump")
+    document = kernels(tmp_path)
+    assert document["logs"] == []
+    (pair,) = document["pairs"]
+    assert (pair["baseline_kleidiai"], pair["candidate_kleidiai"]) == (0, 5)
+    packed = {"toy_cnn": "PF32", "toy_fp16": "PF16", "toy_q8": "PQS8"}[model]
+    for row in pair["changed"]:
+        if row["candidate_sme"]:
+            assert packed in row["candidate"] and packed not in row["baseline"]
+    shown = program.run("kernels", tmp_path, width=120)
+    assert "KleidiAI, SME, in" in shown.stdout
+
+
+def foreign_run(folder: Path, trace: bool) -> Path:
+    folder.mkdir()
+    times = "".join(f"Iteration {i + 1} of 20: {2 + i % 3 / 100:.6f} ms\n" for i in range(20))
+    for side in ("off", "on"):
+        shutil.copy(ETDUMP, folder / f"toy_cnn_mac_sme2_{side}_t1.etdump")
+        log = LOG.read_text(encoding="utf-8") if trace and side == "on" else times
+        (folder / f"toy_cnn_mac_sme2_{side}_t1_latency.log").write_text(log, encoding="utf-8")
+    return folder
+
+
+def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
+    timed, traced = foreign_run(tmp_path / "timed", False), foreign_run(tmp_path / "traced", True)
+    for folder, verdicts in ((timed, 1), (traced, 0)):
+        done = program.run("analyze", folder, "--json")
+        assert done.returncode == 0, done.stderr
+        summary = json.loads(done.stdout)
+        assert len(summary["comparisons"]) == verdicts
+        assert [e["trace_enabled"] for e in summary["experiments"]] == [False, not verdicts]
+    assert (traced / "toy_cnn_mac_sme2_on_t1_kernels.csv").exists()
+    assert (traced / "kernel_view.md").exists()
+    assert not (timed / "kernel_view.md").exists()
+    # Of two runs the sides that were timed are compared, and the traced ones are not.
+    done = program.run("compare", timed, traced, "--json")
+    assert done.returncode == 0, done.stderr
+    compared = json.loads(done.stdout)
+    assert [(c["baseline"], c["candidate"]) for c in compared["comparisons"]] == [
+        ("mac_sme2_off (A)", "mac_sme2_off (B)")
+    ]
+    assert any("trace-enabled" in warning for warning in compared["warnings"])
+    done = program.run("check", timed, traced, "--allow-mismatch", "device,runner", width=200)
+    assert done.returncode == 0, done.stderr
+    assert "only the baseline has mac_sme2_on" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("Iteration 1 of 2: 2.0 ms\n", "not trace-enabled"), ("", "not trace-enabled"), (None, "no such file")],
+)
+def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, said):
+    path = tmp_path / "some.log"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    done = program.run("kernels", path)
+    assert done.returncode == 3
+    assert said in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_a_folder_that_holds_nothing_of_it(tmp_path):
+    (tmp_path / "x.txt").write_text("x")
+    done = program.run("kernels", tmp_path)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    # A log alone is enough.
+    shutil.copy(LOG, tmp_path / "net_trace_t1_xnntrace.log")
+    assert [log["label"] for log in kernels(tmp_path)["logs"]] == ["net_trace_t1"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--sme2-on", LOG], [LOG, "--compare", LOG, LOG], ["--compare", LOG, LOG, "--out", "x.csv"]]
+)
+def test_wrong_usage(arguments):
+    done = program.run("kernels", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip()
