@@ -164,26 +164,35 @@ TEST(WhyClosed, NamesTheSettingThatWouldOpenIt) {
 
 #if defined(__linux__)
 // The real kernel: the software counters, where it opens them.
-TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
-  PerfCounters counters;
-  const auto open = counters.Open();
-  const bool has_faults =
-      std::ranges::any_of(open, [](const auto& counter) { return counter.name == "page_faults"; });
-  if (!has_faults) {
-    ASSERT_FALSE(counters.Closed().empty());
-    GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().why;
-  }
+// Whether page faults and time that are there for certain are counted.
+bool CountsWhatIsThere(PerfCounters& counters) {
   const auto before = ReadAll(counters);
   constexpr std::size_t kBytes = std::size_t{16} << 20;
   void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
+  if (memory == MAP_FAILED) return false;
   std::memset(memory, 1, kBytes);
   const auto after = ReadAll(counters);
   ::munmap(memory, kBytes);
-  EXPECT_GT(after.at("page_faults"), before.at("page_faults"));
-  if (before.contains("task_clock_ns")) {
-    EXPECT_GT(after.at("task_clock_ns"), before.at("task_clock_ns"));
+  return after.at("page_faults") > before.at("page_faults") &&
+         (!before.contains("task_clock_ns") || after.at("task_clock_ns") > before.at("task_clock_ns"));
+}
+
+TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
+  // A busy virtual machine was seen to count nothing for a moment after a counter was opened, one time in a
+  // hundred.
+  bool counted = false;
+  for (int attempt = 0; attempt < 20 && !counted; ++attempt) {
+    PerfCounters counters;
+    const auto open = counters.Open();
+    const bool has_faults =
+        std::ranges::any_of(open, [](const auto& counter) { return counter.name == "page_faults"; });
+    if (!has_faults) {
+      ASSERT_FALSE(counters.Closed().empty());
+      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().why;
+    }
+    counted = CountsWhatIsThere(counters);
   }
+  EXPECT_TRUE(counted);
 }
 #endif
 
