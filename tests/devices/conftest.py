@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import platform
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ from lab import AdbDevice, Lab, SshDevice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# script/test starts these tests in the background, where a shell has Ctrl-C ignored, and programs inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

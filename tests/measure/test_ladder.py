@@ -31,7 +31,8 @@ def folder(etprof, levels, tmp_path_factory):
     out = tmp_path_factory.mktemp("ladder") / "run"
     done = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)
     assert done.returncode == 0, done.stderr
-    assert "best: " in done.stdout
+    # Which of them is best a busy machine may not be able to tell.
+    assert all(level["name"] in done.stdout for level in levels), done.stdout
     return out
 
 
