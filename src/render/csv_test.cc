@@ -34,15 +34,15 @@ TEST(TimelineCsv, HasARowAnEventWithExactTimes) {
   EXPECT_EQ(
       lines[0],
       "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,block,"
-      "instruction,chain,self_ms,category,group,layer,phase");
+      "instruction,chain,self_ms,category,group,phase");
   EXPECT_EQ(lines[1],
             "net,native_call_mean.out,mean.out,,2,202.001,0.200001,3.8895,forward/0/kernel/0,0,Execute,0,0,"
-            "0.200001,REDUCTION,Other,,first");
+            "0.200001,REDUCTION,Other,first");
   EXPECT_EQ(
       lines[4],
       "net,\"Convolution (NHWC, F32) IGEMM #1\",\"Convolution (NHWC, F32) IGEMM\",XnnpackBackend,542.004,"
       "4542.005,4.000001,77.7906,forward/1/backend/"
-      "1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,,first");
+      "1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,first");
 }
 
 TEST(TimelineCsv, TakesOneRunAlone) {

@@ -26,7 +26,7 @@ class TimelineWriter {
 
   void Write(std::optional<std::size_t> only_run) {
     buffer_ << "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,"
-               "block,instruction,chain,self_ms,category,group,layer,phase\n";
+               "block,instruction,chain,self_ms,category,group,phase\n";
     // Runs stand in the order of their blocks, and those of one block in the order of its events.
     std::size_t run = 0;
     for (std::uint32_t index = 0; index < trace_.blocks.size(); ++index) {
@@ -66,7 +66,7 @@ class TimelineWriter {
       RowTexts row;
       row.head = model_ + ',' + name + ',' + name + ",,";
       WriteTimes(row, block.first_event + i, 0);
-      buffer_ << ",," << Place(layout, i, block) << ",,,,\n";
+      buffer_ << ",," << Place(layout, i, block) << ",,,\n";
     }
   }
 
@@ -107,8 +107,7 @@ class TimelineWriter {
       row.key = ',' + CsvField(KeyText(op.key)) + ',';
       row.place = Place(layout, event, block);
       row.category = ',' + CsvField(std::string(op.category.name)) + ',' +
-                     CsvField(std::string(GroupName(op.category.group))) + ',' +
-                     CsvField(LayerOf(profile_, static_cast<std::size_t>(operators[i])).value_or("")) + ',';
+                     CsvField(std::string(GroupName(op.category.group))) + ',';
       texts_.push_back(std::move(row));
     }
     return texts_;
