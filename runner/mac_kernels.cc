@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
 
 namespace etprof::runner {
 namespace {
@@ -38,6 +39,14 @@ double Sum(const unsigned char* bytes, std::int64_t size, Convert convert) {
 }
 
 }  // namespace
+
+std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
+  std::vector<MacKernel> kernels = EveryMacKernel(enabled);
+  std::erase_if(kernels, [&, baseline = kernels.front().level](const MacKernel& kernel) {
+    return kernel.level != baseline && !enabled.contains(std::string(kernel.level));
+  });
+  return kernels;
+}
 
 MacOperands OperandsOf(const MacKernel& kernel) {
   MacOperands operands{};

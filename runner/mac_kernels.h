@@ -30,6 +30,10 @@ struct MacKernel {
 // Those that may run where just `enabled` is visible. The CPU must have these features.
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);
 
+// All that the architecture has, weakest level first. Its file alone defines it. `enabled` says how wide
+// vectors may be.
+std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled);
+
 // The operands of a kernel, every element of a being 2 and of b 3, aligned for every load.
 struct alignas(256) MacOperands {
   unsigned char bytes[512];

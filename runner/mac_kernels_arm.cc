@@ -148,7 +148,7 @@ constexpr std::uint64_t kSdotGroup = 0xc1381400;  // sdot za.s[w8, d, vgx4], {z0
 
 }  // namespace
 
-std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
+std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   const auto has = [&](const char* feature) { return enabled.contains(feature); };
@@ -198,7 +198,7 @@ std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
                      run};
   };
   const Accumulator f32 = Accumulator::kF32, s32 = Accumulator::kS32;
-  const std::vector<MacKernel> all = {
+  return {
       vector("neon", "fp32", "fmla 4s", Operand::kF32, f32, 16, 1, &Neon<kFmla4S>),
       vector("fp16", "fp16", "fmla 8h", Operand::kF16, Accumulator::kF16, 16, 1, &Neon<kFmla8H>),
       vector("bf16", "bf16", "bfdot", Operand::kBf16, f32, 16, 2, &Neon<kBfdot4S>),
@@ -217,11 +217,6 @@ std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
       group("fp16", "fdot za.s, vgx4", Operand::kF16, f32, 2, &Sme2Group<kFdotGroup>),
       group("int8", "sdot za.s, vgx4", Operand::kS8, s32, 4, &Sme2Group<kSdotGroup>),
   };
-  std::vector<MacKernel> result;
-  for (const MacKernel& one : all) {
-    if (one.level == "neon" || enabled.contains(std::string(one.level))) result.push_back(one);
-  }
-  return result;
 }
 
 std::uint64_t RunChain(std::int64_t iterations, std::uint64_t seed) {

@@ -62,7 +62,7 @@ ETPROF_AVX512(Avx512F16, "", "vfmadd231ph %%zmm14, %%zmm15, %%zmm\\d")
 
 }  // namespace
 
-std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
+std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& /*enabled*/) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   constexpr std::int64_t kInstructions = 12;
@@ -81,7 +81,7 @@ std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
                      kInstructions * bytes,
                      run};
   };
-  const std::vector<MacKernel> all = {
+  return {
       kernel("sse2", "fp32", "mulps, addps", Operand::kF32, Accumulator::kF32, 16, 1, &Sse2F32),
       kernel("avx", "fp32", "vmulps, vaddps ymm", Operand::kF32, Accumulator::kF32, 32, 1, &AvxF32),
       kernel("fma3", "fp32", "vfmadd231ps ymm", Operand::kF32, Accumulator::kF32, 32, 1, &FmaF32),
@@ -97,11 +97,6 @@ std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
              &Avx512bwS8),
       kernel("avx512vnni", "int8", "vpdpbusd zmm", Operand::kS8, Accumulator::kS32, 64, 4, &Avx512VnniS8),
   };
-  std::vector<MacKernel> result;
-  for (const MacKernel& one : all) {
-    if (one.level == "sse2" || enabled.contains(std::string(one.level))) result.push_back(one);
-  }
-  return result;
 }
 
 std::uint64_t RunChain(std::int64_t iterations, std::uint64_t seed) {

@@ -162,18 +162,15 @@ class Joiner {
       OperatorSource other;
       SetPlace(graph.nodes[candidate], graph, other);
       if (other.place != own.place || other.debug_handles != own.debug_handles) {
+        const std::optional<std::size_t> in_graph = own.graph;
         own = OperatorSource{};
-        own.graph = graph_index(graph);
+        own.graph = in_graph;
         own.why = "several nodes of the delegate's graph fit it equally well";
         return;
       }
       if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
       own.nodes.clear();
     }
-  }
-
-  std::size_t graph_index(const XnnGraph& graph) const {
-    return static_cast<std::size_t>(&graph - program_.xnn_graphs.data());
   }
 
   // The clamp that a bounded node ends with reads its output and writes it again.

@@ -83,13 +83,15 @@ std::vector<stats::LaunchBursts> Pair(const BurstMedians& baseline, const BurstM
 class Comparer {
  public:
   Comparer(const Side& baseline, const Side& candidate, const CompareOptions& options)
-      : baseline_(baseline), candidate_(candidate), options_(options) {}
+      : baseline_(baseline),
+        candidate_(candidate),
+        options_(options),
+        emulated_(baseline.emulated || candidate.emulated),
+        refused_(baseline.trace_enabled || candidate.trace_enabled) {}
 
   Comparison Run() {
     result_.baseline_label = baseline_.label;
     result_.candidate_label = candidate_.label;
-    emulated_ = baseline_.emulated || candidate_.emulated;
-    refused_ = baseline_.trace_enabled || candidate_.trace_enabled;
     if (refused_) {
       result_.warnings.push_back(
           fmt::format("{} is a trace-enabled run: its log costs time, so its times are not compared",
@@ -114,8 +116,6 @@ class Comparer {
     if (baseline_.profile == nullptr || candidate_.profile == nullptr) return {};
     const Profile& a = *baseline_.profile;
     const Profile& b = *candidate_.profile;
-    emulated_ = baseline_.emulated || candidate_.emulated;
-    refused_ = baseline_.trace_enabled || candidate_.trace_enabled;
     result_.baseline_runs = static_cast<std::int64_t>(a.CommonSet().size());
     result_.candidate_runs = static_cast<std::int64_t>(b.CommonSet().size());
     const SteadyRuns steady_a(a);
@@ -301,9 +301,9 @@ class Comparer {
   const Side& baseline_;
   const Side& candidate_;
   const CompareOptions& options_;
+  bool emulated_;  // times mean nothing
+  bool refused_;   // they are not to be compared
   Comparison result_;
-  bool emulated_ = false;
-  bool refused_ = false;
 };
 
 }  // namespace

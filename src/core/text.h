@@ -1,5 +1,7 @@
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,19 @@ std::string_view Trimmed(std::string_view text);
 
 // The last line that says something, without the blanks behind it; empty where none does.
 std::string LastLine(std::string_view text);
+
+// A to Z as a to z; everything else as it is.
+std::string Lower(std::string_view text);
+
+// The number that the whole text is, as std::from_chars reads it: no blanks, no "+". Absent: it is none, or
+// not one that fits.
+template <typename Number>
+std::optional<Number> AsNumber(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 // Split at blanks; none is empty.
 std::vector<std::string> Words(const std::string& text);

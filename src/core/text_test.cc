@@ -22,6 +22,18 @@ TEST(Text, TheLastLineIsTheLastThatSaysSomething) {
   EXPECT_EQ(LastLine(""), "");
 }
 
+TEST(Text, LowerChangesLettersAlone) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }
+
+TEST(Text, ANumberIsTheWholeText) {
+  EXPECT_EQ(AsNumber<int>("12"), 12);
+  EXPECT_EQ(AsNumber<int>("-12"), -12);
+  EXPECT_EQ(AsNumber<double>("1e3"), 1000);
+  for (const char* none : {"", " 1", "1 ", "+1", "1x", "x"})
+    EXPECT_EQ(AsNumber<int>(none), std::nullopt) << none;
+  EXPECT_EQ(AsNumber<unsigned>("-1"), std::nullopt);
+  EXPECT_EQ(AsNumber<int>("99999999999"), std::nullopt);
+}
+
 TEST(Text, WordsStandBetweenBlanks) {
   EXPECT_THAT(Words("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
   EXPECT_THAT(Words(" \n"), IsEmpty());

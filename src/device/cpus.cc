@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -36,11 +37,10 @@ std::vector<int> ParseMask(std::string_view text, std::string_view digits) {
 }
 
 int ParseNumber(std::string_view text, std::string_view digits) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || value < 0) Refuse(text, "not a number");
-  if (value >= kMaxCpus) Refuse(text, "a CPU's number is below 1024");
-  return value;
+  const auto value = AsNumber<int>(digits);
+  if (!value || *value < 0) Refuse(text, "not a number");
+  if (*value >= kMaxCpus) Refuse(text, "a CPU's number is below 1024");
+  return *value;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -19,11 +18,6 @@ bool IsCpu(const std::string& zone) {
                      [&](const char* name) { return zone.find(name) != std::string::npos; });
 }
 bool IsSkin(const std::string& zone) { return zone.find("skin") != std::string::npos; }
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::optional<double> Number(const std::string& text) {
   char* end = nullptr;

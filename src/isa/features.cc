@@ -1,7 +1,8 @@
 #include "isa/features.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "core/text.h"
 
 namespace etprof::isa {
 namespace {
@@ -72,12 +73,6 @@ const std::vector<Feature>& ArmFeatures() {
       {"sme_f16f16", {"smef16f16"}, {"sme2"}},
   };
   return features;
-}
-
-std::string Lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
 }
 
 const Feature& Find(Architecture architecture, std::string_view name) {

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -37,12 +37,6 @@ std::vector<std::string> Header() {
   for (const char* const name : protocol::kCounterNames) header.emplace_back(name);
   for (const char* const name : kDerived) header.emplace_back(name);
   return header;
-}
-
-template <typename T>
-bool Parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -152,13 +146,15 @@ std::vector<CountersRow> ParseCounters(std::string_view text, const std::string&
     CountersRow row;
     row.key = fields[0];
     row.name = fields[1];
-    if (!Parse(fields[2], row.runs) || row.runs < 0) throw wrong("runs is no number");
+    const auto runs = AsNumber<std::int64_t>(fields[2]);
+    if (!runs || *runs < 0) throw wrong("runs is no number");
+    row.runs = *runs;
     for (std::size_t i = 0; i < std::size(protocol::kCounterNames); ++i) {
       if (fields[3 + i].empty()) continue;
-      double value = 0;
-      if (!Parse(fields[3 + i], value) || !std::isfinite(value) || value < 0)
+      const auto value = AsNumber<double>(fields[3 + i]);
+      if (!value || !std::isfinite(*value) || *value < 0)
         throw wrong(fmt::format("{} is no number", protocol::kCounterNames[i]));
-      row.means[protocol::kCounterNames[i]] = value;
+      row.means[protocol::kCounterNames[i]] = *value;
     }
     rows.push_back(std::move(row));
   }

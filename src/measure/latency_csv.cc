@@ -7,11 +7,11 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -31,8 +31,9 @@ struct Row {
 
 template <typename Integer>
 bool ReadInteger(std::string_view text, Integer& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto number = AsNumber<Integer>(text);
+  if (number) value = *number;
+  return number.has_value();
 }
 
 bool ReadRow(std::string_view line, Row& row) {

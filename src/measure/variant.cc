@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "device/clusters.h"
 #include "measure/json_fields.h"
 
@@ -106,9 +106,8 @@ Variant ParseVariant(const std::string& spec) {
       if (!variant.period) throw Wrong(spec, fmt::format("\"{}\" is no period", value)).Remedy(kPeriodRemedy);
     }
     if (key == "threads") {
-      int threads = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
-      if (error != std::errc() || end != value.data() + value.size() || threads < 1 || threads > 1024) {
+      const auto threads = AsNumber<int>(value);
+      if (!threads || *threads < 1 || *threads > 1024) {
         throw Wrong(spec, fmt::format("\"{}\" is not a number of threads from 1 to 1024", value));
       }
       variant.threads = threads;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <minizip/unzip.h>
 
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -98,14 +98,6 @@ std::string TextOf(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-template <typename Integer>
-std::optional<Integer> AsInteger(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default"
 std::string ShortTarget(std::string target) {
   constexpr std::string_view kOps = ".ops.";
@@ -116,7 +108,7 @@ std::string ShortTarget(std::string target) {
 void ReadNode(const json& node, MethodSources& method) {
   const auto metadata = node.find("metadata");
   if (metadata == node.end() || !metadata->is_object()) return;
-  const auto handle = AsInteger<std::uint32_t>(TextOf(*metadata, "debug_handle"));
+  const auto handle = AsNumber<std::uint32_t>(TextOf(*metadata, "debug_handle"));
   if (!handle) return;  // a placeholder or the output
   SourceNode made;
   made.name = TextOf(node, "name");
@@ -162,7 +154,7 @@ void ReadHandles(const Zip& zip, SourceMap& map) {
     if (!instructions.is_object()) continue;
     MethodSources& method = map.methods[name];
     for (const auto& [index, handles] : instructions.items()) {
-      const auto instruction = AsInteger<int>(index);
+      const auto instruction = AsNumber<int>(index);
       if (!instruction) continue;
       std::vector<std::uint32_t>& own = method.instructions[*instruction];
       const auto add = [&](const json& handle) {

@@ -28,8 +28,11 @@ const std::string kEdge = R"J({"graph_module": {"graph": {"inputs": [], "nodes":
 
 // A zip of these entries, packed at `level` (0: stored).
 fs::path Zip(const std::vector<std::pair<std::string, std::string>>& entries, int level = 6) {
-  const fs::path path =
-      fs::temp_directory_path() / ("etprof_etrecord_" + std::to_string(getpid()) + ".etrecord");
+  static const struct Scratch {
+    fs::path file = fs::temp_directory_path() / ("etprof_etrecord_" + std::to_string(getpid()) + ".etrecord");
+    ~Scratch() { fs::remove(file); }
+  } scratch;
+  const fs::path& path = scratch.file;
   fs::remove(path);
   zipFile zip = zipOpen64(path.c_str(), 0);
   for (const auto& [name, text] : entries) {

@@ -10,17 +10,13 @@
 #include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
 
 using xnnpack::KernelStatus;
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 std::string LabelOf(const std::filesystem::path& log) {
   std::string stem = log.stem().string();
@@ -251,9 +247,7 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
 void FilterKernels(const std::string& operation, KernelReport& report) {
   const std::string wanted = Lower(operation);
   report.filter = operation;
-  const auto has = [&](std::string_view text) {
-    return Lower(std::string(text)).find(wanted) != std::string::npos;
-  };
+  const auto has = [&](std::string_view text) { return Lower(text).find(wanted) != std::string::npos; };
   const auto kernel_has = [&](const std::optional<xnnpack::Microkernel>& parsed, const std::string& name) {
     return parsed ? has(parsed->op) || has(xnnpack::FamilyName(parsed->family)) ||
                         has(xnnpack::CategoryName(parsed->family))

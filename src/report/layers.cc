@@ -1,10 +1,10 @@
 #include "report/layers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "analysis/operators.h"
+#include "core/text.h"
 #include "report/pair.h"
 #include "report/report.h"
 
@@ -13,11 +13,7 @@ namespace {
 
 // The number that a path ends with: "features.12" -> 12.
 std::optional<long> NumberOf(const std::string& path) {
-  const std::string last = path.substr(path.find_last_of('.') + 1);
-  long value = 0;
-  const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), value);
-  if (error != std::errc() || end != last.data() + last.size()) return std::nullopt;
-  return value;
+  return AsNumber<long>(std::string_view(path).substr(path.find_last_of('.') + 1));
 }
 
 // Parents before children, children in the order in which they were added.

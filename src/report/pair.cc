@@ -81,6 +81,7 @@ Comparison CompareLatencies(const RunData& run, const ReportExperiment& baseline
 
 std::vector<DeltaRow> CompareSetsOf(const RunData& run, const ReportExperiment& baseline,
                                     const ReportExperiment& candidate, const std::vector<OperatorSet>& sets) {
+  if (sets.empty()) return {};
   return CompareSets(SideOf(run, baseline, ""), SideOf(run, candidate, ""), sets, OptionsOf(run));
 }
 

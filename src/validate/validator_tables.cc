@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 #include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "measure/latency_csv.h"
 #include "render/csv.h"
 #include "render/kernels.h"
@@ -28,8 +28,10 @@ const std::vector<std::string>& TimelineColumns() {
 }
 
 bool IsCount(std::string_view text, std::int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+  const auto number = AsNumber<std::int64_t>(text);
+  if (!number || *number < 0) return false;
+  value = *number;
+  return true;
 }
 
 // A phase of a round of a launch; the round is -1 before the first.

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/text.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {
@@ -47,11 +48,6 @@ bool Replaces(const Microkernel& later, const Microkernel& earlier) {
   if (later.family == Family::kGemm || later.family == Family::kIgemm)
     return later.nr && earlier.nr && later.nr != earlier.nr;
   return later.name != earlier.name;
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 // The data types of the microkernels that an operator may run, as their names have them. XNNPACK's operators

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/text.h"
 
@@ -11,20 +10,12 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 // Takes " #12" off the end.
 std::optional<std::uint32_t> TakeNumber(std::string_view& name) {
   const std::size_t at = name.rfind(" #");
   if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = name.substr(at + 2);
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  const auto number = AsNumber<std::uint32_t>(name.substr(at + 2));
+  if (!number) return std::nullopt;
   name = name.substr(0, at);
   return number;
 }

@@ -1,0 +1,63 @@
+// Bytes as a .pte.etrecord. An input that begins as a zip ("P") is the file; of any other the first byte is
+// skipped, and the rest is what would hardly be found behind a zip's checksums: the edge program and, after a
+// NUL, debug_handle_map.
+
+#include <minizip/zip.h>
+
+#include <filesystem>
+
+#include "fuzz.h"
+#include "program/etrecord.h"
+
+namespace {
+
+using namespace etprof;
+
+void Add(zipFile zip, const char* name, std::string_view text) {
+  fuzz::Require(zipOpenNewFileInZip64(zip, name, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0) == ZIP_OK &&
+                    zipWriteInFileInZip(zip, text.data(), static_cast<unsigned>(text.size())) == ZIP_OK &&
+                    zipCloseFileInZip(zip) == ZIP_OK,
+                "an entry could be written");
+}
+
+std::filesystem::path Zipped(std::string_view edge, std::string_view handles) {
+  const std::filesystem::path path = fuzz::ScratchFolder() / "zipped.etrecord";
+  zipFile zip = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
+  fuzz::Require(zip != nullptr, "the archive could be created");
+  Add(zip, "edge_dialect_exported_program/forward", edge);
+  Add(zip, "debug_handle_map", handles);
+  fuzz::Require(zipClose(zip, nullptr) == ZIP_OK, "the archive could be closed");
+  return path;
+}
+
+std::filesystem::path FileOf(const std::uint8_t* data, std::size_t size) {
+  if (size == 0 || data[0] == 'P') return fuzz::ScratchFile("x.etrecord", fuzz::Bytes(data, size));
+  const std::string text = fuzz::Text(data + 1, size - 1);
+  const std::size_t split = text.find('\0');
+  if (split == std::string::npos) return Zipped(text, "{}");
+  return Zipped(std::string_view(text).substr(0, split), std::string_view(text).substr(split + 1));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Accepts({ExitCode::kBadInput}, [&] {
+    const SourceMap map = ReadEtrecord(FileOf(data, size));
+    fuzz::Require(!map.methods.empty(), "a record that is accepted has a method");
+    for (const auto& [name, method] : map.methods) {
+      for (const auto& [handle, nodes] : method.handles) {
+        for (const std::size_t node : nodes)
+          fuzz::Require(node < method.nodes.size(), "a handle's nodes are nodes of its method");
+        fuzz::Require(method.Of(handle).size() == nodes.size(), "a handle's nodes are found by it");
+      }
+      for (const SourceNode& node : method.nodes) {
+        for (const SourceFrame& frame : node.frames) fuzz::Require(frame.line >= 0, "lines are not negative");
+        const SourceFrame* frame = ModelFrame(node);
+        fuzz::Require(frame == nullptr || (frame >= node.frames.data() &&
+                                           frame < node.frames.data() + node.frames.size()),
+                      "the model's line is one of its frames");
+      }
+    }
+  });
+  return 0;
+}
