@@ -8,6 +8,7 @@
 #include "cli/analyze_files.h"
 #include "core/error.h"
 #include "render/layers.h"
+#include "render/roofline.h"
 #include "render/table_csv.h"
 
 namespace etprof {
@@ -18,14 +19,30 @@ void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual) {
       ->check(CLI::IsMember(ReportTableNames()).description(""));
 }
 
+namespace {
+
+constexpr const char* kRoofline = "roofline";
+
+std::vector<std::string> AllByNames() {
+  std::vector<std::string> names = ByNames();
+  names.emplace_back(kRoofline);
+  return names;
+}
+
+}  // namespace
+
 void AddByOption(CLI::App& app, std::string& by) {
-  app.add_option("--by", by, fmt::format("show where the time goes by: {}", fmt::join(ByNames(), "|")))
-      ->check(CLI::IsMember(ByNames()).description(""))
+  app.add_option("--by", by, fmt::format("show where the time goes by: {}", fmt::join(AllByNames(), "|")))
+      ->check(CLI::IsMember(AllByNames()).description(""))
       ->type_name("");
 }
 
 void ShowBy(const Report& report, const std::string& by) {
-  RenderByTerminal(report, ByNamed(by).value(), OptionsOfStdout(), std::cout);
+  if (by == kRoofline) {
+    RenderRooflineTerminal(report, OptionsOfStdout(), std::cout);
+  } else {
+    RenderByTerminal(report, ByNamed(by).value(), OptionsOfStdout(), std::cout);
+  }
   std::cout.flush();
   if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
 }

@@ -11,6 +11,7 @@
 #include "measure/foreign_layout.h"
 #include "measure/latency_csv.h"
 #include "measure/manifest.h"
+#include "measure/peaks.h"
 #include "measure/run_data.h"
 #include "measure/run_directory.h"
 #include "xnnpack/kernel_log.h"
@@ -108,6 +109,11 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     ReadForeign(content, run, with_bare_files);
   } else if (with_bare_files) {
     AddForeignTraces(run);
+  }
+  try {
+    run.peaks = LoadPeaks(run.folder);
+  } catch (const Error& problem) {
+    run.problems.push_back(problem.Message());
   }
   const bool nothing =
       std::none_of(run.experiments.begin(), run.experiments.end(),

@@ -8,21 +8,12 @@
 #include <vector>
 
 #include "device/device.h"
+#include "measure/peaks_value.h"
 #include "measure/worker_client.h"
-#include "protocol/peaks.h"
 
 namespace etprof {
 
 // The machine's roofs as peaks.json of a run directory holds them (docs/peaks.md).
-
-// As they are for some of a run's experiments.
-struct PeaksEntry {
-  std::vector<std::string> experiments;  // labels, ExperimentData::label
-  protocol::Peaks roofs;                 // `cpus` as configured
-};
-struct Peaks {
-  std::vector<PeaksEntry> entries;
-};
 
 nlohmann::json ToJson(const Peaks& peaks);
 // Throws Error (kBadInput) saying what is wrong; `file` is named in it.

@@ -13,6 +13,7 @@
 #include "device/power_mode.h"
 #include "device/properties.h"
 #include "device/vitals.h"
+#include "measure/peaks_value.h"
 #include "protocol/messages.h"
 
 // What a run directory holds, in memory (docs/run-directory.md says which file holds what). The measurement
@@ -189,6 +190,7 @@ struct RunData {
   std::optional<PowerMode> power_mode;      // that it was put into; absent: none was asked for
   std::vector<RoundConditions> conditions;  // in the order of time
   ScheduleData schedule;
+  std::optional<Peaks> peaks;  // the machine's roofs; absent: they were not measured
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;

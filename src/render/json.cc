@@ -139,6 +139,34 @@ Json LayersJson(const ReportExperiment& experiment) {
   return rows;
 }
 
+Json RooflineJson(const ReportExperiment& experiment) {
+  if (!experiment.roofline) return nullptr;
+  const Roofline& roofline = *experiment.roofline;
+  Json rows = Json::array();
+  for (const RooflineRow& row : roofline.rows) {
+    const Operator& op = experiment.profile->operators[row.op];
+    rows.push_back({{"key", KeyText(op.key)},
+                    {"name", op.name},
+                    {"dtype", row.dtype},
+                    {"roof_dtype", row.roof_dtype},
+                    {"time_ms", Number(row.time.ns / 1e6)},
+                    {"time_low_ms", Ms(row.time.low)},
+                    {"time_high_ms", Ms(row.time.high)},
+                    {"macs", row.macs},
+                    {"bytes", row.bytes},
+                    {"macs_per_s", Number(row.macs_per_s())},
+                    {"bytes_per_s", Number(row.bytes_per_s())},
+                    {"bound", row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory"},
+                    {"roof_ms", Number(row.roof_ns / 1e6)},
+                    {"share_of_roof", Number(row.share())},
+                    {"would_save_ms", Number(row.gap_ns() / 1e6)}});
+  }
+  return {{"covered_ms", Number(roofline.covered_ns / 1e6)},
+          {"roof_ms", Number(roofline.roof_ns / 1e6)},
+          {"not_covered_ms", Number(roofline.not_covered_ns / 1e6)},
+          {"rows", std::move(rows)}};
+}
+
 Json OperatorsJson(const ReportExperiment& experiment) {
   Json rows = Json::array();
   for (const OperatorRow& row : experiment.operators) {
@@ -287,6 +315,7 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                        {"by_layer", BreakdownJson(experiment.by_layer, no_distribution)},
                        {"by_source", BreakdownJson(experiment.by_source, no_distribution)}};
   }
+  json["roofline"] = RooflineJson(experiment);
   json["operators"] = OperatorsJson(experiment);
   json["operators_rest"] = RestJson(experiment);
   json["delegate_calls"] = experiment.delegate_calls;

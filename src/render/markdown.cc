@@ -10,6 +10,7 @@
 #include "render/markdown_breakdown.h"
 #include "render/markdown_matrix.h"
 #include "render/markdown_text.h"
+#include "render/roofline.h"
 #include "render/sustained.h"
 #include "render/wording.h"
 
@@ -43,6 +44,7 @@ class Markdown {
     for (const std::size_t subject : Subjects()) RenderCostliest(report_.experiments[subject], titled, out_);
     for (const std::size_t subject : Subjects()) RenderPlaces(report_.experiments[subject], titled, out_);
     RenderLayersMarkdown(report_, out_);
+    RenderRooflineMarkdown(report_, out_);
     Kernels();
     Next();
     Trust();

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/operators.h"
+#include "measure/peaks.h"
 #include "report/matrix.h"
 #include "report/pair.h"
 #include "report/report.h"
@@ -335,6 +336,10 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     const ExperimentData& data = report.run.experiments[i];
     report.emulated = report.emulated || data.emulated;
     report.experiments.push_back(Describe(data, i, std::move(profiles[i])));
+    if (ReportExperiment& made = report.experiments.back(); made.profile && report.run.peaks) {
+      if (const PeaksEntry* peaks = PeaksOf(*report.run.peaks, made.label))
+        made.roofline = MakeRoofline(*made.profile, *peaks);
+    }
     if (report.run.schedule.sustained_seconds > 0)
       report.experiments.back().sustained = DescribeSustained(data);
   }

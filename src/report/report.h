@@ -11,6 +11,7 @@
 #include "measure/run_data.h"
 #include "report/ladder.h"
 #include "report/layers.h"
+#include "report/roofline.h"
 #include "report/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
@@ -77,6 +78,7 @@ struct ReportExperiment {
   std::vector<LayerRow> layers;                // where the model's modules are known (ProgramJoin)
   std::optional<double> attributed;            // the share of the operators' time that has a layer
   Breakdown by_layer, by_source, by_delegate;  // likewise
+  std::optional<Roofline> roofline;  // where the work of operators and the machine's roofs are known
   std::optional<double>
       tracer;  // from the mean of the common set to the median of `latency`: what completes the table
   std::int64_t delegate_calls = 0;    // in one inference

@@ -1,0 +1,103 @@
+#include "report/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/operators.h"
+#include "measure/peaks.h"
+#include "stats/distribution.h"
+#include "stats/launches.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+OperatorTime TimeOf(const Profile& profile, std::size_t op) {
+  std::map<int, std::vector<double>> launches;
+  for (const std::size_t run : profile.DescribedRuns()) {
+    const Nanoseconds self = profile.Self(op)[run];
+    if (self != Profile::kAbsent) launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
+  }
+  std::vector<double> logs, all;
+  for (const auto& [launch, times] : launches) {
+    all.insert(all.end(), times.begin(), times.end());
+    if (const auto median = stats::Median(times); median && *median > 0) logs.push_back(std::log(*median));
+  }
+  OperatorTime time;
+  if (const auto estimate = stats::EstimateRatio(logs, 0.95)) {
+    time.ns = estimate->ratio();
+    time.low = estimate->low();
+    time.high = estimate->high();
+  } else {
+    time.ns = stats::Median(all).value_or(0);
+  }
+  return time;
+}
+
+// The highest bandwidth that any way of moving so much has: an operator's mix of reads and writes lies between them.
+std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
+  std::optional<double> best;
+  for (const char* access : {"read", "write", "copy"}) {
+    if (const auto rate = BytesPerSecond(peaks, access, bytes); rate && *rate > best.value_or(0)) best = rate;
+  }
+  return best;
+}
+
+std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
+  const Work& work = profile.program->operators[op].work;
+  if (!work.macs || !work.bytes || (*work.macs == 0 && *work.bytes == 0)) return std::nullopt;
+  RooflineRow row;
+  row.op = op;
+  row.macs = *work.macs;
+  row.bytes = *work.bytes;
+  row.dtype = row.roof_dtype = ComputeType(profile.operators[op]);
+  auto rate = BestMacsPerSecond(peaks, row.dtype);
+  if (!rate && (row.dtype == "fp16" || row.dtype == "bf16")) {
+    row.roof_dtype = "fp32";
+    rate = BestMacsPerSecond(peaks, row.roof_dtype);
+  }
+  const auto bandwidth = Bandwidth(peaks, row.bytes);
+  if ((row.macs > 0 && !rate) || (row.bytes > 0 && !bandwidth)) return std::nullopt;
+  const double compute = row.macs > 0 ? static_cast<double>(row.macs) / *rate * 1e9 : 0;
+  const double memory = row.bytes > 0 ? static_cast<double>(row.bytes) / *bandwidth * 1e9 : 0;
+  row.bound = compute >= memory ? RooflineRow::Bound::kCompute : RooflineRow::Bound::kMemory;
+  row.roof_ns = std::max(compute, memory);
+  row.time = TimeOf(profile, op);
+  if (row.time.ns <= 0) return std::nullopt;
+  return row;
+}
+
+}  // namespace
+
+std::string ComputeType(const Operator& op) {
+  const auto name = xnnpack::ParseOperatorName(op.name);
+  if (!name || name->data_types.empty()) return "fp32";
+  std::string type = name->data_types.front();
+  if (type.starts_with("P")) type.erase(0, 1);  // packed
+  if (type.starts_with("BF16")) return "bf16";
+  if (type == "F16") return "fp16";
+  return type.starts_with("Q") ? "int8" : "fp32";
+}
+
+std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks) {
+  if (!profile.program || !profile.program->problem.empty()) return std::nullopt;
+  Roofline roofline;
+  const auto runs = static_cast<double>(profile.CommonSet().size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (!IsOperator(profile.operators[op])) continue;
+    if (auto row = RowOf(profile, op, peaks)) {
+      roofline.covered_ns += row->time.ns;
+      roofline.roof_ns += row->roof_ns;
+      roofline.rows.push_back(std::move(*row));
+    } else if (runs > 0) {
+      roofline.not_covered_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
+    }
+  }
+  if (roofline.rows.empty()) return std::nullopt;
+  std::stable_sort(roofline.rows.begin(), roofline.rows.end(),
+                   [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
+  return roofline;
+}
+
+}  // namespace etprof

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "measure/peaks_value.h"
+
+namespace etprof {
+
+// A time per run of an operator: the geometric mean over launches of each launch's median self time, with Student's t
+// interval (stats/launches.h). Of fewer than two launches the median of the runs, without an interval. ns.
+struct OperatorTime {
+  double ns = 0;
+  std::optional<double> low, high;  // at 95 %
+};
+
+// How far an operator is from what the machine can do (Williams, Waterman & Patterson, "Roofline", CACM 2009).
+struct RooflineRow {
+  enum class Bound { kCompute, kMemory };
+  std::size_t op = 0;      // index into Profile::operators
+  OperatorTime time;
+  std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8"
+  std::string roof_dtype;  // of the roof it is held against: fp16 against fp32 where the CPU computes no fp16
+  std::int64_t macs = 0;   // of a run
+  Bytes bytes = 0;         // compulsory traffic of a run
+  Bound bound = Bound::kMemory;  // which roof is the lower one for it
+  double roof_ns = 0;            // the time that it would take at that roof
+
+  double share() const { return roof_ns / time.ns; }  // of the roof, 0 to 1; above 1: see docs/roofline.md
+  double gap_ns() const { return time.ns - roof_ns; }
+  double macs_per_s() const { return static_cast<double>(macs) / time.ns * 1e9; }
+  double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
+};
+
+struct Roofline {
+  std::vector<RooflineRow> rows;  // by falling gap: the first is worth most
+  double covered_ns = 0;          // the rows' times, added up
+  double roof_ns = 0;             // and at their roofs
+  // Operators without a row, as what they do is not known, or nothing that a roof limits (a reshape): their mean self times.
+  double not_covered_ns = 0;
+};
+
+// Absent without a program that says what operators do, and where nothing of it is known.
+std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks);
+
+// The data type that an operator multiplies in, by its name: "int8" of "Fully Connected (NC, QD8, F32, QC4W) GEMM #1". Of
+// portable kernels "fp32".
+std::string ComputeType(const Operator& op);
+
+}  // namespace etprof
