@@ -49,16 +49,19 @@ Table TableOf(const ReportExperiment& experiment, std::size_t rows, int name_wid
     table.columns.push_back({"GMAC/s", Align::kRight});
     table.columns.push_back({"GB/s", Align::kRight});
   }
-  table.columns.insert(table.columns.end(),
-                       {{"bound by", Align::kLeft}, {"of the roof", Align::kRight}, {"would save", Align::kRight}});
+  table.columns.insert(
+      table.columns.end(),
+      {{"bound by", Align::kLeft}, {"of the roof", Align::kRight}, {"would save", Align::kRight}});
   const Roofline& roofline = *experiment.roofline;
-  const TimeScale scale = ScaleFor(experiment.latency.p50.value_or(roofline.covered_ns), experiment.latency.p50.value_or(roofline.covered_ns));
+  const TimeScale scale = ScaleFor(experiment.latency.p50.value_or(roofline.covered_ns),
+                                   experiment.latency.p50.value_or(roofline.covered_ns));
   for (std::size_t i = 0; i < std::min(rows, roofline.rows.size()); ++i) {
     const RooflineRow& row = roofline.rows[i];
     const std::string name = experiment.profile->operators[row.op].name;
     const std::string layer = LayerOf(*experiment.profile, row.op).value_or("");
     std::vector<std::string> cells = {narrow ? Fitted(Printable(name), name_width) : name,
-                                      narrow ? FittedTail(Printable(layer), 16) : layer, scale.Text(row.time.ns)};
+                                      narrow ? FittedTail(Printable(layer), 16) : layer,
+                                      scale.Text(row.time.ns)};
     if (!narrow) {
       cells.push_back(RateWithInterval(static_cast<double>(row.macs), row.time));
       cells.push_back(RateWithInterval(static_cast<double>(row.bytes), row.time));
@@ -72,11 +75,13 @@ Table TableOf(const ReportExperiment& experiment, std::size_t rows, int name_wid
 std::string SummaryText(const ReportExperiment& experiment) {
   const Roofline& roofline = *experiment.roofline;
   const TimeScale scale = ScaleFor(roofline.covered_ns, roofline.covered_ns);
-  std::string text = fmt::format("{} operators take {}; at the machine's roofs {}: {} of it.", roofline.rows.size(),
-                                 scale.Text(roofline.covered_ns), scale.Text(roofline.roof_ns),
-                                 PercentText(roofline.roof_ns / roofline.covered_ns));
+  std::string text =
+      fmt::format("{} operators take {}; at the machine's roofs {}: {} of it.", roofline.rows.size(),
+                  scale.Text(roofline.covered_ns), scale.Text(roofline.roof_ns),
+                  PercentText(roofline.roof_ns / roofline.covered_ns));
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns)
-    text += fmt::format(" {} more is in operators whose work is not known or that no roof limits.", scale.Text(roofline.not_covered_ns));
+    text += fmt::format(" {} more is in operators whose work is not known or that no roof limits.",
+                        scale.Text(roofline.not_covered_ns));
   return text;
 }
 
@@ -92,7 +97,8 @@ void RenderRooflineTerminal(const Report& report, const TerminalOptions& options
         << TableOf(experiment, experiment.roofline->rows.size(), std::max(20, options.width - 76)).ToText(2);
   }
   if (!any) {
-    out << "\n  Nothing to show: it takes the machine's roofs (a run without --no-peaks) and the .pte that ran.\n";
+    out << "\n  Nothing to show: it takes the machine's roofs (a run without --no-peaks) and the .pte that "
+           "ran.\n";
   }
 }
 
@@ -100,10 +106,12 @@ void RenderRooflineMarkdown(const Report& report, std::ostream& out) {
   using namespace markdown;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.roofline) continue;
-    out << "## How far from the machine's limits" << (report.experiments.size() > 1 ? ": " + E(experiment.label) : "") << "\n\n"
+    out << "## How far from the machine's limits"
+        << (report.experiments.size() > 1 ? ": " + E(experiment.label) : "") << "\n\n"
         << E(SummaryText(experiment)) << "\n\n"
         << TableOf(experiment, kMarkdownRows, 0).ToMarkdown() << '\n';
-    out << "By what an operator would save at its roof: the lower of compute (the fastest instructions that the mask allows) and memory "
+    out << "By what an operator would save at its roof: the lower of compute (the fastest instructions that "
+           "the mask allows) and memory "
            "(where its tensors fit). 1 GMAC/s is 2 GFLOP/s.";
     if (experiment.roofline->rows.size() > kMarkdownRows)
       out << fmt::format(" The first {} of {} operators.", kMarkdownRows, experiment.roofline->rows.size());

@@ -17,7 +17,8 @@ OperatorTime TimeOf(const Profile& profile, std::size_t op) {
   std::map<int, std::vector<double>> launches;
   for (const std::size_t run : profile.DescribedRuns()) {
     const Nanoseconds self = profile.Self(op)[run];
-    if (self != Profile::kAbsent) launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
+    if (self != Profile::kAbsent)
+      launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
   }
   std::vector<double> logs, all;
   for (const auto& [launch, times] : launches) {
@@ -35,7 +36,8 @@ OperatorTime TimeOf(const Profile& profile, std::size_t op) {
   return time;
 }
 
-// The highest bandwidth that any way of moving so much has: an operator's mix of reads and writes lies between them.
+// The highest bandwidth that any way of moving so much has: an operator's mix of reads and writes lies
+// between them.
 std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
   std::optional<double> best;
   for (const char* access : {"read", "write", "copy"}) {

@@ -10,17 +10,19 @@
 
 namespace etprof {
 
-// A time per run of an operator: the geometric mean over launches of each launch's median self time, with Student's t
-// interval (stats/launches.h). Of fewer than two launches the median of the runs, without an interval. ns.
+// A time per run of an operator: the geometric mean over launches of each launch's median self time, with
+// Student's t interval (stats/launches.h). Of fewer than two launches the median of the runs, without an
+// interval. ns.
 struct OperatorTime {
   double ns = 0;
   std::optional<double> low, high;  // at 95 %
 };
 
-// How far an operator is from what the machine can do (Williams, Waterman & Patterson, "Roofline", CACM 2009).
+// How far an operator is from what the machine can do (Williams, Waterman & Patterson, "Roofline", CACM
+// 2009).
 struct RooflineRow {
   enum class Bound { kCompute, kMemory };
-  std::size_t op = 0;      // index into Profile::operators
+  std::size_t op = 0;  // index into Profile::operators
   OperatorTime time;
   std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8"
   std::string roof_dtype;  // of the roof it is held against: fp16 against fp32 where the CPU computes no fp16
@@ -39,15 +41,16 @@ struct Roofline {
   std::vector<RooflineRow> rows;  // by falling gap: the first is worth most
   double covered_ns = 0;          // the rows' times, added up
   double roof_ns = 0;             // and at their roofs
-  // Operators without a row, as what they do is not known, or nothing that a roof limits (a reshape): their mean self times.
+  // Operators without a row, as what they do is not known, or nothing that a roof limits (a reshape): their
+  // mean self times.
   double not_covered_ns = 0;
 };
 
 // Absent without a program that says what operators do, and where nothing of it is known.
 std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks);
 
-// The data type that an operator multiplies in, by its name: "int8" of "Fully Connected (NC, QD8, F32, QC4W) GEMM #1". Of
-// portable kernels "fp32".
+// The data type that an operator multiplies in, by its name: "int8" of "Fully Connected (NC, QD8, F32, QC4W)
+// GEMM #1". Of portable kernels "fp32".
 std::string ComputeType(const Operator& op);
 
 }  // namespace etprof

@@ -13,7 +13,8 @@ namespace {
 using handmade::TraceBuilder;
 using Bound = RooflineRow::Bound;
 
-// A run is a fully connected layer of 100 us, an add of 10 us and a reshape of 1 us; `slower` stretches all of a launch.
+// A run is a fully connected layer of 100 us, an add of 10 us and a reshape of 1 us; `slower` stretches all
+// of a launch.
 Profile ProfileOf(const std::vector<double>& slower) {
   TraceBuilder builder;
   AttributeOptions options;
@@ -22,8 +23,9 @@ Profile ProfileOf(const std::vector<double>& slower) {
     for (int run = 0; run < 5; ++run) {
       Nanoseconds now = at + 20;
       builder.Block("Execute");
-      for (const auto& [name, ns] : {std::pair{"Fully Connected (NC, F32) GEMM #1", 100e3}, std::pair{"Add (ND) #1", 10e3},
-                                     std::pair{"Static Reshape (NC) #1", 1e3}}) {
+      for (const auto& [name, ns] :
+           {std::pair{"Fully Connected (NC, F32) GEMM #1", 100e3}, std::pair{"Add (ND) #1", 10e3},
+            std::pair{"Static Reshape (NC) #1", 1e3}}) {
         const auto end = now + static_cast<Nanoseconds>(ns * slower[launch]);
         builder.Backend(0, name, now, end);
         now = end;
@@ -55,7 +57,8 @@ PeaksEntry Machine() {
   fma.dtype = "fp32";
   fma.macs.best = 20e9;
   entry.roofs.compute.push_back(fma);
-  for (const auto& [capacity, rate] : {std::pair{std::optional<std::int64_t>(16'384), 10e9}, std::pair{std::optional<std::int64_t>(), 5e9}}) {
+  for (const auto& [capacity, rate] : {std::pair{std::optional<std::int64_t>(16'384), 10e9},
+                                       std::pair{std::optional<std::int64_t>(), 5e9}}) {
     protocol::MemoryPeak peak;
     peak.level = capacity ? "L1" : "DRAM";
     peak.access = "read";

@@ -14,10 +14,11 @@ namespace {
 using namespace etprof;
 
 void Add(zipFile zip, const char* name, std::string_view text) {
-  fuzz::Require(zipOpenNewFileInZip64(zip, name, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0) == ZIP_OK &&
-                    zipWriteInFileInZip(zip, text.data(), static_cast<unsigned>(text.size())) == ZIP_OK &&
-                    zipCloseFileInZip(zip) == ZIP_OK,
-                "an entry could be written");
+  fuzz::Require(
+      zipOpenNewFileInZip64(zip, name, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0) == ZIP_OK &&
+          zipWriteInFileInZip(zip, text.data(), static_cast<unsigned>(text.size())) == ZIP_OK &&
+          zipCloseFileInZip(zip) == ZIP_OK,
+      "an entry could be written");
 }
 
 std::filesystem::path Zipped(std::string_view edge, std::string_view handles) {
@@ -53,8 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (const SourceNode& node : method.nodes) {
         for (const SourceFrame& frame : node.frames) fuzz::Require(frame.line >= 0, "lines are not negative");
         const SourceFrame* frame = ModelFrame(node);
-        fuzz::Require(frame == nullptr || (frame >= node.frames.data() &&
-                                           frame < node.frames.data() + node.frames.size()),
+        fuzz::Require(frame == nullptr ||
+                          (frame >= node.frames.data() && frame < node.frames.data() + node.frames.size()),
                       "the model's line is one of its frames");
       }
     }
