@@ -65,14 +65,14 @@ def main() -> None:
                 f"{len(roofline['rows'])} operators, {roofline['covered_ms']:.3f} ms, "
                 f"at the roofs {roofline['roof_ms']:.3f} ms: {share:.0%}.",
                 "",
-                "| operator | time | GMAC/s | GB/s | bound by | of the roof |",
+                "| operator | time | GFLOP/s | GB/s | bound by | of the roof |",
                 "|---|--:|--:|--:|---|--:|",
             ]
             rows = sorted(roofline["rows"], key=lambda row: -row["time_ms"])
             above = [row for row in rows if row["share_of_roof"] > 1]
             for row in [*rows[:12], *(row for row in above if row not in rows[:12])]:
                 lines.append(
-                    f"| {row['name']} | {row['time_ms'] * 1e3:.1f} µs | {row['macs_per_s'] / 1e9:.1f} | "
+                    f"| {row['name']} | {row['time_ms'] * 1e3:.1f} µs | {2 * row['macs_per_s'] / 1e9:.1f} | "
                     f"{row['bytes_per_s'] / 1e9:.1f} | {row['bound']} | {row['share_of_roof']:.0%} |"
                 )
             lines += ["", f"{len(above)} of {len(rows)} above 100 %.", ""]

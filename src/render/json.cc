@@ -154,6 +154,7 @@ Json RooflineJson(const ReportExperiment& experiment) {
                     {"time_high_ms", Ms(row.time.high)},
                     {"macs", row.macs},
                     {"bytes", row.bytes},
+                    {"flops_per_byte", row.bytes == 0 ? Json() : Number(row.intensity())},
                     {"macs_per_s", Number(row.macs_per_s())},
                     {"bytes_per_s", Number(row.bytes_per_s())},
                     {"bound", row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory"},

@@ -22,15 +22,6 @@ constexpr int kLabel = 9;  // columns of "  best   "
 std::string Right(const std::string& text, int width) { return Blanks(width - DisplayWidth(text)) + text; }
 std::string Left(const std::string& text, int width) { return text + Blanks(width - DisplayWidth(text)); }
 
-// "Convolution (NHWC, F… #2": what tells two of one type apart stays.
-std::string FittedName(const std::string& name, int columns) {
-  const std::size_t number = name.rfind(" #");
-  if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
-    return Fitted(name, columns);
-  const std::string tail = name.substr(number);
-  return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
-}
-
 class LadderScreen {
  public:
   LadderScreen(const Report& report, const TerminalOptions& options, int width, std::ostream& out)

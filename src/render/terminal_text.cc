@@ -53,6 +53,14 @@ std::string FittedTail(const std::string& text, int columns) {
   return "…" + text.substr(from);
 }
 
+std::string FittedName(const std::string& name, int columns) {
+  const std::size_t number = name.rfind(" #");
+  if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
+    return Fitted(name, columns);
+  const std::string tail = name.substr(number);
+  return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
+}
+
 std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
 
 std::string Bar(double share, int columns) {

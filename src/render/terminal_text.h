@@ -14,6 +14,8 @@ std::string Printable(const std::string& text);
 // Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
+// "Convolution (NHWC, F… #2": what tells two operators of one type apart stays.
+std::string FittedName(const std::string& name, int columns);
 
 std::string Blanks(int count);
 

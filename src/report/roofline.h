@@ -33,6 +33,11 @@ struct RooflineRow {
 
   double share() const { return roof_ns / time.ns; }  // of the roof, 0 to 1; above 1: see docs/roofline.md
   double gap_ns() const { return time.ns - roof_ns; }
+  std::int64_t flops() const { return 2 * macs; }
+  // FLOPs a byte of compulsory traffic.
+  double intensity() const {
+    return bytes == 0 ? 0 : static_cast<double>(flops()) / static_cast<double>(bytes);
+  }
   double macs_per_s() const { return static_cast<double>(macs) / time.ns * 1e9; }
   double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
 };
