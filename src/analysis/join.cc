@@ -80,6 +80,7 @@ class Joiner {
     }
     own.join = Join::kKernel;
     own.work = WorkOf(*instruction, method_);
+    own.kleidiai = KleidiaiOf(*instruction, method_);
     if (sources_ == nullptr || op.key.chain != 0) return;
     const auto handles = sources_->instructions.find(op.key.instruction);
     if (handles == sources_->instructions.end()) return;
@@ -155,6 +156,7 @@ class Joiner {
     own.nodes.insert(own.nodes.end(), op.fused.begin(), op.fused.end());
     // Two operators of one bounded node: the multiply-adds are the first one's, and each moves the output.
     own.work = WorkOf(own.nodes, graph);
+    own.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
     if (i > 0 && aligned[i - 1].node == op.node) own.work = WorkOfBound(graph.nodes[*op.node], graph);
     SetPlace(graph.nodes[*op.node], graph, own);
     for (const std::size_t candidate : op.candidates) {
@@ -169,6 +171,7 @@ class Joiner {
         return;
       }
       if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
+      if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
       own.nodes.clear();
     }
   }

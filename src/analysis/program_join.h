@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "program/kleidiai.h"
 #include "program/source_map.h"
 #include "program/work.h"
 
@@ -38,7 +39,8 @@ struct OperatorSource {
   std::vector<std::uint32_t> debug_handles;
   std::optional<std::size_t> place;  // in ProgramJoin::places
   Work work;
-  std::string why;  // kNone: one clause
+  std::optional<KleidiaiUse> kleidiai;  // of what multiplies matrices, where it is joined
+  std::string why;                      // kNone: one clause
 };
 
 struct ProgramJoin {

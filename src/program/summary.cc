@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 
+#include "program/delegable.h"
 #include "program/work.h"
 
 namespace etprof {
@@ -74,6 +76,42 @@ std::vector<Step> StepsOf(const Method& method, const std::vector<std::optional<
   return steps;
 }
 
+// By chain: the indices of its first and its last call of a delegate.
+std::map<int, std::pair<int, int>> DelegateCalls(const Method& method) {
+  std::map<int, std::pair<int, int>> calls;
+  for (const Instruction& instruction : method.instructions) {
+    if (instruction.kind != Instruction::Kind::kDelegate) continue;
+    calls.try_emplace(instruction.chain, instruction.index, 0).first->second.second = instruction.index;
+  }
+  return calls;
+}
+
+void Count(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs, bool between,
+           std::vector<PortableOperator>& operators) {
+  const std::string& name = method.operators[kernel.target];
+  const std::string why = WhyNotDelegated(kernel, method);
+  auto found = std::find_if(operators.begin(), operators.end(),
+                            [&](const PortableOperator& one) { return one.name == name && one.why == why; });
+  if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
+  ++found->calls;
+  if (between) ++found->between;
+  found->macs = Sum(found->macs, macs);
+}
+
+void Count(KleidiaiUse use, std::optional<std::int64_t> macs, std::vector<KleidiaiCount>& counts) {
+  auto found =
+      std::find_if(counts.begin(), counts.end(), [&](const KleidiaiCount& one) { return one.use == use; });
+  if (found == counts.end()) found = counts.insert(found, {std::move(use), 0, 0});
+  ++found->count;
+  found->macs = Sum(found->macs, macs);
+}
+
+const XnnGraph* GraphOf(const Instruction& instruction, const Method& method, const Program& program) {
+  if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
+  const std::optional<std::size_t>& graph = method.delegates[instruction.target].graph;
+  return graph ? &program.xnn_graphs[*graph] : nullptr;
+}
+
 }  // namespace
 
 const char* KindName(ProgramValue::Kind kind) {
@@ -114,7 +152,8 @@ MethodSummary Summarize(const Method& method, const Program& program) {
                                                : DelegateSummary());
   }
   std::vector<std::optional<std::int64_t>> macs;  // of each instruction
-  std::map<std::string, std::size_t> operators;
+  const std::map<int, std::pair<int, int>> calls = DelegateCalls(method);
+  std::vector<KleidiaiCount>& kleidiai = summary.kleidiai;
   summary.macs = summary.delegated_macs = 0;
   for (const Instruction& instruction : method.instructions) {
     if (instruction.kind == Instruction::Kind::kDelegate) {
@@ -127,14 +166,26 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     }
     summary.macs = Sum(summary.macs, macs.back());
     if (instruction.kind == Instruction::Kind::kKernel) {
-      const std::string& name = method.operators[instruction.target];
-      const auto place = summary.operator_macs.try_emplace(name, 0).first;
-      place->second = Sum(place->second, macs.back());
-      ++operators[name];
+      const auto found = calls.find(instruction.chain);
+      const bool between = found != calls.end() && found->second.first < instruction.index &&
+                           instruction.index < found->second.second;
+      Count(instruction, method, macs.back(), between, summary.operators);
+      if (auto use = KleidiaiOf(instruction, method)) Count(std::move(*use), macs.back(), kleidiai);
+    }
+    if (const XnnGraph* graph = GraphOf(instruction, method, program)) {
+      for (const XnnNode& node : graph->nodes) {
+        if (auto use = KleidiaiOf(node, *graph)) Count(std::move(*use), node.macs, kleidiai);
+      }
     }
     if (instruction.kind == Instruction::Kind::kJumpFalse) summary.jumps = true;
   }
-  summary.operators = Sorted(operators);
+  std::stable_sort(summary.operators.begin(), summary.operators.end(),
+                   [](const PortableOperator& a, const PortableOperator& b) {
+                     return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
+                   });
+  std::stable_sort(kleidiai.begin(), kleidiai.end(), [](const KleidiaiCount& a, const KleidiaiCount& b) {
+    return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
+  });
   summary.steps = StepsOf(method, macs);
   for (const Bytes bytes : method.planned_buffers)
     summary.planned = Sum(summary.planned, bytes).value_or(std::numeric_limits<Bytes>::max());

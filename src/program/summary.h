@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "program/kleidiai.h"
 #include "program/program.h"
 
 namespace etprof {
@@ -33,12 +33,29 @@ struct Step {
   std::optional<std::int64_t> macs;
 };
 
+// A portable kernel, and why it is not delegated.
+struct PortableOperator {
+  std::string name;  // "aten::add.out"
+  std::string why;   // one clause; "": not known (delegable.h). Each is an entry of its own
+  std::size_t calls = 0;
+  std::size_t between = 0;           // of them, with a delegate before them and one after
+  std::optional<std::int64_t> macs;  // of all its calls
+};
+
+// The nodes and portable kernels that multiply matrices, by which microkernels they would run on an Arm CPU
+// with SME2 (kleidiai.h).
+struct KleidiaiCount {
+  KleidiaiUse use;
+  std::size_t count = 0;
+  std::optional<std::int64_t> macs;
+};
+
 struct MethodSummary {
   std::vector<DelegateSummary> delegates;  // as Method::delegates
   std::vector<Step> steps;
-  Counts operators;                                                  // portable kernels that are called
-  std::map<std::string, std::optional<std::int64_t>> operator_macs;  // of all their calls
-  std::optional<std::int64_t> macs;                                  // of all instructions, each once
+  std::vector<PortableOperator> operators;  // the most frequent first, then by name
+  std::vector<KleidiaiCount> kleidiai;      // by `use`: KleidiAI's first, then by falling MACs
+  std::optional<std::int64_t> macs;         // of all instructions, each once
   std::optional<std::int64_t> delegated_macs;
   Bytes planned = 0;     // of all planned buffers; saturated
   bool jumps = false;    // it has a branch, so that not every instruction runs once

@@ -135,7 +135,12 @@ Json QuantizationJson(const XnnQuantization& quantization) {
   return object;
 }
 
-Json XnnNodeJson(const XnnNode& node) {
+Json KleidiaiJson(const std::optional<KleidiaiUse>& use) {
+  if (!use) return nullptr;
+  return {{"kernels", KernelsName(use->kernels)}, {"why", OrNull(use->why)}, {"change", OrNull(use->change)}};
+}
+
+Json XnnNodeJson(const XnnNode& node, const XnnGraph& graph) {
   Json object;
   object["node"] = node.index;
   object["type"] = node.type;
@@ -146,6 +151,7 @@ Json XnnNodeJson(const XnnNode& node) {
   object["output_min"] = OrNull(node.output_min);
   object["output_max"] = OrNull(node.output_max);
   object["macs"] = OrNull(node.macs);
+  object["with_sme2"] = KleidiaiJson(KleidiaiOf(node, graph));
   object["convolution"] = nullptr;
   if (node.convolution) {
     const auto& c = *node.convolution;
@@ -169,7 +175,7 @@ Json XnnGraphJson(const XnnGraph& graph) {
   object["inputs"] = graph.inputs;
   object["outputs"] = graph.outputs;
   object["nodes"] = Json::array();
-  for (const XnnNode& node : graph.nodes) object["nodes"].push_back(XnnNodeJson(node));
+  for (const XnnNode& node : graph.nodes) object["nodes"].push_back(XnnNodeJson(node, graph));
   object["values"] = Json::array();
   for (const XnnValue& value : graph.values) {
     Json entry;
@@ -224,6 +230,7 @@ Json InstructionJson(const Instruction& instruction, const Method& method) {
   object["delegate"] = delegate ? Json(instruction.target) : Json(nullptr);
   object["arguments"] = instruction.arguments;
   object["macs"] = kernel ? OrNull(MultiplyAdds(instruction, method)) : Json(nullptr);
+  object["with_sme2"] = KleidiaiJson(KleidiaiOf(instruction, method));
   return object;
 }
 
@@ -244,9 +251,12 @@ Json MethodJson(const Method& method, const Program& program) {
   for (std::size_t i = 0; i < method.delegates.size(); ++i)
     object["delegates"].push_back(DelegateJson(i, method.delegates[i], summary.delegates[i], summary));
   object["operators"] = Json::array();
-  for (const auto& [name, count] : summary.operators)
-    object["operators"].push_back(
-        {{"name", name}, {"calls", count}, {"macs", OrNull(summary.operator_macs.at(name))}});
+  for (const PortableOperator& one : summary.operators)
+    object["operators"].push_back({{"name", one.name},
+                                   {"calls", one.calls},
+                                   {"macs", OrNull(one.macs)},
+                                   {"why_not_delegated", OrNull(one.why)},
+                                   {"between_delegates", one.between}});
   object["instructions"] = Json::array();
   for (const Instruction& instruction : method.instructions)
     object["instructions"].push_back(InstructionJson(instruction, method));

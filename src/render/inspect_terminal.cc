@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "core/table.h"
 #include "core/units.h"
@@ -136,6 +137,53 @@ std::string Paragraph(const std::string& title, const std::string& words, int wi
   return text + line + '\n';
 }
 
+// Operators of one reason together: "4 aten::expand_copy.out: XNNPACK has no such operator".
+std::string NotDelegatedText(const MethodSummary& summary, int width) {
+  std::map<std::string, Counts> by_reason;
+  std::size_t between = 0;
+  for (const PortableOperator& one : summary.operators) {
+    by_reason[one.why].emplace_back(one.name, one.calls);
+    between += one.between;
+  }
+  std::ostringstream text;
+  std::string title = "  not delegated  ";
+  const auto add = [&](const std::string& words) {
+    WriteWrapped(title, words, static_cast<int>(title.size()), width, text);
+    title.assign(title.size(), ' ');
+  };
+  for (const auto& [why, counts] : by_reason)
+    add(CountsText(counts, true) + (why.empty() ? "" : ": " + Printable(why)));
+  if (between > 0) add(fmt::format("{} of them between two delegates", between));
+  return text.str();
+}
+
+// What multiplies matrices, by the kernels that it would have on a CPU with SME2.
+std::string WithSme2Text(const MethodSummary& summary, int width) {
+  std::size_t all = 0;
+  std::optional<std::int64_t> macs = 0;
+  for (const KleidiaiCount& one : summary.kleidiai) {
+    all += one.count;
+    macs = Sum(macs, one.macs);
+  }
+  std::ostringstream text;
+  std::string title = "  with SME2      ";
+  for (const KleidiaiCount& one : summary.kleidiai) {
+    using Kernels = KleidiaiUse::Kernels;
+    std::string words = fmt::format("{} of {} that multiply matrices", one.count, all);
+    if (&one != &summary.kleidiai.front()) words = fmt::format("{} more", one.count);
+    if (const auto share = Share(one.macs, macs)) words += fmt::format(" ({} of MACs)", FormatShare(share));
+    words += one.use.kernels == Kernels::kSme        ? " run KleidiAI's kernels for it"
+             : one.use.kernels == Kernels::kKleidiai ? " run KleidiAI's QP8 kernels, as without"
+             : one.use.kernels == Kernels::kUnknown  ? ": not known"
+             : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
+                                                     : " run portable: ";
+    words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
+    WriteWrapped(title, Printable(words), static_cast<int>(title.size()), width, text);
+    title.assign(title.size(), ' ');
+  }
+  return text.str();
+}
+
 std::string MethodText(const Method& method, const Program& program, int width) {
   const MethodSummary summary = Summarize(method, program);
   std::string text = fmt::format("\n{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
@@ -154,8 +202,7 @@ std::string MethodText(const Method& method, const Program& program, int width) 
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   text += '\n';
   if (!nodes.empty()) text += Paragraph("XNNPACK nodes", CountsText(nodes, true), width);
-  if (!summary.operators.empty())
-    text += Paragraph("not delegated", CountsText(summary.operators, true), width);
+  text += NotDelegatedText(summary, width) + WithSme2Text(summary, width);
   if (summary.dynamic) text += "  Shapes that change at run time are counted at their upper bound.\n";
   if (summary.jumps) text += "  The method branches: MACs count each instruction once.\n";
   return text;

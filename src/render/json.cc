@@ -168,6 +168,20 @@ Json RooflineJson(const ReportExperiment& experiment) {
           {"rows", std::move(rows)}};
 }
 
+Json MatrixKernelsJson(const ReportExperiment& experiment) {
+  Json rows = Json::array();
+  for (const MatrixKernelRow& row : experiment.matrix_kernels) {
+    Json keys = Json::array();
+    for (const std::size_t op : row.operators) keys.push_back(KeyText(experiment.profile->operators[op].key));
+    rows.push_back({{"kernels", KernelsName(row.ran)},
+                    {"why", Text(row.why)},
+                    {"change", Text(row.change)},
+                    {"mean_ms", Number(row.mean_ns / 1e6)},
+                    {"operators", std::move(keys)}});
+  }
+  return rows;
+}
+
 Json OperatorsJson(const ReportExperiment& experiment) {
   Json rows = Json::array();
   for (const OperatorRow& row : experiment.operators) {
@@ -323,6 +337,7 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   json["portable_kernels"] = experiment.portable_kernels;
   json["unknown_operators"] = experiment.unknown_operators;
   json["kernel_evidence"] = experiment.kernel_evidence;
+  json["matrix_kernels"] = MatrixKernelsJson(experiment);
   json["health"] = HealthJson(experiment.profile->health);
   return json;
 }
@@ -519,6 +534,8 @@ const char* KindName(Insight::Kind kind) {
       return "unknown_operators";
     case Insight::Kind::kEvidence:
       return "kernel_evidence";
+    case Insight::Kind::kNotOnKleidiai:
+      return "not_on_kleidiai";
     case Insight::Kind::kNoise:
       return "noise";
   }

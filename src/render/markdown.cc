@@ -285,20 +285,33 @@ class Markdown {
   void Kernels() {
     const bool any =
         std::any_of(report_.experiments.begin(), report_.experiments.end(),
-                    [](const ReportExperiment& experiment) { return !experiment.kernel_evidence.empty(); });
+                    [](const ReportExperiment& experiment) { return !experiment.matrix_kernels.empty(); });
     if (!any) return;
-    out_ << "## Evidence of SME kernels\n\n"
+    out_ << "## Kernels for matrices\n\n"
             "XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it with "
-            "KleidiAI's SME or SME2 "
-            "kernels.\n\n";
+            "KleidiAI's SME or SME2 kernels.\n\n";
     for (const ReportExperiment& experiment : report_.experiments) {
-      out_ << "- " << E(experiment.label) << ": ";
-      if (experiment.kernel_evidence.empty()) out_ << (experiment.profile ? "none" : "no trace");
+      if (experiment.matrix_kernels.empty()) continue;
+      out_ << "**" << E(experiment.label) << "**: ";
+      if (experiment.kernel_evidence.empty()) out_ << "no operator of KleidiAI's SME kernels";
       for (std::size_t i = 0; i < experiment.kernel_evidence.size(); ++i)
         out_ << (i > 0 ? ", " : "") << E(experiment.kernel_evidence[i]);
-      out_ << '\n';
+      out_ << "\n\n" << KernelTable(experiment).ToMarkdown() << '\n';
     }
-    out_ << '\n';
+  }
+
+  static Table KernelTable(const ReportExperiment& experiment) {
+    Table table;
+    table.columns = {{"kernels", Table::Align::kLeft},
+                     {"operators", Table::Align::kRight},
+                     {"mean", Table::Align::kRight},
+                     {"why not KleidiAI's for SME2", Table::Align::kLeft},
+                     {"to change at export", Table::Align::kLeft}};
+    const double scaled = experiment.latency.p50.value_or(0);
+    for (const MatrixKernelRow& row : experiment.matrix_kernels)
+      table.AddRow({MatrixKernelsText(row.ran), std::to_string(row.operators.size()),
+                    ScaleFor(scaled, scaled).Text(row.mean_ns), row.why, row.change});
+    return table;
   }
 
   void Next() {

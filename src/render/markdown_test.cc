@@ -23,7 +23,7 @@ TEST(Markdown, HasTheSectionsOfAComparison) {
   const std::string text = Text(example::MakePair());
   for (const char* heading :
        {"## Conditions", "## Latency", "## Where the time goes: off and on", "### What gained most",
-        "## What costs most: on", "## Delegated and portable: on", "## Evidence of SME kernels",
+        "## What costs most: on", "## Delegated and portable: on", "## Kernels for matrices",
         "## What to do next", "## How far to trust this"}) {
     EXPECT_THAT(text, HasSubstr(heading));
   }

@@ -232,4 +232,21 @@ std::string TracerRowName(const ReportExperiment& experiment) {
   return experiment.latency_from_trace ? "Mean to median" : "Tracer";
 }
 
+std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) {
+  using Kernels = KleidiaiUse::Kernels;
+  switch (kernels) {
+    case Kernels::kSme:
+      return "KleidiAI, SME or SME2";
+    case Kernels::kKleidiai:
+      return "KleidiAI";
+    case Kernels::kOwn:
+      return "XNNPACK's own";
+    case Kernels::kPortable:
+      return "portable";
+    case Kernels::kUnknown:
+      break;
+  }
+  return "not known";
+}
+
 }  // namespace etprof

@@ -67,6 +67,9 @@ std::string SampleText(const Comparison& comparison);
 // "mobilenet_v3_small · xnnpack fp32 · 1 thread · linux-x86_64, 2 cores"
 std::string HeaderText(const Report& report);
 
+// "KleidiAI, SME2"
+std::string MatrixKernelsText(KleidiaiUse::Kernels kernels);
+
 // The highest quantile that this many values can show, as a label and a value: p99 from 100 values on, else
 // the maximum.
 struct Tail {

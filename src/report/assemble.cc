@@ -327,6 +327,17 @@ std::optional<double> ReportExperiment::MeanExecute() const {
   return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
 }
 
+// Of all experiments where one of them shows that the CPU is an Arm one.
+void AddMatrixKernels(Report& report) {
+  const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
+  const bool arm = std::any_of(
+      report.experiments.begin(), report.experiments.end(),
+      [&](const ReportExperiment& made) { return made.profile && RanOnArm(*made.profile, isa(made)); });
+  for (ReportExperiment& made : report.experiments) {
+    if (arm && made.profile) made.matrix_kernels = MatrixKernels(*made.profile, isa(made));
+  }
+}
+
 Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report;
   report.run = std::move(run);
@@ -343,6 +354,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     if (report.run.schedule.sustained_seconds > 0)
       report.experiments.back().sustained = DescribeSustained(data);
   }
+  AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
   SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);

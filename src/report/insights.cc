@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "analysis/delegable.h"
 #include "analysis/operators.h"
+#include "program/delegable.h"
 #include "report/report.h"
 #include "stats/stability.h"
 
@@ -246,6 +246,7 @@ class Finder {
     AddLayout(index, experiment, *whole);
     AddPortable(index, experiment, *whole);
     AddDelegates(index, experiment, *whole);
+    AddNotOnKleidiai(index, experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
       const auto unknown = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
       double time = 0;
@@ -380,6 +381,30 @@ class Finder {
       while (end > first && moves(operators[end - 1])) take(operators[--end]);
     }
     return edges;
+  }
+
+  // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.
+  void AddNotOnKleidiai(std::size_t index, const ReportExperiment& experiment, double whole) {
+    const auto& isa = report_.run.experiments[experiment.index].isa_state;
+    if (!isa || std::find(isa->enabled.begin(), isa->enabled.end(), "sme2") == isa->enabled.end()) return;
+    std::vector<std::string> evidence;
+    double time = 0;
+    std::int64_t operators = 0;
+    for (const MatrixKernelRow& row : experiment.matrix_kernels) {
+      if (row.change.empty()) continue;
+      const auto count = static_cast<std::int64_t>(row.operators.size());
+      time += row.mean_ns;
+      operators += count;
+      evidence.push_back(fmt::format("{}, {}: {}; {}", Count(count, "operator", "operators"), Ms(row.mean_ns),
+                                     row.why, row.change));
+    }
+    if (time / whole < kWorthSaying) return;
+    Add(Insight::Kind::kNotOnKleidiai, index, time,
+        fmt::format(
+            "{} that multiply matrices, {}, do not run KleidiAI's SME2 kernels, and another export would "
+            "change that.",
+            Count(operators, "operator", "operators"), Ms(time)),
+        std::move(evidence), "sum of the mean self times of these operators");
   }
 
   void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {

@@ -11,6 +11,7 @@
 #include "measure/run_data.h"
 #include "report/ladder.h"
 #include "report/layers.h"
+#include "report/matrix_kernels.h"
 #include "report/roofline.h"
 #include "report/sustained.h"
 #include "stats/distribution.h"
@@ -85,7 +86,8 @@ struct ReportExperiment {
   std::int64_t portable_kernels = 0;  // likewise
   DataMovement movement;
   bool whole_microseconds = false;  // of the delegate's own events: XNNPACK's clock, not a nanosecond one
-  std::vector<std::string> unknown_operators;  // types that the category table does not know
+  std::vector<std::string> unknown_operators;   // types that the category table does not know
+  std::vector<MatrixKernelRow> matrix_kernels;  // of an Arm CPU's
   std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have
 
   // Mean over the common set, ns; 0 where there is no such row.
@@ -148,6 +150,7 @@ struct Insight {
     kFirstRun,
     kUnknown,
     kEvidence,
+    kNotOnKleidiai,
     kNoise,
   };
   Kind kind = Kind::kBottleneck;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/categories.h"
-#include "analysis/delegable.h"
+#include "program/delegable.h"
 
 int main() {
   std::string name;

@@ -1,4 +1,4 @@
-#include "analysis/delegable.h"
+#include "program/delegable.h"
 
 #include <algorithm>
 #include <array>
@@ -56,6 +56,11 @@ constexpr std::array<std::string_view, 49> kXnnpackTakes = {"_clone_dim_order",
                                                             "view_copy",
                                                             "dequantize_per_tensor"};
 
+bool IsTaken(const std::string& type) {
+  // int8 and uint8 are what quantized values are stored as.
+  return type == "float32" || type == "float16" || type == "int8" || type == "uint8";
+}
+
 }  // namespace
 
 bool XnnpackCanTake(std::string_view name) {
@@ -63,6 +68,27 @@ bool XnnpackCanTake(std::string_view name) {
     name.remove_prefix(space + 2);
   name = name.substr(0, name.find('.'));
   return std::find(kXnnpackTakes.begin(), kXnnpackTakes.end(), name) != kXnnpackTakes.end();
+}
+
+std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
+  const std::string& name = method.operators[kernel.target];
+  if (!XnnpackCanTake(name)) return "XNNPACK has no such operator";
+  std::vector<const ProgramTensor*> tensors;
+  for (const std::size_t argument : kernel.arguments) {
+    if (method.values[argument].tensor) tensors.push_back(&*method.values[argument].tensor);
+  }
+  for (const ProgramTensor* tensor : tensors) {
+    if (!IsTaken(tensor->type.name)) return "XNNPACK takes no " + tensor->type.name;
+  }
+  for (const ProgramTensor* tensor : tensors) {
+    if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
+  }
+  if (name.starts_with("aten::mm.") && tensors.size() > 1 && tensors[1]->data == ProgramTensor::Data::kNone)
+    return "XNNPACK takes a product of two matrices only where one is constant";
+  if (std::none_of(method.delegates.begin(), method.delegates.end(),
+                   [](const Delegate& delegate) { return delegate.backend == "XnnpackBackend"; }))
+    return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";
+  return "";
 }
 
 }  // namespace etprof

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+
+#include "program/program.h"
 
 namespace etprof {
 
@@ -10,5 +13,9 @@ namespace etprof {
 // executorch.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS; python/tests/test_delegable.py holds
 // this one against it.
 bool XnnpackCanTake(std::string_view aten_operator);
+
+// Why a portable kernel of a method is not in an XNNPACK delegate, as far as the program says it: one clause;
+// "" where it does not.
+std::string WhyNotDelegated(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "program/program.h"
+
+namespace etprof {
+
+// Which microkernels XNNPACK has for an operation that multiplies matrices, on an Arm CPU with SME2. Not
+// documented by XNNPACK: measured with the ExecuTorch that is pinned (tests/devices/test_kleidiai.py holds it
+// against operators that run under an emulator).
+struct KleidiaiUse {
+  enum class Kernels {
+    kSme,       // KleidiAI's for SME and SME2: the operator's name has PF32, PF16 or PQS8
+    kKleidiai,  // KleidiAI's (QP8), which there are for CPUs without SME too: the name does not say which
+    kOwn,       // XNNPACK's own, with SME2 as without
+    kPortable,  // none: it is not delegated
+    kUnknown,
+  } kernels = Kernels::kUnknown;
+  std::string why;     // kOwn, kPortable: one clause
+  std::string change;  // at export, so that KleidiAI's run: one clause; "": none is known
+  bool operator==(const KleidiaiUse&) const = default;
+};
+
+// Absent for a node that multiplies no matrices: convolutions of every kind, fully connected, batch matrix
+// multiplication do.
+std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph);
+
+// Of a portable kernel likewise.
+std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& method);
+
+// "sme", "kleidiai", "xnnpack", "portable", "unknown".
+const char* KernelsName(KleidiaiUse::Kernels kernels);
+
+}  // namespace etprof

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "program/kleidiai.h"
+#include "protocol/messages.h"
+
+namespace etprof {
+
+// Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), by the
+// microkernels that they ran: what their names prove, and why not KleidiAI's, as far as the program says it.
+struct MatrixKernelRow {
+  KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kOwn;
+  std::string why;     // one clause; "": kSme
+  std::string change;  // at export, so that KleidiAI's run; "": none is known
+  std::vector<std::size_t> operators;  // in Profile::operators
+  double mean_ns = 0;                  // self time in a run
+};
+
+// Whether they ran on an Arm CPU, as far as is known: `isa` is absent for foreign runners, and then only an
+// operator of KleidiAI's shows it.
+bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
+
+// Of a run on an Arm CPU: KleidiAI's first, then by falling time.
+std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile, const std::optional<protocol::IsaState>& isa);
+
+}  // namespace etprof
