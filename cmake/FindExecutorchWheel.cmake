@@ -21,14 +21,18 @@ find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 
 # etprof_flatbuffers(<target> <schema.fbs>...): an interface target with the C++ code that flatc makes of the schemas.
 function(etprof_flatbuffers target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "")
+  if(arg_INCLUDE)
+    set(arg_INCLUDE -I ${arg_INCLUDE})
+  endif()
   set(output_dir ${CMAKE_BINARY_DIR}/generated/${target})  # two schemas may include files of one name
   set(headers)
-  foreach(schema IN LISTS ARGN)
+  foreach(schema IN LISTS arg_UNPARSED_ARGUMENTS)
     cmake_path(GET schema STEM name)
     set(header ${output_dir}/${name}_generated.h)
     add_custom_command(
       OUTPUT ${header}
-      COMMAND ${ETPROF_FLATC} --cpp --scoped-enums --gen-object-api -o ${output_dir} ${schema}
+      COMMAND ${ETPROF_FLATC} --cpp --scoped-enums --gen-object-api ${arg_INCLUDE} -o ${output_dir} ${schema}
       DEPENDS ${schema}
       COMMENT "Generating ${name}_generated.h from the wheel's schema")
     list(APPEND headers ${header})

@@ -1,31 +1,58 @@
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "core/error.h"
+#include "core/file.h"
+#include "program/data_file.h"
 #include "program/program_reader.h"
 #include "render/inspect.h"
 
 namespace etprof {
 namespace {
 
-int Inspect(const std::string& model, bool json) {
-  const Program program = ReadProgramFile(model);
-  if (json) {
-    RenderInspectJson(program, model, std::cout);
+struct InspectOptions {
+  std::string model;
+  std::string data;
+  bool json = false;
+};
+
+void InspectData(const InspectOptions& options, ByteView bytes) {
+  if (!options.data.empty())
+    throw Error(ExitCode::kUsage, "--data goes with a .pte, and this is a .ptd").InFile(options.model);
+  const DataFile data = ReadDataFile(bytes, options.model);
+  if (options.json) {
+    RenderDataFileJson(data, options.model, std::cout);
   } else {
-    RenderInspectTerminal(program, model, OptionsOfStdout(), std::cout);
+    RenderDataFileTerminal(data, options.model, OptionsOfStdout(), std::cout);
+  }
+}
+
+void InspectProgram(const InspectOptions& options, ByteView bytes) {
+  const Program program = ReadProgram(bytes, options.model);
+  std::optional<DataFile> data;
+  if (!options.data.empty()) data = ReadDataFile(std::filesystem::path(options.data));
+  const DataFile* external = data ? &*data : nullptr;
+  if (options.json) {
+    RenderInspectJson(program, options.model, external, std::cout);
+  } else {
+    RenderInspectTerminal(program, options.model, external, OptionsOfStdout(), std::cout);
+  }
+}
+
+int Inspect(const InspectOptions& options) {
+  const MappedFile file = MappedFile::Open(options.model);
+  if (IsDataFile(file.bytes())) {
+    InspectData(options, file.bytes());
+  } else {
+    InspectProgram(options, file.bytes());
   }
   std::cout.flush();
   if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
   return static_cast<int>(ExitCode::kDone);
 }
-
-struct InspectOptions {
-  std::string model;
-  bool json = false;
-};
 
 }  // namespace
 
@@ -33,9 +60,11 @@ CommandSpec InspectCommand() {
   return {"inspect", "what is in a .pte: what is delegated and what is not, sizes, multiply-adds",
           "etprof inspect model.pte", [](CLI::App& app) -> std::function<int()> {
             const auto options = std::make_shared<InspectOptions>();
-            app.add_option("model", options->model, "a .pte")->required()->type_name("MODEL.pte");
+            app.add_option("model", options->model, "a .pte, or a .ptd")->required()->type_name("MODEL.pte");
+            app.add_option("--data", options->data, "the .ptd that it takes weights from: are they all there")
+                ->type_name("FILE.ptd");
             app.add_flag("--json", options->json, "all of it, every node and tensor, as JSON");
-            return [options] { return Inspect(options->model, options->json); };
+            return [options] { return Inspect(*options); };
           }};
 }
 

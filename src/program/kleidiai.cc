@@ -85,7 +85,8 @@ std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& m
   if (name == "aten::mm")
     return KleidiaiUse{Kernels::kPortable, NotDelegated(kernel, method),
                        "give both matrices a batch dimension (torch.bmm)"};
-  for (const std::string_view one : {"aten::convolution", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::linear"})
+  for (const std::string_view one :
+       {"aten::convolution", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::linear"})
     if (name == one) return KleidiaiUse{Kernels::kPortable, NotDelegated(kernel, method), ""};
   return std::nullopt;
 }

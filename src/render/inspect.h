@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 
+#include "program/data_file.h"
 #include "program/program.h"
 #include "render/terminal.h"
 
@@ -12,10 +13,17 @@ inline constexpr int kInspectSchemaVersion = 1;
 
 // All of a program, with its summary (docs/inspect.md, docs/schema/inspect.schema.json). What is not known is
 // null.
-void RenderInspectJson(const Program& program, const std::string& file, std::ostream& out);
+// `data` says whether what the program expects in a .ptd is there; null: no .ptd was given.
+void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
+                       std::ostream& out);
 
 // One screen: sizes, then each method's inputs, outputs and steps in program order.
-void RenderInspectTerminal(const Program& program, const std::string& file, const TerminalOptions& options,
-                           std::ostream& out);
+void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
+                           const TerminalOptions& options, std::ostream& out);
+
+// Of a .ptd: its size and every piece of data, by its name.
+void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out);
+void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
+                            std::ostream& out);
 
 }  // namespace etprof

@@ -268,7 +268,8 @@ Json MethodJson(const Method& method, const Program& program) {
 
 }  // namespace
 
-void RenderInspectJson(const Program& program, const std::string& file, std::ostream& out) {
+void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
+                       std::ostream& out) {
   Json object;
   object["schema_version"] = kInspectSchemaVersion;
   object["file"] = file;
@@ -284,15 +285,42 @@ void RenderInspectJson(const Program& program, const std::string& file, std::ost
   for (const DataSegment& segment : program.segments)
     object["segments"].push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
   object["named_data"] = Json::array();
-  for (const NamedData& data : program.named_data) {
+  for (const NamedData& entry : program.named_data) {
     object["named_data"].push_back(
-        {{"key", data.key}, {"segment", data.segment}, {"bytes", program.segments[data.segment].bytes}});
+        {{"key", entry.key}, {"segment", entry.segment}, {"bytes", program.segments[entry.segment].bytes}});
   }
+  const std::vector<std::string> external = ExternalNames(program);
+  object["external_data"] = {{"names", external}, {"missing", nullptr}};
+  if (data != nullptr) object["external_data"]["missing"] = MissingFrom(*data, external);
   object["methods"] = Json::array();
   for (const Method& method : program.methods) object["methods"].push_back(MethodJson(method, program));
   object["xnnpack_graphs"] = Json::array();
   for (const XnnGraph& graph : program.xnn_graphs) object["xnnpack_graphs"].push_back(XnnGraphJson(graph));
   // A name in a file need not be UTF-8.
+  out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out) {
+  Json object;
+  object["schema_version"] = kInspectSchemaVersion;
+  object["file"] = file;
+  object["version"] = data.version;
+  object["file_bytes"] = data.file_bytes;
+  object["flatbuffer_bytes"] = data.flatbuffer_bytes;
+  object["segments"] = Json::array();
+  for (const DataSegment& segment : data.segments)
+    object["segments"].push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
+  object["data"] = Json::array();
+  for (const DataFileEntry& entry : data.entries) {
+    Json one = {{"key", entry.key}, {"segment", entry.segment}, {"bytes", data.segments[entry.segment].bytes},
+                {"dtype", nullptr}, {"shape", nullptr},         {"dim_order", nullptr}};
+    if (entry.layout) {
+      one["dtype"] = entry.layout->type.name;
+      one["shape"] = entry.layout->shape;
+      one["dim_order"] = entry.layout->dim_order;
+    }
+    object["data"].push_back(std::move(one));
+  }
   out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

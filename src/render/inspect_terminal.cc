@@ -208,10 +208,22 @@ std::string MethodText(const Method& method, const Program& program, int width) 
   return text;
 }
 
+// What the program expects in a .ptd, and whether it is there.
+std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
+  const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
+  if (data == nullptr) return expected + " (--data FILE.ptd looks whether they are there)";
+  const std::vector<std::string> missing = MissingFrom(*data, names);
+  if (missing.empty()) return expected + ": all are there";
+  std::string text = fmt::format("{}: {} missing: ", expected, missing.size());
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostTensors); ++i)
+    text += (i > 0 ? ", " : "") + Printable(missing[i]);
+  return text + (missing.size() > kMostTensors ? ", ..." : "");
+}
+
 }  // namespace
 
-void RenderInspectTerminal(const Program& program, const std::string& file, const TerminalOptions& options,
-                           std::ostream& out) {
+void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
+                           const TerminalOptions& options, std::ostream& out) {
   const auto bytes = [](Bytes value) { return FormatBytes(static_cast<double>(value)); };
   Bytes payloads = 0, named = 0;
   std::set<std::pair<std::uint64_t, Bytes>> places;
@@ -219,15 +231,41 @@ void RenderInspectTerminal(const Program& program, const std::string& file, cons
     for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
   for (const auto& [offset, size] : places) payloads += size;
   std::set<std::size_t> segments;
-  for (const NamedData& data : program.named_data) segments.insert(data.segment);
+  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
   for (const std::size_t segment : segments) named += program.segments[segment].bytes;
   out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
                      bytes(program.file_bytes))
       << fmt::format("  program {} · delegates' payloads {} · their named data {} · other constants {}\n",
                      bytes(program.flatbuffer_bytes), bytes(payloads), bytes(named),
                      bytes(program.constant_bytes + program.mutable_bytes));
+  const std::vector<std::string> external = ExternalNames(program);
+  if (!external.empty())
+    WriteWrapped("  ", ExternalText(external, data), 2, std::max(options.width, 60), out);
   for (const Method& method : program.methods)
     out << MethodText(method, program, std::max(options.width, 60));
+}
+
+void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
+                            std::ostream& out) {
+  const auto bytes = [](Bytes value) { return FormatBytes(static_cast<double>(value)); };
+  Bytes all = 0;
+  for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
+  out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
+                     bytes(data.file_bytes))
+      << fmt::format("  list {} · {} of data in {} segments\n\n", bytes(data.flatbuffer_bytes), bytes(all),
+                     data.segments.size());
+  using Align = Table::Align;
+  Table table{
+      {{"name", Align::kLeft}, {"type", Align::kLeft}, {"shape", Align::kLeft}, {"bytes", Align::kRight}},
+      {}};
+  for (const DataFileEntry& entry : data.entries) {
+    const std::string shape =
+        entry.layout ? fmt::format("[{}]", fmt::join(entry.layout->shape, ", ")) : std::string();
+    table.AddRow({FittedTail(Printable(entry.key), std::max(20, options.width - 44)),
+                  entry.layout ? entry.layout->type.name : std::string(), shape,
+                  bytes(data.segments[entry.segment].bytes)});
+  }
+  out << table.ToText(2);
 }
 
 }  // namespace etprof

@@ -28,7 +28,8 @@ bool IsArm(const protocol::IsaState& isa) {
 std::optional<Kernels> KernelsOf(const Profile& profile, std::size_t op) {
   const std::string& type = profile.operators[op].type;
   if (const auto name = xnnpack::ParseOperatorName(type)) {
-    if (xnnpack::NeedsSme(*name)) return xnnpack::RunsOnKleidiai(*name) ? std::optional(Kernels::kSme) : std::nullopt;
+    if (xnnpack::NeedsSme(*name))
+      return xnnpack::RunsOnKleidiai(*name) ? std::optional(Kernels::kSme) : std::nullopt;
     if (xnnpack::RunsOnKleidiai(*name)) return Kernels::kKleidiai;
     for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
       if (name->type == one) return Kernels::kOwn;
@@ -79,7 +80,8 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
   });
 }
 
-std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile, const std::optional<protocol::IsaState>& isa) {
+std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
+                                           const std::optional<protocol::IsaState>& isa) {
   std::vector<MatrixKernelRow> rows;
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {

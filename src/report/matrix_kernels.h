@@ -15,8 +15,8 @@ namespace etprof {
 // microkernels that they ran: what their names prove, and why not KleidiAI's, as far as the program says it.
 struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kOwn;
-  std::string why;     // one clause; "": kSme
-  std::string change;  // at export, so that KleidiAI's run; "": none is known
+  std::string why;                     // one clause; "": kSme
+  std::string change;                  // at export, so that KleidiAI's run; "": none is known
   std::vector<std::size_t> operators;  // in Profile::operators
   double mean_ns = 0;                  // self time in a run
 };
@@ -26,6 +26,7 @@ struct MatrixKernelRow {
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
 
 // Of a run on an Arm CPU: KleidiAI's first, then by falling time.
-std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile, const std::optional<protocol::IsaState>& isa);
+std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
+                                           const std::optional<protocol::IsaState>& isa);
 
 }  // namespace etprof

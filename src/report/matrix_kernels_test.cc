@@ -13,9 +13,7 @@ using testing::SizeIs;
 
 const std::string kData = ETPROF_TEST_DATA;
 
-Profile ProfileOf(const std::string& file) {
-  return Attribute(ReadEtdumpFile(kData + "/" + file), {});
-}
+Profile ProfileOf(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
 
 // As if each operator that multiplies matrices were joined to a node that `use` is known of.
 Profile Joined(const std::string& file, const KleidiaiUse& use) {
@@ -24,7 +22,8 @@ Profile Joined(const std::string& file, const KleidiaiUse& use) {
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const std::string& type = profile.operators[op].type;
-    if (type.starts_with("Convolution") || type.starts_with("Fully")) profile.program->operators[op].kleidiai = use;
+    if (type.starts_with("Convolution") || type.starts_with("Fully"))
+      profile.program->operators[op].kleidiai = use;
   }
   return profile;
 }

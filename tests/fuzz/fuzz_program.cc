@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
-    RenderInspectTerminal(program, "x.pte", {}, text);
-    RenderInspectJson(program, "x.pte", json);
+    RenderInspectTerminal(program, "x.pte", nullptr, {}, text);
+    RenderInspectJson(program, "x.pte", nullptr, json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     for (const Method& method : program.methods) {
       std::size_t shown = 0;

@@ -84,7 +84,7 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect", "kernels"}
+    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect", "inspect_data", "kernels"}
     for name in names:
         schema(name)
 

@@ -1,0 +1,29 @@
+// Bytes as a .ptd: read, and written as text and JSON.
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "fuzz.h"
+#include "program/data_file.h"
+#include "render/inspect.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace etprof;
+  fuzz::Accepts({ExitCode::kBadInput}, [&] {
+    const DataFile file = ReadDataFile(fuzz::Bytes(data, size), "x.ptd");
+    std::ostringstream text, json;
+    RenderDataFileTerminal(file, "x.ptd", {}, text);
+    RenderDataFileJson(file, "x.ptd", json);
+    fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
+    for (const DataSegment& segment : file.segments)
+      fuzz::Require(segment.offset + static_cast<std::uint64_t>(segment.bytes) <= size,
+                    "a segment is within the file");
+    std::vector<std::string> names;
+    for (const DataFileEntry& entry : file.entries) {
+      fuzz::Require(entry.segment < file.segments.size(), "an entry has a segment");
+      names.push_back(entry.key);
+    }
+    fuzz::Require(MissingFrom(file, names).empty(), "what it holds is not missing");
+  });
+  return 0;
+}
