@@ -23,7 +23,8 @@ struct DataFileEntry {
   std::optional<Layout> layout;
 };
 
-// What is in a .ptd, weights that a .pte leaves out (extension/flat_tensor/serialize/flat_tensor.fbs), as a value.
+// What is in a .ptd, weights that a .pte leaves out (extension/flat_tensor/serialize/flat_tensor.fbs), as a
+// value.
 struct DataFile {
   std::uint32_t version = 0;
   Bytes file_bytes = 0;
@@ -35,10 +36,10 @@ struct DataFile {
 // Whether the bytes are such a file, by their identifier ("FT01" at byte 4).
 bool IsDataFile(ByteView bytes);
 
-// Behind the identifier, at byte 8, a header stands: "FH01", u32 length of the header, u64 offset and u64 size of
-// the FlatBuffer, u64 offset of the first segment, u64 size of all segments (extension/flat_tensor/serialize/
-// serialize.py). Reads structure only, never weights. Throws Error (kBadInput), with the offset, for what is no
-// .ptd, is cut short, or points anywhere outside of what it may.
+// Behind the identifier, at byte 8, a header stands: "FH01", u32 length of the header, u64 offset and u64
+// size of the FlatBuffer, u64 offset of the first segment, u64 size of all segments. (FlatTensorHeader in
+// extension/flat_tensor/serialize/serialize.py.) Reads structure only, never weights. Throws Error
+// (kBadInput), with the offset, for what is no .ptd, is cut short, or points anywhere outside of what it may.
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name);
 DataFile ReadDataFile(const std::filesystem::path& path);
 
