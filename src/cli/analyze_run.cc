@@ -13,7 +13,6 @@
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
 #include "cli/kernel_files.h"
-#include "cli/report_markdown.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -21,6 +20,7 @@
 #include "etdump/reader.h"
 #include "render/csv.h"
 #include "render/json.h"
+#include "render/markdown.h"
 #include "timeline/timeline_csv.h"
 
 namespace etprof {
@@ -274,7 +274,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     write(prefix + "pipeline_summary.json", RenderPipelineSummaryJson);
     write(prefix + "pipeline_summary.md", RenderPipelineSummaryMarkdown);
   }
-  write("report.md", RenderReportMarkdown);
+  write("report.md", RenderMarkdown);
   return report;
 }
 

@@ -5,10 +5,10 @@
 #include "cli/commands.h"
 #include "cli/csv_option.h"
 #include "cli/devices_report.h"
-#include "cli/report_markdown.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/json.h"
+#include "render/markdown.h"
 
 namespace etprof {
 namespace {
@@ -78,7 +78,7 @@ int Run(const Arguments& arguments) {
     file = is_folder ? std::filesystem::path(path) : std::filesystem::path(path).parent_path();
   if (arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/'))
     file /= "report.md";
-  WriteFileAtomically(file, [&](std::ostream& out) { RenderReportMarkdown(report, out); });
+  WriteFileAtomically(file, [&](std::ostream& out) { RenderMarkdown(report, out); });
   std::cout << file.string() << '\n';
   return static_cast<int>(ExitCode::kDone);
 }

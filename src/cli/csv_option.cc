@@ -7,6 +7,7 @@
 
 #include "cli/analyze_files.h"
 #include "core/error.h"
+#include "render/counters.h"
 #include "render/layers.h"
 #include "render/roofline.h"
 #include "render/table_csv.h"
@@ -21,11 +22,12 @@ void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual) {
 
 namespace {
 
-constexpr const char* kRoofline = "roofline";
+constexpr const char *kRoofline = "roofline", *kCounters = "counters";
 
 std::vector<std::string> AllByNames() {
   std::vector<std::string> names = ByNames();
   names.emplace_back(kRoofline);
+  names.emplace_back(kCounters);
   return names;
 }
 
@@ -40,6 +42,8 @@ void AddByOption(CLI::App& app, std::string& by) {
 void ShowBy(const Report& report, const std::string& by) {
   if (by == kRoofline) {
     RenderRooflineTerminal(report, OptionsOfStdout(), std::cout);
+  } else if (by == kCounters) {
+    RenderCountersTerminal(report, OptionsOfStdout(), std::cout);
   } else {
     RenderByTerminal(report, ByNamed(by).value(), OptionsOfStdout(), std::cout);
   }

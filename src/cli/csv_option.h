@@ -10,8 +10,8 @@ namespace etprof {
 // Adds --csv[=TABLE]: without a table it is `usual`. `table` stays empty where it was not given.
 void AddCsvOption(CLI::App& app, std::string& table, const std::string& usual);
 
-// Adds --by layer|source|delegate|category|roofline: that table in place of the screen. `by` stays empty
-// where it was not given.
+// Adds --by layer|source|delegate|category|roofline|counters: that table in place of the screen. `by` stays
+// empty where it was not given.
 void AddByOption(CLI::App& app, std::string& by);
 void ShowBy(const Report& report, const std::string& by);
 

@@ -1,33 +1,16 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "measure/counters_row.h"
 #include "measure/run_data.h"
 #include "protocol/counters.h"
 
 namespace etprof {
-
-// What the counters gave for one operator, a delegate call or the whole method: a row of `_counters.csv`
-// (docs/counters.md).
-struct CountersRow {
-  std::string key;  // as KeyText of the operator in the analysis
-  std::string name;
-  std::int64_t runs = 0;
-  std::map<std::string, double, std::less<>> means;  // of a run, by protocol::kCounterNames; absent: closed
-
-  std::optional<double> Mean(std::string_view counter) const;
-  // Cycles per second of processor time, hertz: of all threads, while they ran.
-  std::optional<double> EffectiveFrequency() const;
-  std::optional<double> InstructionsPerCycle() const;
-  std::optional<double> CacheMissesPerThousand() const;   // instructions
-  std::optional<double> BranchMissesPerThousand() const;  // instructions
-};
 
 // `method` completes the keys.
 std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "measure/counters.h"
 #include "measure/foreign_layout.h"
 #include "measure/latency_csv.h"
 #include "measure/manifest.h"
@@ -114,6 +115,13 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     run.peaks = LoadPeaks(run.folder);
   } catch (const Error& problem) {
     run.problems.push_back(problem.Message());
+  }
+  for (ExperimentData& data : run.experiments) {
+    try {
+      data.counters = LoadCounters(data);
+    } catch (const Error& problem) {
+      run.problems.push_back(problem.Message());
+    }
   }
   const bool nothing =
       std::none_of(run.experiments.begin(), run.experiments.end(),

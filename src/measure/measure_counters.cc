@@ -55,6 +55,7 @@ void MeasureCounters(const Plan& plan, const std::function<ParticipantSetup(std:
       if (reply.counters.empty()) continue;
       const std::vector<CountersRow> rows = RowsOf(reply, own.config->method);
       WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(rows, out); });
+      data.counters = rows;
     } catch (const WorkerFailure& failure) {
       if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
       if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(own.device->Name(), failure.what());

@@ -13,6 +13,7 @@
 #include "device/power_mode.h"
 #include "device/properties.h"
 #include "device/vitals.h"
+#include "measure/counters_row.h"
 #include "measure/peaks_value.h"
 #include "protocol/messages.h"
 
@@ -119,6 +120,7 @@ struct ExperimentData {
   std::filesystem::path etdump;                        // absolute; empty: none (yet)
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
+  std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
   std::string error;                                     // why it has failed; empty: it has not
   std::vector<std::string> warnings;
 

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "core/table.h"
 #include "core/units.h"
+#include "render/terminal_text.h"
+#include "render/wording.h"
 
 namespace etprof {
 namespace {
@@ -60,9 +64,10 @@ const std::vector<Column>& Columns() {
   return columns;
 }
 
-Table TableOf(const std::vector<const CountersRow*>& rows) {
+// The columns that any row has, with names of at most so many columns (0: as long as they are).
+Table TableOf(const std::vector<const CountersRow*>& rows, int name_width) {
   Table table{{{"operator"}}, {}};
-  std::vector<const Column*> shown;  // those that any row has
+  std::vector<const Column*> shown;
   for (const Column& column : Columns()) {
     if (std::ranges::none_of(rows, [&](const CountersRow* row) { return column.text(*row).has_value(); }))
       continue;
@@ -70,14 +75,44 @@ Table TableOf(const std::vector<const CountersRow*>& rows) {
     table.columns.push_back({column.title, Table::Align::kRight});
   }
   for (const CountersRow* const row : rows) {
-    std::vector<std::string> cells = {row->name};
+    std::vector<std::string> cells = {name_width > 0 ? FittedName(Printable(row->name), name_width)
+                                                     : row->name};
     for (const Column* const column : shown) cells.push_back(column->text(*row).value_or("—"));
     table.AddRow(std::move(cells));
   }
   return table;
 }
 
+// The whole method, then the operators with the most processor time; `left` is how many are not among them.
+std::vector<const CountersRow*> Costliest(const std::vector<CountersRow>& all, std::size_t& left) {
+  std::vector<const CountersRow*> rows;
+  for (const CountersRow& row : all) {
+    if (Is(row, "kernel") || Is(row, "backend")) rows.push_back(&row);
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(), [](const CountersRow* row) { return Cost(*row); });
+  left = rows.size() - std::min(rows.size(), kMostRows);
+  rows.resize(rows.size() - left);
+  for (const CountersRow& row : all) {
+    if (Is(row, "method")) rows.insert(rows.begin(), &row);
+  }
+  return rows;
+}
+
+std::string LeftText(std::size_t left) {
+  return fmt::format("and {} more operators in its `_counters.csv`", left);
+}
+
 }  // namespace
+
+std::vector<ExperimentCounters> CountersOf(const RunData& run) {
+  std::vector<ExperimentCounters> counters;
+  std::set<std::filesystem::path> seen;
+  for (const ExperimentData& data : run.experiments) {
+    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
+      counters.push_back({data.label, data.counters});
+  }
+  return counters;
+}
 
 void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out) {
   bool begun = false;
@@ -88,19 +123,28 @@ void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, 
              "boundary (docs/counters.md). Misses are of 1000 instructions, stalls percent of the cycles.\n";
       begun = true;
     }
-    std::vector<const CountersRow*> rows;
-    for (const CountersRow& row : experiment.rows) {
-      if (Is(row, "kernel") || Is(row, "backend")) rows.push_back(&row);
-    }
-    std::ranges::stable_sort(rows, std::ranges::greater(), [](const CountersRow* row) { return Cost(*row); });
-    const std::size_t count = rows.size();
-    rows.resize(std::min(rows.size(), kMostRows));
-    for (const CountersRow& row : experiment.rows) {
-      if (Is(row, "method")) rows.insert(rows.begin(), &row);
-    }
-    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows).ToMarkdown();
-    if (count > kMostRows)
-      out << fmt::format("\nand {} more operators in its `_counters.csv`\n", count - kMostRows);
+    std::size_t left = 0;
+    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, left);
+    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows, 0).ToMarkdown();
+    if (left > 0) out << '\n' << LeftText(left) << '\n';
+  }
+}
+
+void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
+  constexpr int kNumbers = 48;
+  out << HeaderText(report) << '\n';
+  const std::vector<ExperimentCounters> counters = CountersOf(report.run);
+  if (counters.empty()) {
+    out << '\n';
+    WriteWrapped("  ", "Nothing to show: no counters were read in this run (etprof profile --counters).", 2,
+                 options.width, out);
+  }
+  for (const ExperimentCounters& experiment : counters) {
+    std::size_t left = 0;
+    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, left);
+    out << "\n  " << Printable(experiment.label) << "\n\n"
+        << TableOf(rows, std::max(24, options.width - kNumbers)).ToText(2);
+    if (left > 0) out << "\n  " << LeftText(left) << '\n';
   }
 }
 

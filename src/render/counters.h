@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "measure/counters.h"
+#include "render/terminal.h"
+#include "report/report.h"
 
 namespace etprof {
 
@@ -13,8 +15,15 @@ struct ExperimentCounters {
   std::vector<CountersRow> rows;
 };
 
+// Those of a run that have some. Of a program of several methods the experiments share a file: it is there
+// once.
+std::vector<ExperimentCounters> CountersOf(const RunData& run);
+
 // A section of Markdown: for each experiment the whole method and the operators with the most processor time,
 // at most twenty. Nothing without rows.
 void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out);
+
+// The same on a terminal, under the header of the report.
+void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);
 
 }  // namespace etprof

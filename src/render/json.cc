@@ -182,6 +182,26 @@ Json MatrixKernelsJson(const ReportExperiment& experiment) {
   return rows;
 }
 
+// Of the experiment's own method: a program of several has them in one file.
+Json CountersJson(const ExperimentData& data, const Profile& profile) {
+  Json rows = Json::array();
+  const std::string method = profile.operators.empty() ? "" : profile.operators.front().key.method;
+  for (const CountersRow& row : data.counters) {
+    if (!row.key.starts_with(method + "/")) continue;
+    Json means = Json::object();
+    for (const auto& [name, mean] : row.means) means[name] = Number(mean);
+    rows.push_back({{"key", row.key},
+                    {"name", row.name},
+                    {"runs", row.runs},
+                    {"means", std::move(means)},
+                    {"effective_hz", Number(row.EffectiveFrequency())},
+                    {"instructions_per_cycle", Number(row.InstructionsPerCycle())},
+                    {"cache_misses_per_1000_instructions", Number(row.CacheMissesPerThousand())},
+                    {"branch_misses_per_1000_instructions", Number(row.BranchMissesPerThousand())}});
+  }
+  return rows;
+}
+
 Json OperatorsJson(const ReportExperiment& experiment) {
   Json rows = Json::array();
   for (const OperatorRow& row : experiment.operators) {
@@ -338,6 +358,7 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   json["unknown_operators"] = experiment.unknown_operators;
   json["kernel_evidence"] = experiment.kernel_evidence;
   json["matrix_kernels"] = MatrixKernelsJson(experiment);
+  json["counters"] = CountersJson(report.run.experiments[experiment.index], *experiment.profile);
   json["health"] = HealthJson(experiment.profile->health);
   return json;
 }

@@ -142,10 +142,13 @@ std::vector<Row> FlatRows(const std::vector<DeltaRow>& deltas) {
   return rows;
 }
 
-bool InPair(const Report& report, std::size_t experiment) {
-  return std::any_of(report.comparisons.begin(), report.comparisons.end(), [&](const ReportComparison& pair) {
-    return pair.baseline == experiment || pair.candidate == experiment;
-  });
+Part PartOf(const ReportExperiment& experiment, By by) {
+  return {experiment.label,
+          nullptr,
+          &experiment,
+          "",
+          "",
+          by == By::kLayer ? LayerRows(experiment) : FlatRows(BreakdownOf(experiment, by))};
 }
 
 std::vector<Part> PartsOf(const Report& report, By by) {
@@ -169,8 +172,17 @@ std::vector<Part> PartsOf(const Report& report, By by) {
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     if (InPair(report, i) || experiment.common_runs == 0) continue;
-    parts.push_back({experiment.label, nullptr, &experiment, "", "",
-                     by == By::kLayer ? LayerRows(experiment) : FlatRows(BreakdownOf(experiment, by))});
+    parts.push_back(PartOf(experiment, by));
+  }
+  return parts;
+}
+
+// Of a ladder just the setting that one would ship.
+std::vector<Part> PartsOfReport(const Report& report, By by) {
+  if (!report.ladder) return PartsOf(report, by);
+  std::vector<Part> parts;
+  for (const std::size_t subject : Subjects(report)) {
+    if (report.experiments[subject].common_runs > 0) parts.push_back(PartOf(report.experiments[subject], by));
   }
   return parts;
 }
@@ -280,7 +292,7 @@ void RenderByTerminal(const Report& report, By by, const TerminalOptions& option
 
 void RenderLayersMarkdown(const Report& report, std::ostream& out) {
   using namespace markdown;
-  std::vector<Part> parts = PartsOf(report, By::kLayer);
+  std::vector<Part> parts = PartsOfReport(report, By::kLayer);
   for (Part& part : parts) {
     if (part.after->layers.empty()) continue;
     out << "## Layers" << (parts.size() > 1 ? ": " + E(part.title) : "") << "\n\n";
@@ -293,7 +305,7 @@ void RenderLayersMarkdown(const Report& report, std::ostream& out) {
                          part.rows.size(), all);
     out << "\n\n";
   }
-  std::vector<Part> lines = PartsOf(report, By::kSource);
+  std::vector<Part> lines = PartsOfReport(report, By::kSource);
   for (Part& part : lines) {
     if (part.after->layers.empty()) continue;
     Thin(part);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/counters.h"
 #include "render/ladder_files.h"
 #include "render/layers.h"
 #include "render/markdown_breakdown.h"
@@ -38,11 +39,13 @@ class Markdown {
     }
     for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
       // An experiment that stands in a pair is told there; on its own, here.
-      if (!InPair(i) && !report_.ladder) RenderExperimentTables(report_, report_.experiments[i], out_);
+      if (!InPair(report_, i) && !report_.ladder)
+        RenderExperimentTables(report_, report_.experiments[i], out_);
     }
-    const bool titled = Subjects().size() > 1 || !report_.comparisons.empty();
-    for (const std::size_t subject : Subjects()) RenderCostliest(report_.experiments[subject], titled, out_);
-    for (const std::size_t subject : Subjects()) RenderPlaces(report_.experiments[subject], titled, out_);
+    const std::vector<std::size_t> subjects = Subjects(report_);
+    const bool titled = subjects.size() > 1 || !report_.comparisons.empty();
+    for (const std::size_t subject : subjects) RenderCostliest(report_.experiments[subject], titled, out_);
+    for (const std::size_t subject : subjects) RenderPlaces(report_.experiments[subject], titled, out_);
     RenderLayersMarkdown(report_, out_);
     RenderRooflineMarkdown(report_, out_);
     Kernels();
@@ -52,30 +55,6 @@ class Markdown {
   }
 
  private:
-  bool InPair(std::size_t experiment) const {
-    return std::any_of(report_.comparisons.begin(), report_.comparisons.end(),
-                       [&](const ReportComparison& pair) {
-                         return pair.baseline == experiment || pair.candidate == experiment;
-                       });
-  }
-
-  // Whose operators are worth listing: the candidates, or every experiment where nothing is compared.
-  std::vector<std::size_t> Subjects() const {
-    std::vector<std::size_t> subjects;
-    if (report_.ladder) {  // what one would ship
-      const Ladder& ladder = *report_.ladder;
-      const LadderSetting subject = ladder.best ? ladder.best->setting : LadderSetting{ladder.Highest(), 0};
-      if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
-      return subjects;
-    }
-    for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
-      const bool candidate = std::any_of(report_.comparisons.begin(), report_.comparisons.end(),
-                                         [&](const ReportComparison& pair) { return pair.candidate == i; });
-      if (candidate || !InPair(i)) subjects.push_back(i);
-    }
-    return subjects;
-  }
-
   void Answer() {
     for (const ReportComparison& pair : report_.comparisons) {
       const VerdictWords words = WordsOf(pair.comparison.latency);
@@ -383,6 +362,9 @@ class Markdown {
 
 }  // namespace
 
-void RenderMarkdown(const Report& report, std::ostream& out) { Markdown(report, out).Write(); }
+void RenderMarkdown(const Report& report, std::ostream& out) {
+  Markdown(report, out).Write();
+  RenderCountersMarkdown(CountersOf(report.run), out);
+}
 
 }  // namespace etprof

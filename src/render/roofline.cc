@@ -125,7 +125,8 @@ void RenderRooflineTerminal(const Report& report, const TerminalOptions& options
 
 void RenderRooflineMarkdown(const Report& report, std::ostream& out) {
   using namespace markdown;
-  for (const ReportExperiment& experiment : report.experiments) {
+  for (const std::size_t subject : Subjects(report)) {
+    const ReportExperiment& experiment = report.experiments[subject];
     if (!experiment.roofline) continue;
     const Roofline& roofline = *experiment.roofline;
     out << "## How far from the machine's limits"

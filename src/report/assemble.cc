@@ -314,6 +314,17 @@ void PairOffWithOn(RunData& run) {
   }
 }
 
+// Of all experiments where one of them shows that the CPU is an Arm one.
+void AddMatrixKernels(Report& report) {
+  const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
+  const bool arm = std::any_of(
+      report.experiments.begin(), report.experiments.end(),
+      [&](const ReportExperiment& made) { return made.profile && RanOnArm(*made.profile, isa(made)); });
+  for (ReportExperiment& made : report.experiments) {
+    if (arm && made.profile) made.matrix_kernels = MatrixKernels(*made.profile, isa(made));
+  }
+}
+
 }  // namespace
 
 double ReportExperiment::MeanOfGroup(Group group) const {
@@ -327,15 +338,26 @@ std::optional<double> ReportExperiment::MeanExecute() const {
   return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
 }
 
-// Of all experiments where one of them shows that the CPU is an Arm one.
-void AddMatrixKernels(Report& report) {
-  const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
-  const bool arm = std::any_of(
-      report.experiments.begin(), report.experiments.end(),
-      [&](const ReportExperiment& made) { return made.profile && RanOnArm(*made.profile, isa(made)); });
-  for (ReportExperiment& made : report.experiments) {
-    if (arm && made.profile) made.matrix_kernels = MatrixKernels(*made.profile, isa(made));
+bool InPair(const Report& report, std::size_t experiment) {
+  return std::any_of(report.comparisons.begin(), report.comparisons.end(), [&](const ReportComparison& pair) {
+    return pair.baseline == experiment || pair.candidate == experiment;
+  });
+}
+
+std::vector<std::size_t> Subjects(const Report& report) {
+  std::vector<std::size_t> subjects;
+  if (report.ladder) {
+    const Ladder& ladder = *report.ladder;
+    const LadderSetting subject = ladder.best ? ladder.best->setting : LadderSetting{ladder.Highest(), 0};
+    if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
+    return subjects;
   }
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const bool candidate = std::any_of(report.comparisons.begin(), report.comparisons.end(),
+                                       [&](const ReportComparison& pair) { return pair.candidate == i; });
+    if (candidate || !InPair(report, i)) subjects.push_back(i);
+  }
+  return subjects;
 }
 
 Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {

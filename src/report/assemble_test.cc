@@ -87,6 +87,16 @@ TEST(Assemble, ReadsBackendAndDataTypeFromTheModelsName) {
   EXPECT_EQ(report.dtype, "fp32");
 }
 
+TEST(Assemble, ACandidateIsWorthListingAndSoIsWhatStandsAlone) {
+  Report report = example::MakePair();
+  ASSERT_EQ(report.comparisons.size(), 1U);
+  EXPECT_TRUE(InPair(report, 0) && InPair(report, 1));
+  EXPECT_THAT(Subjects(report), ElementsAre(report.comparisons[0].candidate));
+  report.comparisons.clear();
+  EXPECT_FALSE(InPair(report, 0));
+  EXPECT_THAT(Subjects(report), ElementsAre(0, 1));
+}
+
 TEST(Assemble, SaysWhichKernelsArePacked) {
   const Report report = example::MakePair();
   EXPECT_TRUE(report.experiments[0].kernel_evidence.empty());

@@ -181,6 +181,13 @@ struct Report {
 // there is no trace. Never throws for odd or missing data: what is missing is absent.
 Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
 
+// Whether a comparison has the experiment (an index into Report::experiments) on a side.
+bool InPair(const Report& report, std::size_t experiment);
+
+// Whose operators are worth listing: the candidates, or every experiment where nothing is compared; of a
+// ladder the best setting, else the highest level.
+std::vector<std::size_t> Subjects(const Report& report);
+
 // The insights of a report whose other members are filled.
 std::vector<Insight> FindInsights(const Report& report);
 

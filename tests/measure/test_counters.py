@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pytest
 from measure_bench import FAKE_RUNNER, program, skip
 
 HARDWARE = ["cycles", "instructions", "cache_misses"]
@@ -42,6 +43,13 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
         for name in HARDWARE:
             # Closed ones are empty, and a warning says why.
             assert (method[name] == "") == any(name in warning for warning in warnings(bench, experiment["name"]))
+        told = {row["key"]: row for row in experiment["counters"]}
+        assert set(told) == set(by_key)
+        assert told[method["key"]]["means"]["task_clock_ns"] == pytest.approx(float(method["task_clock_ns"]))
+        assert not {name for name in HARDWARE if method[name] == ""} & set(told[method["key"]]["means"])
+    screen = bench.run("analyze", bench.out, "--by", "counters")
+    assert screen.returncode == 0, screen.stderr
+    assert "processor time" in screen.stdout and screen.stdout.count("Method::execute") == 2
     report = (bench.out / "report.md").read_text()
     assert "## Counters" in report and "processor time" in report
     validated = bench.run("validate", bench.out)

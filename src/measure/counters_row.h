@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etprof {
+
+// What the counters gave for one operator, a delegate call or the whole method: a row of `_counters.csv`
+// (docs/counters.md).
+struct CountersRow {
+  std::string key;  // as KeyText of the operator in the analysis
+  std::string name;
+  std::int64_t runs = 0;
+  std::map<std::string, double, std::less<>> means;  // of a run, by protocol::kCounterNames; absent: closed
+
+  std::optional<double> Mean(std::string_view counter) const;
+  // Cycles per second of processor time, hertz: of all threads, while they ran.
+  std::optional<double> EffectiveFrequency() const;
+  std::optional<double> InstructionsPerCycle() const;
+  std::optional<double> CacheMissesPerThousand() const;   // instructions
+  std::optional<double> BranchMissesPerThousand() const;  // instructions
+};
+
+}  // namespace etprof
