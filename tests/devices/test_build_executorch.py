@@ -358,7 +358,11 @@ def test_ctrl_c_ends_the_compilers_too(checkout, tmp_path):
         _, told = running.communicate(timeout=60)
         assert running.returncode == 130, told
         assert "etprof: interrupted" in told
-        assert not is_alive(compiler)
+        # It was killed, but is no child of etprof: on a busy machine it may end a moment after it.
+        end = time.monotonic() + 30
+        while is_alive(compiler):
+            assert time.monotonic() < end, "the compiler goes on"
+            time.sleep(0.02)
     finally:
         send([compiler], signal.SIGKILL)
     assert "interrupted" in (checkout.out("native") / "etprof-build.log").read_text()

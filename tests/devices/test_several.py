@@ -17,7 +17,7 @@ WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 
 
-def wait_until(true, seconds: float = 60) -> None:
+def wait_until(true, seconds: float = 240) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come"
