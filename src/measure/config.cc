@@ -102,6 +102,10 @@ class Reader {
           .InFile(source_.file.string())
           .AtLine(static_cast<std::uint64_t>(line))
           .Remedy("see docs/config.md, or start from configs/templates");
+    } catch (const json::out_of_range&) {  // without a place
+      throw Error(ExitCode::kBadInput, "has a number that is larger than any that can be stored")
+          .InFile(source_.file.string())
+          .Remedy("see docs/config.md, or start from configs/templates");
     }
   }
 

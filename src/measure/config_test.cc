@@ -111,6 +111,7 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": []})"), HasSubstr("at least one experiment"));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("must be an object"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));
   EXPECT_THAT(ErrorOf("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
                           "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
