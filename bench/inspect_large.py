@@ -6,13 +6,13 @@ Writes bench/results/inspect_large.md.
 """
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from processes import cache, timed
 
 ROOT = Path(__file__).resolve().parents[1]
 ETPROF = ROOT / "build" / "etprof"
@@ -34,24 +34,6 @@ import sys
 from executorch.exir._serialize._program import deserialize_pte_binary
 print(len(deserialize_pte_binary(open(sys.argv[1], "rb").read()).program.execution_plan))
 """
-
-
-def cache(path: Path) -> None:
-    """Into the page cache, piece by piece: a process's peak memory begins with that of the one that started it."""
-    with path.open("rb") as file:
-        while file.read(1 << 20):
-            pass
-
-
-def timed(command: list[object]) -> tuple[float, float]:
-    """Wall milliseconds and peak memory in MB of one process, the pages of the file that it touched counted."""
-    before = time.monotonic()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    milliseconds = (time.monotonic() - before) * 1e3
-    if status != 0:
-        sys.exit(f"failed: {command}")
-    return milliseconds, usage.ru_maxrss * 1024 / 1e6
 
 
 def main() -> None:
@@ -86,7 +68,9 @@ def main() -> None:
             for name, command in commands.items():
                 runs = [timed(command) for _ in range(options.times if command[0] == ETPROF else 2)]
                 wall, memory = (statistics.median(column) for column in zip(*runs, strict=True))
-                lines.append(f"| {backend} | {megabytes:.0f} | {name} | {wall:,.1f} ms | {memory:,.1f} MB |")
+                lines.append(
+                    f"| {backend} | {megabytes:.0f} | {name} | {wall * 1e3:,.1f} ms | {memory / 1e6:,.1f} MB |"
+                )
             for path in Path(folder).glob(f"*_{backend}_*"):
                 path.unlink()
     text = "\n".join([*lines, ""])

@@ -9,14 +9,14 @@ BIG.etdump: 1.5 million events or more, e.g. of
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from processes import cache, timed
 
 ROOT = Path(__file__).resolve().parent.parent
 INSPECT = """
@@ -25,17 +25,6 @@ from executorch.devtools import Inspector
 frame = Inspector(etdump_path=sys.argv[1]).to_dataframe()
 print(len(frame))
 """
-
-
-def timed(command: list[str | Path]) -> tuple[float, float]:
-    """Wall seconds and peak memory in MiB of one process."""
-    before = time.monotonic()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - before
-    if status != 0:
-        sys.exit(f"failed: {command}")
-    return seconds, usage.ru_maxrss / 1024
 
 
 def count_events(etdump: Path, folder: Path) -> int:
@@ -53,10 +42,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     options = parser.parse_args()
     size = options.etdump.stat().st_size
-    # Into the page cache, piece by piece: a process's peak memory begins with that of the one that started it.
-    with options.etdump.open("rb") as file:
-        while file.read(1 << 20):
-            pass
+    cache(options.etdump)
     memory = Path("/dev/shm")  # noqa: S108  a memory file system is what is meant
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
@@ -79,11 +65,11 @@ def main() -> None:
         "",
         "| what | wall time | peak memory | |",
         "| --- | ---: | ---: | --- |",
-        f"| Inspector(...).to_dataframe(), a process | {theirs[0]:.1f} s | {theirs[1]:.0f} MiB | |",
-        f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in ours):.0f} MiB "
-        f"({max(m for _, m in ours) * 2**20 / size:.2f} times the file) | {theirs[0] / seconds:.0f} times less |",
+        f"| Inspector(...).to_dataframe(), a process | {theirs[0]:.1f} s | {theirs[1] / 2**20:.0f} MiB | |",
+        f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in ours) / 2**20:.0f} MiB "
+        f"({max(m for _, m in ours) / size:.2f} times the file) | {theirs[0] / seconds:.0f} times less |",
         f"| etprof analyze -o DIR, with a row of CSV an event, to a memory file system | {1000 * rows:.0f} ms | "
-        f"{max(m for _, m in with_rows):.0f} MiB | |",
+        f"{max(m for _, m in with_rows) / 2**20:.0f} MiB | |",
         "",
         passes,
     ]

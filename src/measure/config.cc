@@ -35,6 +35,8 @@ bool IsSafeFileName(const std::string& name) {
   });
 }
 
+constexpr const char* kRemedy = "see docs/config.md, or start from configs/templates";
+
 class Reader {
  public:
   Reader(const std::string& text, const std::filesystem::path& file, const ConfigContext& context)
@@ -66,8 +68,7 @@ class Reader {
 
     const json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
-      throw fields.Wrong("experiments", "must be a list with at least one experiment")
-          .Remedy("see docs/config.md, or start from configs/templates");
+      throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
     for (std::size_t i = 0; i < experiments->size(); ++i) {
       config.experiments.push_back(
@@ -79,12 +80,13 @@ class Reader {
   }
 
  private:
+  Error Bad(const std::string& problem) const {
+    return Error(ExitCode::kBadInput, problem).InFile(source_.file.string()).Remedy(kRemedy);
+  }
+
   json ParseText() const {
     if (NestsTooDeep(source_.text, /*with_comments=*/true)) {
-      throw Error(ExitCode::kBadInput,
-                  fmt::format("nests deeper than {} lists and objects", kMostJsonNesting))
-          .InFile(source_.file.string())
-          .Remedy("see docs/config.md, or start from configs/templates");
+      throw Bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
     }
     try {
       return json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
@@ -98,14 +100,10 @@ class Reader {
       const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
       if (colon != std::string::npos) what.erase(0, colon + 2);
       if (what.size() > 200) what = what.substr(0, 200) + "...";
-      throw Error(ExitCode::kBadInput, source_.text.empty() ? "is empty" : "is not JSON: " + what)
-          .InFile(source_.file.string())
-          .AtLine(static_cast<std::uint64_t>(line))
-          .Remedy("see docs/config.md, or start from configs/templates");
+      throw Bad(source_.text.empty() ? "is empty" : "is not JSON: " + what)
+          .AtLine(static_cast<std::uint64_t>(line));
     } catch (const json::out_of_range&) {  // without a place
-      throw Error(ExitCode::kBadInput, "has a number that is larger than any that can be stored")
-          .InFile(source_.file.string())
-          .Remedy("see docs/config.md, or start from configs/templates");
+      throw Bad("has a number that is larger than any that can be stored");
     }
   }
 

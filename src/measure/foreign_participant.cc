@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "etdump/reader.h"
 #include "measure/device_log.h"
 #include "measure/participants.h"
@@ -203,12 +203,9 @@ void ForeignLog::AddLine(std::string_view line) {
   const std::size_t colon = at == std::string_view::npos ? at : line.find(": ", at);
   if (colon != std::string_view::npos && line.ends_with(" ms")) {
     const std::string_view digits = line.substr(colon + 2, line.size() - 3 - (colon + 2));
-    double milliseconds = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), milliseconds);
-    if (error == std::errc() && end == digits.data() + digits.size() && milliseconds >= 0 &&
-        milliseconds < 1e9) {
-      iterations.push_back(static_cast<Nanoseconds>(std::llround(milliseconds * 1e6)));
-    }
+    const auto milliseconds = AsNumber<double>(digits);
+    if (milliseconds && *milliseconds >= 0 && *milliseconds < 1e9)
+      iterations.push_back(static_cast<Nanoseconds>(std::llround(*milliseconds * 1e6)));
   }
   for (std::size_t i = 0; i + 3 <= line.size(); ++i) {
     const auto lower = [&](std::size_t at_i) { return std::tolower(static_cast<unsigned char>(line[at_i])); };

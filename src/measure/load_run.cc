@@ -20,6 +20,16 @@
 namespace etprof {
 namespace {
 
+// A file that cannot be read is a problem of the run, and the others are read all the same.
+template <typename Read>
+void Try(std::vector<std::string>& problems, const Read& read) {
+  try {
+    read();
+  } catch (const Error& problem) {
+    problems.push_back(problem.Message());
+  }
+}
+
 // Reads manifest.json into `run`, and returns it; null where there is none that can be read.
 nlohmann::json ReadManifestFile(RunData& run) {
   const std::filesystem::path path = run.folder / "manifest.json";
@@ -56,12 +66,10 @@ void ReadForeign(const nlohmann::json& manifest, RunData& run, bool with_bare_fi
   }
   if (with_bare_files) AddForeignTraces(run);
   for (ExperimentData& data : run.experiments) {
-    try {
+    Try(run.problems, [&] {
       LookForTrace(data);
       ReadLatencyLog(data);
-    } catch (const Error& problem) {
-      run.problems.push_back(problem.Message());
-    }
+    });
   }
   PairForeign(manifest, run);
 }
@@ -79,11 +87,7 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
   check(data.xnntrace_log, "XNNPACK log");
   if (data.etdump.empty()) data.etdump_runs.clear();
   if (!data.latency_csv.empty()) {
-    try {
-      ReadLatencies(data.latency_csv, data.launches, problems);
-    } catch (const Error& problem) {
-      problems.push_back(problem.Message());
-    }
+    Try(problems, [&] { ReadLatencies(data.latency_csv, data.launches, problems); });
   } else if (!data.launches.empty() && data.error.empty()) {
     problems.push_back(fmt::format("{}: without its latency file only traced times are known", data.label));
   }
@@ -111,18 +115,8 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   } else if (with_bare_files) {
     AddForeignTraces(run);
   }
-  try {
-    run.peaks = LoadPeaks(run.folder);
-  } catch (const Error& problem) {
-    run.problems.push_back(problem.Message());
-  }
-  for (ExperimentData& data : run.experiments) {
-    try {
-      data.counters = LoadCounters(data);
-    } catch (const Error& problem) {
-      run.problems.push_back(problem.Message());
-    }
-  }
+  Try(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
+  for (ExperimentData& data : run.experiments) Try(run.problems, [&] { data.counters = LoadCounters(data); });
   const bool nothing =
       std::none_of(run.experiments.begin(), run.experiments.end(),
                    [](const ExperimentData& data) { return !data.etdump.empty() || !data.launches.empty(); });

@@ -53,9 +53,8 @@ void MeasureCounters(const Plan& plan, const std::function<ParticipantSetup(std:
       const protocol::CountersReply reply = Ask(own);
       for (const std::string& remark : RemarksOn(reply)) Warn(data, remark);
       if (reply.counters.empty()) continue;
-      const std::vector<CountersRow> rows = RowsOf(reply, own.config->method);
-      WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(rows, out); });
-      data.counters = rows;
+      data.counters = RowsOf(reply, own.config->method);
+      WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(data.counters, out); });
     } catch (const WorkerFailure& failure) {
       if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
       if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(own.device->Name(), failure.what());

@@ -91,11 +91,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   ReadSegments(source, buffer, file, header.segment_base, data);
   if (file.named_data() == nullptr) return data;
   for (const auto* entry : *file.named_data()) {
-    if (entry->segment_index() >= data.segments.size()) {
-      throw source.Bad(
-          fmt::format("named data is in segment {} of {}", entry->segment_index(), data.segments.size()),
-          buffer.At(entry));
-    }
+    source.RequireSegment(entry->segment_index(), data.segments.size(), "named data is", buffer.At(entry));
     source.Spend(sizeof(DataFileEntry));
     DataFileEntry read;
     read.key = source.Text(entry->key());

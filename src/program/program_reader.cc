@@ -76,11 +76,7 @@ Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::Subsegm
   const auto* offsets = table.offsets();
   if (offsets == nullptr || offsets->size() == 0) return 0;
   buffer.RequireAligned(source, *offsets);
-  if (table.segment_index() >= program.segments.size()) {
-    throw source.Bad(
-        fmt::format("constants are in segment {} of {}", table.segment_index(), program.segments.size()),
-        buffer.At(&table));
-  }
+  source.RequireSegment(table.segment_index(), program.segments.size(), "constants are", buffer.At(&table));
   const Bytes bytes = program.segments[table.segment_index()].bytes;
   for (const std::uint64_t offset : *offsets) {
     if (offset > static_cast<std::uint64_t>(bytes)) {
@@ -118,11 +114,7 @@ std::map<std::string, Bytes> ReadNamedData(Source& source, const Buffer& buffer,
   std::map<std::string, Bytes> bytes;
   if (file.named_data() == nullptr) return bytes;
   for (const auto* entry : *file.named_data()) {
-    if (entry->segment_index() >= program.segments.size()) {
-      throw source.Bad(
-          fmt::format("named data is in segment {} of {}", entry->segment_index(), program.segments.size()),
-          buffer.At(entry));
-    }
+    source.RequireSegment(entry->segment_index(), program.segments.size(), "named data is", buffer.At(entry));
     source.Spend(sizeof(NamedData));
     program.named_data.push_back({source.Text(entry->key()), entry->segment_index()});
     bytes[program.named_data.back().key] = program.segments[entry->segment_index()].bytes;

@@ -29,6 +29,11 @@ ByteView Source::Part(std::uint64_t offset, std::uint64_t length, const std::str
   return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
 }
 
+void Source::RequireSegment(std::size_t index, std::size_t segments, const std::string& what,
+                            std::uint64_t at) const {
+  if (index >= segments) throw Bad(fmt::format("{} in segment {} of {}", what, index, segments), at);
+}
+
 void Source::Allow(std::size_t flatbuffer_bytes) {
   opened_ += flatbuffer_bytes;
   if (opened_ > 2 * bytes_.size()) throw Bad("is malformed: payloads of delegates overlap", bytes_.size());

@@ -25,6 +25,10 @@ class Source {
   // The part of the file at `offset`, or Bad(): "`what` ..., points outside the file".
   ByteView Part(std::uint64_t offset, std::uint64_t length, const std::string& what) const;
 
+  // Throws Bad(): "`what` in segment 7 of 3", where there is no such segment.
+  void RequireSegment(std::size_t index, std::size_t segments, const std::string& what,
+                      std::uint64_t at) const;
+
   // FlatBuffers may refer to one object from many places, so that a small file could ask for a large result.
   // Allow() adds what a buffer of so many bytes may be copied to, Spend() takes from it and throws Bad() when
   // nothing is left.

@@ -234,6 +234,18 @@ Json InstructionJson(const Instruction& instruction, const Method& method) {
   return object;
 }
 
+Json SegmentsJson(const std::vector<DataSegment>& segments) {
+  Json list = Json::array();
+  for (const DataSegment& segment : segments)
+    list.push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
+  return list;
+}
+
+// A name in a file need not be UTF-8.
+void Write(const Json& object, std::ostream& out) {
+  out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
 Json MethodJson(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
   Json object;
@@ -281,9 +293,7 @@ void RenderInspectJson(const Program& program, const std::string& file, const Da
   object["constants"] = program.constants;
   object["constant_bytes"] = program.constant_bytes;
   object["mutable_bytes"] = program.mutable_bytes;
-  object["segments"] = Json::array();
-  for (const DataSegment& segment : program.segments)
-    object["segments"].push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
+  object["segments"] = SegmentsJson(program.segments);
   object["named_data"] = Json::array();
   for (const NamedData& entry : program.named_data) {
     object["named_data"].push_back(
@@ -296,8 +306,7 @@ void RenderInspectJson(const Program& program, const std::string& file, const Da
   for (const Method& method : program.methods) object["methods"].push_back(MethodJson(method, program));
   object["xnnpack_graphs"] = Json::array();
   for (const XnnGraph& graph : program.xnn_graphs) object["xnnpack_graphs"].push_back(XnnGraphJson(graph));
-  // A name in a file need not be UTF-8.
-  out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  Write(object, out);
 }
 
 void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out) {
@@ -307,9 +316,7 @@ void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostr
   object["version"] = data.version;
   object["file_bytes"] = data.file_bytes;
   object["flatbuffer_bytes"] = data.flatbuffer_bytes;
-  object["segments"] = Json::array();
-  for (const DataSegment& segment : data.segments)
-    object["segments"].push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
+  object["segments"] = SegmentsJson(data.segments);
   object["data"] = Json::array();
   for (const DataFileEntry& entry : data.entries) {
     Json one = {{"key", entry.key}, {"segment", entry.segment}, {"bytes", data.segments[entry.segment].bytes},
@@ -321,7 +328,7 @@ void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostr
     }
     object["data"].push_back(std::move(one));
   }
-  out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  Write(object, out);
 }
 
 }  // namespace etprof

@@ -30,6 +30,8 @@ std::string FormatCount(std::optional<std::int64_t> count) {
   return fmt::format("{:.{}f}{}", value, decimals, kUnits[unit]);
 }
 
+std::string BytesText(Bytes bytes) { return FormatBytes(static_cast<double>(bytes)); }
+
 std::string FormatShare(std::optional<double> share) {
   return share ? fmt::format("{:.1f} %", *share * 100) : std::string("-");
 }
@@ -90,7 +92,7 @@ std::string StepsText(const Method& method, const MethodSummary& summary, int wi
       what = Printable(method.delegates[*step.delegate].backend) + fmt::format(" #{}", *step.delegate);
       if (delegate.nodes) {
         nodes = fmt::format("{}", *delegate.nodes);
-        weights = delegate.constants ? FormatBytes(static_cast<double>(*delegate.constants)) : "?";
+        weights = delegate.constants ? BytesText(*delegate.constants) : "?";
         types = TypesText(delegate);
       }
     } else {
@@ -137,6 +139,16 @@ std::string Paragraph(const std::string& title, const std::string& words, int wi
   return text + line + '\n';
 }
 
+// Each from a line of its own, wrapped, the title before the first.
+std::string EntriesText(std::string title, const std::vector<std::string>& entries, int width) {
+  std::ostringstream text;
+  for (const std::string& entry : entries) {
+    WriteWrapped(title, entry, static_cast<int>(title.size()), width, text);
+    title.assign(title.size(), ' ');
+  }
+  return text.str();
+}
+
 // Operators of one reason together: "4 aten::expand_copy.out: XNNPACK has no such operator".
 std::string NotDelegatedText(const MethodSummary& summary, int width) {
   std::map<std::string, Counts> by_reason;
@@ -145,16 +157,11 @@ std::string NotDelegatedText(const MethodSummary& summary, int width) {
     by_reason[one.why].emplace_back(one.name, one.calls);
     between += one.between;
   }
-  std::ostringstream text;
-  std::string title = "  not delegated  ";
-  const auto add = [&](const std::string& words) {
-    WriteWrapped(title, words, static_cast<int>(title.size()), width, text);
-    title.assign(title.size(), ' ');
-  };
+  std::vector<std::string> entries;
   for (const auto& [why, counts] : by_reason)
-    add(CountsText(counts, true) + (why.empty() ? "" : ": " + Printable(why)));
-  if (between > 0) add(fmt::format("{} of them between two delegates", between));
-  return text.str();
+    entries.push_back(CountsText(counts, true) + (why.empty() ? "" : ": " + Printable(why)));
+  if (between > 0) entries.push_back(fmt::format("{} of them between two delegates", between));
+  return EntriesText("  not delegated  ", entries, width);
 }
 
 // What multiplies matrices, by the kernels that it would have on a CPU with SME2.
@@ -165,12 +172,11 @@ std::string WithSme2Text(const MethodSummary& summary, int width) {
     all += one.count;
     macs = Sum(macs, one.macs);
   }
-  std::ostringstream text;
-  std::string title = "  with SME2      ";
+  std::vector<std::string> entries;
   for (const KleidiaiCount& one : summary.kleidiai) {
     using Kernels = KleidiaiUse::Kernels;
     std::string words = fmt::format("{} of {} that multiply matrices", one.count, all);
-    if (&one != &summary.kleidiai.front()) words = fmt::format("{} more", one.count);
+    if (!entries.empty()) words = fmt::format("{} more", one.count);
     if (const auto share = Share(one.macs, macs)) words += fmt::format(" ({} of MACs)", FormatShare(share));
     words += one.use.kernels == Kernels::kSme        ? " run KleidiAI's kernels for it"
              : one.use.kernels == Kernels::kKleidiai ? " run KleidiAI's QP8 kernels, as without"
@@ -178,10 +184,9 @@ std::string WithSme2Text(const MethodSummary& summary, int width) {
              : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
                                                      : " run portable: ";
     words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
-    WriteWrapped(title, Printable(words), static_cast<int>(title.size()), width, text);
-    title.assign(title.size(), ' ');
+    entries.push_back(Printable(words));
   }
-  return text.str();
+  return EntriesText("  with SME2      ", entries, width);
 }
 
 std::string MethodText(const Method& method, const Program& program, int width) {
@@ -189,7 +194,7 @@ std::string MethodText(const Method& method, const Program& program, int width) 
   std::string text = fmt::format("\n{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
   if (const auto share = Share(summary.delegated_macs, summary.macs))
     text += fmt::format(", {} of them delegated", FormatShare(share));
-  text += fmt::format(" · planned memory {}\n", FormatBytes(static_cast<double>(summary.planned)));
+  text += fmt::format(" · planned memory {}\n", BytesText(summary.planned));
   AddTensors(method, method.inputs, "inputs", text);
   AddTensors(method, method.outputs, "outputs", text);
   if (!summary.steps.empty()) text += '\n' + StepsText(method, summary, width);
@@ -224,7 +229,6 @@ std::string ExternalText(const std::vector<std::string>& names, const DataFile* 
 
 void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
                            const TerminalOptions& options, std::ostream& out) {
-  const auto bytes = [](Bytes value) { return FormatBytes(static_cast<double>(value)); };
   Bytes payloads = 0, named = 0;
   std::set<std::pair<std::uint64_t, Bytes>> places;
   for (const Method& method : program.methods)
@@ -234,26 +238,24 @@ void RenderInspectTerminal(const Program& program, const std::string& file, cons
   for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
   for (const std::size_t segment : segments) named += program.segments[segment].bytes;
   out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
-                     bytes(program.file_bytes))
+                     BytesText(program.file_bytes))
       << fmt::format("  program {} · delegates' payloads {} · their named data {} · other constants {}\n",
-                     bytes(program.flatbuffer_bytes), bytes(payloads), bytes(named),
-                     bytes(program.constant_bytes + program.mutable_bytes));
+                     BytesText(program.flatbuffer_bytes), BytesText(payloads), BytesText(named),
+                     BytesText(program.constant_bytes + program.mutable_bytes));
+  const int width = std::max(options.width, 60);
   const std::vector<std::string> external = ExternalNames(program);
-  if (!external.empty())
-    WriteWrapped("  ", ExternalText(external, data), 2, std::max(options.width, 60), out);
-  for (const Method& method : program.methods)
-    out << MethodText(method, program, std::max(options.width, 60));
+  if (!external.empty()) WriteWrapped("  ", ExternalText(external, data), 2, width, out);
+  for (const Method& method : program.methods) out << MethodText(method, program, width);
 }
 
 void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
                             std::ostream& out) {
-  const auto bytes = [](Bytes value) { return FormatBytes(static_cast<double>(value)); };
   Bytes all = 0;
   for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
   out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
-                     bytes(data.file_bytes))
-      << fmt::format("  list {} · {} of data in {} segments\n\n", bytes(data.flatbuffer_bytes), bytes(all),
-                     data.segments.size());
+                     BytesText(data.file_bytes))
+      << fmt::format("  list {} · {} of data in {} segments\n\n", BytesText(data.flatbuffer_bytes),
+                     BytesText(all), data.segments.size());
   using Align = Table::Align;
   Table table{
       {{"name", Align::kLeft}, {"type", Align::kLeft}, {"shape", Align::kLeft}, {"bytes", Align::kRight}},
@@ -263,7 +265,7 @@ void RenderDataFileTerminal(const DataFile& data, const std::string& file, const
         entry.layout ? fmt::format("[{}]", fmt::join(entry.layout->shape, ", ")) : std::string();
     table.AddRow({FittedTail(Printable(entry.key), std::max(20, options.width - 44)),
                   entry.layout ? entry.layout->type.name : std::string(), shape,
-                  bytes(data.segments[entry.segment].bytes)});
+                  BytesText(data.segments[entry.segment].bytes)});
   }
   out << table.ToText(2);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,6 +12,7 @@
 #include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "timeline/timeline_events.h"
 
 namespace etprof {
@@ -39,10 +39,9 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   const std::string_view whole = digits.substr(0, point);
   const std::string_view fraction = digits.substr(std::min(point + 1, digits.size()));
   if (!AllDigits(whole) || (!fraction.empty() && !AllDigits(fraction))) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    value *= std::pow(10, decimals);
+    const auto number = AsNumber<double>(text);
+    if (!number) return std::nullopt;
+    const double value = *number * std::pow(10, decimals);
     if (!(std::fabs(value) < static_cast<double>(kMostTime))) return std::nullopt;
     return std::llround(value);
   }
@@ -160,10 +159,8 @@ class Reader {
     std::string_view text = Field(column);
     if (text.empty()) return std::nullopt;
     if (text.ends_with(".0")) text.remove_suffix(2);  // pandas, where a column has gaps
-    std::int32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      throw Problem(fmt::format("{} is \"{}\", which is no integer", name, Field(column)));
+    const auto value = AsNumber<std::int32_t>(text);
+    if (!value) throw Problem(fmt::format("{} is \"{}\", which is no integer", name, Field(column)));
     return value;
   }
 
