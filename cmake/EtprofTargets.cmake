@@ -28,7 +28,7 @@ etprof_precompiled(etprof_pch <fmt/format.h> <nlohmann/json.hpp>)
 if(ETPROF_TESTS)
   etprof_precompiled(etprof_test_pch <fmt/format.h> <nlohmann/json.hpp> <gmock/gmock.h> <gtest/gtest.h>)
   target_link_libraries(etprof_test_pch PRIVATE GTest::gmock GTest::gtest_main)
-  target_compile_options(etprof_test_pch PRIVATE -O1)
+  target_compile_options(etprof_test_pch PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
 
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
@@ -54,7 +54,7 @@ function(etprof_test target)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main etprof_flags fmt::fmt)
-  target_compile_options(${target} PRIVATE -O1)  # tests are compiled more often than they run long
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are compiled more often than they run long
   target_precompile_headers(${target} REUSE_FROM etprof_test_pch)
   target_compile_definitions(${target} PRIVATE ETPROF_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   include(GoogleTest)
