@@ -34,5 +34,8 @@ if(ETPROF_HOST) # compiled, for the tests, and not linked
   endforeach()
   add_library(pugixml::pugixml INTERFACE IMPORTED GLOBAL)
   target_include_directories(pugixml::pugixml SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
+  add_library(ZLIB::ZLIB INTERFACE IMPORTED GLOBAL)
+  target_include_directories(ZLIB::ZLIB SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
   etprof_headers(minizip::minizip minizip unzip.h)
+  etprof_headers(protozero::protozero protozero pbf_writer.hpp)
 endif()

@@ -79,6 +79,7 @@ class Joiner {
       return;
     }
     own.join = Join::kKernel;
+    own.tensors = TensorsOf(*instruction, method_);
     own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     if (sources_ == nullptr || op.key.chain != 0) return;
@@ -155,9 +156,13 @@ class Joiner {
     own.nodes = {*op.node};
     own.nodes.insert(own.nodes.end(), op.fused.begin(), op.fused.end());
     // Two operators of one bounded node: the multiply-adds are the first one's, and each moves the output.
+    own.tensors = TensorsOf(own.nodes, graph);
     own.work = WorkOf(own.nodes, graph);
     own.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
-    if (i > 0 && aligned[i - 1].node == op.node) own.work = WorkOfBound(graph.nodes[*op.node], graph);
+    if (i > 0 && aligned[i - 1].node == op.node) {
+      own.work = WorkOfBound(graph.nodes[*op.node], graph);
+      own.tensors.inputs = own.tensors.outputs;
+    }
     SetPlace(graph.nodes[*op.node], graph, own);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
@@ -171,6 +176,7 @@ class Joiner {
         return;
       }
       if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
+      if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) own.tensors = OperatorTensors{};
       if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
       own.nodes.clear();
     }

@@ -7,6 +7,7 @@
 
 #include "program/kleidiai.h"
 #include "program/source_map.h"
+#include "program/tensors.h"
 #include "program/work.h"
 
 namespace etprof {
@@ -38,6 +39,7 @@ struct OperatorSource {
   bool between = false;
   std::vector<std::uint32_t> debug_handles;
   std::optional<std::size_t> place;  // in ProgramJoin::places
+  OperatorTensors tensors;           // nothing where several nodes fit equally well and differ in them
   Work work;
   std::optional<KleidiaiUse> kleidiai;  // of what multiplies matrices, where it is joined
   std::string why;                      // kNone: one clause

@@ -11,6 +11,7 @@ CommandSpec AnalyzeCommand();
 CommandSpec CompareCommand();
 CommandSpec CheckCommand();
 CommandSpec ReportCommand();
+CommandSpec TraceCommand();
 CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec InspectCommand();

@@ -82,6 +82,7 @@ ordered_json LaunchJson(const Launch& launch) {
   object["index"] = launch.index;
   object["status"] = StatusName(launch.status);
   if (!launch.problem.empty()) object["problem"] = launch.problem;
+  object["clocks"] = launch.clocks ? ordered_json(json(*launch.clocks)) : ordered_json(nullptr);
   object["load_ns"] = OrNull(launch.load);
   object["first_run_ns"] = OrNull(launch.first_run);
   object["warmup_runs"] = launch.warmup.size();
@@ -337,6 +338,7 @@ Launch ReadLaunch(const Fields& fields) {
                   : status == "partial" ? Launch::Status::kPartial
                                         : Launch::Status::kFailed;
   fields.Get("problem", launch.problem);
+  fields.Get("clocks", launch.clocks);
   fields.Get("load_ns", launch.load);
   fields.Get("first_run_ns", launch.first_run);
   fields.Get("rss_after_load_bytes", launch.rss_after_load);

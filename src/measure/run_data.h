@@ -57,9 +57,10 @@ struct Launch {
   Status status = Status::kComplete;
   std::string problem;
 
-  std::optional<Nanoseconds> load;       // program and method
-  std::optional<Nanoseconds> first_run;  // weight packing and page faults; traced
-  std::vector<Nanoseconds> warmup;       // unrecorded runs after the first and before the first round
+  std::optional<protocol::Clocks> clocks;  // one moment of its start; absent: not known
+  std::optional<Nanoseconds> load;         // program and method
+  std::optional<Nanoseconds> first_run;    // weight packing and page faults; traced
+  std::vector<Nanoseconds> warmup;         // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
   std::vector<Burst> bursts;  // by round
 

@@ -69,6 +69,7 @@ class WorkerParticipant : public Participant {
     launch.load = reply.load_ns;
     launch.rss_after_load = reply.rss_bytes;
     const protocol::Ready& ready = worker_->ready();
+    if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
     data.executorch_version = ready.executorch_version;
     data.operator_clock = ready.operator_clock;
     data.isa_state = ready.isa;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "program/xnn_graph.h"
+
+namespace etprof {
+
+// What an operator reads and writes, in the order of its arguments, each tensor once. Sizes are elements; of
+// a dimension that is not static its upper bound.
+struct OperatorTensor {
+  DataType type;
+  std::vector<std::int64_t> shape;
+  bool constant = false;  // stored in the file, as weights are
+  bool operator==(const OperatorTensor&) const = default;
+};
+struct OperatorTensors {
+  std::vector<OperatorTensor> inputs, outputs;
+  bool operator==(const OperatorTensors&) const = default;
+};
+
+// Of nodes that run as one operator: what passes between them is neither. `nodes` are indices into
+// XnnGraph::nodes.
+OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
+
+// Of a portable kernel, whose last argument is what it writes. Nothing where that is a list of tensors, or an
+// input is one: the program does not say what they hold.
+OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
+
+// "1x3x224x224, 16x3x3x3, 16 -> 1x112x112x16 fp32": the type where all that is no constant has the same one,
+// else behind each. "" for nothing. A tensor without dimensions is "scalar".
+std::string TensorsText(const OperatorTensors& tensors);
+
+}  // namespace etprof

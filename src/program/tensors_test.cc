@@ -1,0 +1,88 @@
+#include "program/tensors.h"
+
+#include <gtest/gtest.h>
+
+#include "program/program_reader.h"
+
+namespace etprof {
+namespace {
+
+const DataType kFloat = {"fp32", 32};
+const DataType kInt8 = {"qint8", 8};
+
+// Values 0 to 4: an input, a filter, what lies between two nodes, a second input, the output.
+XnnGraph TwoNodes() {
+  XnnGraph graph;
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {1, 8, 8, 3}, {16, 3, 3, 3}, {1, 6, 6, 16}, {}, {1, 6, 6, 16}};
+  for (std::uint32_t id = 0; id < shapes.size(); ++id) {
+    XnnValue value;
+    value.id = id;
+    value.type = kFloat;
+    value.shape = shapes[id];
+    if (id == 1) value.constant = 0;
+    graph.by_id[id] = graph.values.size();
+    graph.values.push_back(value);
+  }
+  XnnNode convolution, add;
+  convolution.inputs = {0, 1, 0xffffffff};  // no bias
+  convolution.outputs = {2};
+  add.index = 1;
+  add.inputs = {2, 3, 3};
+  add.outputs = {4};
+  graph.nodes = {convolution, add};
+  graph.uses = {{0, 1}, {1, 1}, {2, 1}, {3, 2}, {4, 1}};
+  return graph;
+}
+
+TEST(Tensors, OfANodeInTheOrderOfItsArguments) {
+  const OperatorTensors tensors = TensorsOf(std::vector<std::size_t>{0}, TwoNodes());
+  ASSERT_EQ(tensors.inputs.size(), 2U);
+  EXPECT_FALSE(tensors.inputs[0].constant);
+  EXPECT_TRUE(tensors.inputs[1].constant);
+  EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32");
+}
+
+TEST(Tensors, WhatPassesBetweenNodesThatRunAsOneIsNeither) {
+  EXPECT_EQ(TensorsText(TensorsOf({0, 1}, TwoNodes())), "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
+  XnnGraph read_elsewhere = TwoNodes();
+  read_elsewhere.uses[2] = 2;
+  EXPECT_EQ(TensorsText(TensorsOf({0, 1}, read_elsewhere)),
+            "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16, 1x6x6x16 fp32");
+}
+
+TEST(Tensors, TypesThatDifferStandBehindEach) {
+  XnnGraph graph = TwoNodes();
+  graph.values[2].type = kInt8;
+  EXPECT_EQ(TensorsText(TensorsOf(std::vector<std::size_t>{0}, graph)),
+            "1x8x8x3 fp32, 16x3x3x3 fp32 -> 1x6x6x16 qint8");
+  EXPECT_EQ(TensorsText({}), "");
+}
+
+TEST(Tensors, OfAPortableKernel) {
+  Method method;
+  method.operators = {"aten::add.out"};
+  for (const std::int64_t size : {4, 4, 4}) {
+    ProgramValue value;
+    value.kind = ProgramValue::Kind::kTensor;
+    value.tensor = ProgramTensor{};
+    value.tensor->type = {"float32", 32};
+    value.tensor->shape = {2, size};
+    method.values.push_back(value);
+  }
+  ProgramValue alpha;
+  alpha.kind = ProgramValue::Kind::kInt;
+  method.values.push_back(alpha);
+  Instruction add;
+  add.kind = Instruction::Kind::kKernel;
+  add.arguments = {0, 1, 3, 2};
+  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
+  add.arguments = {0, 0, 3, 2};  // one tensor twice
+  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4 -> 2x4 float32");
+  method.values[1].kind = ProgramValue::Kind::kTensorList;  // cat: what it holds is not told
+  add.arguments = {1, 3, 2};
+  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "");
+}
+
+}  // namespace
+}  // namespace etprof

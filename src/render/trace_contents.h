@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "analysis/profile.h"
+#include "etdump/trace.h"
+#include "measure/run_data.h"
+#include "render/trace_writer.h"
+
+namespace etprof {
+
+// Which traced runs of each experiment are written.
+struct TraceChoice {
+  enum class Runs { kAll, kMedian, kOne } runs = Runs::kAll;
+  std::size_t index = 0;  // kOne: into Profile::runs
+};
+
+// What the manifest says of the whole, as attributes of the trace.
+void WriteTraceAttributes(const RunData& run, const std::string& etprof_version, TraceWriter& writer);
+
+// One experiment as a process: its runs on a thread (every event of the trace, delegates nested), what came
+// before them (loading) on another, and as counters the latency of each run, of each untraced burst its
+// median, the clock frequency and the temperature. Times are the device's CLOCK_MONOTONIC where the run
+// recorded what leads to its other clocks; else each experiment begins at 0. Returns how many runs it wrote.
+// Throws Error (kUsage) for a run that is not there.
+std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
+                         const Profile& profile, const TraceChoice& choice, TraceWriter& writer);
+
+// The run whose Method::execute is the median of those that the profile describes (the lower one of two);
+// absent where there is none.
+std::optional<std::size_t> MedianRun(const Profile& profile);
+
+}  // namespace etprof

@@ -1,0 +1,235 @@
+"""`etprof trace`: what Perfetto's own protos and a JSON parser read is what ExecuTorch's own reader says."""
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import BUILTIN_CLOCK_BOOTTIME, BUILTIN_CLOCK_MONOTONIC
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import program
+import traces
+from traces import READERS
+
+ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
+TOY = program.DATA / "toy_cnn.t1.etdump"
+
+
+def trace(*arguments: str | Path, output: Path) -> traces.Read:
+    done = program.run("trace", *arguments, "-o", output)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{output}\n"
+    data = output.read_bytes()
+    if output.suffix == ".gz":
+        data = gzip.decompress(data)
+    return READERS[output.name.split(".")[-1 if output.suffix != ".gz" else -2]](data)
+
+
+def events_of(etdump: Path) -> Counter:
+    """Name, start and end of every event, by ExecuTorch's own reader; times from the first event on."""
+    found = []
+    for block in deserialize_from_etdump_flatcc(etdump.read_bytes()).run_data:
+        for event in block.events:
+            profile = event.profile_event
+            if profile is not None:
+                name = profile.delegate_debug_id_str or profile.name
+                found.append((name, profile.start_time, profile.end_time))
+    origin = min(start for _, start, _ in found)
+    return Counter((name, start - origin, end - origin) for name, start, end in found)
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_every_event_of_an_etdump_once_to_the_nanosecond(etdump, form, tmp_path):
+    read = trace(etdump, output=tmp_path / f"out.{form}")
+    assert len(read.processes) == 1
+    assert Counter((one.name, one.start, one.end) for one in read.slices()) == events_of(etdump)
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_slices_nest_as_calls_do(form, tmp_path):
+    read = trace(TOY, output=tmp_path / f"out.{form}")
+    seen = set()
+    for one in read.processes["toy_cnn.t1"].slices["forward"]:
+        if one.name == "Method::execute":
+            assert one.parents == []
+        elif one.name in ("OPERATOR_CALL", "DELEGATE_CALL"):
+            assert one.parents == ["Method::execute"]
+        elif one.name.startswith("native_call_"):
+            assert one.parents == ["Method::execute", "OPERATOR_CALL"]
+        else:
+            assert one.parents == ["Method::execute", "DELEGATE_CALL"]
+        seen.add(len(one.parents))
+    assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_slices_say_what_they_are(form, tmp_path):
+    read = trace(TOY, "--model", program.DATA / "toy_cnn.pte", output=tmp_path / f"out.{form}")
+    done = program.run("analyze", TOY, "--model", program.DATA / "toy_cnn.pte", "--json")
+    (experiment,) = json.loads(done.stdout)["experiments"]
+    operators = {operator["key"]: operator for operator in experiment["operators"]}
+    runs = [one for one in read.processes["toy_cnn.t1"].slices["forward"] if one.name == "Method::execute"]
+    assert [int(one.arguments["run"]) for one in runs] == list(range(len(runs)))
+    assert runs[0].arguments["phase"] == "first" and runs[-1].arguments["phase"] == "steady"
+    checked = set()
+    for one in read.processes["toy_cnn.t1"].slices["forward"]:
+        operator = operators.get(one.arguments["node_id"])
+        if operator is None:  # the framework's own spans
+            assert one.arguments["kind"] in ("method", "operator_call", "delegate_call")
+            continue
+        assert one.name == operator["name"]
+        assert one.arguments["kernel"] == operator["type"]
+        assert one.arguments["category"] == operator["category"]
+        assert one.arguments["group"] == operator["group"]
+        checked.add(one.arguments["node_id"])
+    assert checked == set(operators)
+    first = next(one for one in read.processes["toy_cnn.t1"].slices["forward"] if "Convolution" in one.name)
+    assert first.arguments["shape"] == "1x224x224x3, 32x3x3x3, 32 -> 1x112x112x32 fp32"
+    assert int(first.arguments["macs"]) == 112 * 112 * 32 * 3 * 3 * 3
+
+
+def test_each_traced_run_has_its_latency(tmp_path):
+    for form in READERS:
+        read = trace(TOY, output=tmp_path / f"out.{form}")
+        process = read.processes["toy_cnn.t1"]
+        runs = [one for one in process.slices["forward"] if one.name == "Method::execute"]
+        (counter,) = [name for name in process.counters if name.startswith("traced latency")]
+        assert process.counters[counter] == [(one.start, pytest.approx((one.end - one.start) / 1e6)) for one in runs]
+
+
+def test_one_run_of_several(tmp_path):
+    whole = trace(TOY, output=tmp_path / "all.pftrace").processes["toy_cnn.t1"].slices["forward"]
+    times = {one.arguments["run"]: one.end - one.start for one in whole if one.name == "Method::execute"}
+    third = trace(TOY, "--run", "3", output=tmp_path / "3.pftrace").processes["toy_cnn.t1"].slices["forward"]
+    assert [one.arguments["run"] for one in third if one.name == "Method::execute"] == [3]
+    median = trace(TOY, "--run", "median", output=tmp_path / "m.pftrace").processes["toy_cnn.t1"].slices["forward"]
+    (only,) = [one for one in median if one.name == "Method::execute"]
+    steady = sorted(
+        one.end - one.start for one in whole if one.name == "Method::execute" and one.arguments["phase"] == "steady"
+    )
+    assert times[only.arguments["run"]] == steady[(len(steady) - 1) // 2]
+    done = program.run("trace", TOY, "--run", "999", "-o", tmp_path / "none.pftrace")
+    assert done.returncode == 2 and "run 999 is not in the trace" in done.stderr
+    assert not (tmp_path / "none.pftrace").exists()
+
+
+def test_two_sides_are_two_processes(tmp_path):
+    sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+    for form in READERS:
+        read = trace(*sides, output=tmp_path / f"out.{form}")
+        assert set(read.processes) == {"sme2_off", "sme2_on"}  # what tells the files apart
+        for side in sides:
+            slices = [one for thread in read.processes[side.stem.split(".")[-1]].slices.values() for one in thread]
+            assert Counter((one.name, one.start, one.end) for one in slices) == events_of(side)
+
+
+def test_compressed_is_the_same(tmp_path):
+    for form in READERS:
+        plain = trace(TOY, output=tmp_path / f"out.{form}")
+        packed = trace(TOY, output=tmp_path / f"out.{form}.gz")
+        assert Counter((one.name, one.start, one.end) for one in plain.slices()) == Counter(
+            (one.name, one.start, one.end) for one in packed.slices()
+        )
+        assert (tmp_path / f"out.{form}.gz").stat().st_size < (tmp_path / f"out.{form}").stat().st_size / 2
+
+
+HOSTILE = ['<script>alert("1")</script>', 'quote " and \\ and \n line', "\u202eright to left", "x" * 10_000, "\x1b[31m"]
+
+
+def test_hostile_names(tmp_path):
+    timeline = tmp_path / "hostile_exec_all_runs_timeline.csv"
+    rows = ["name,start_us,end_us,run_index"]
+    for i, name in enumerate(HOSTILE):
+        rows.append(f'"{name.replace(chr(34), chr(34) * 2)}",{10 * i + 1},{10 * i + 5},0')
+    rows += ["DELEGATE_CALL,0,90,0", "Method::execute,0,100,0"]
+    timeline.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    chrome = trace(timeline, output=tmp_path / "out.json")
+    assert set(HOSTILE) <= {one.name for one in chrome.slices()}
+    perfetto = trace(timeline, output=tmp_path / "out.pftrace")
+    expected = [name.replace("\x1b", "\\x1b") for name in HOSTILE]
+    assert set(expected) <= {one.name for one in perfetto.slices()}
+
+
+def boottime_offset() -> int:
+    """CLOCK_BOOTTIME less CLOCK_MONOTONIC, in ns."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+@pytest.fixture(scope="module")
+def run_directory(tmp_path_factory) -> tuple[Path, int, int]:
+    """A run of this machine, and what its clock was before and after."""
+    folder = tmp_path_factory.mktemp("trace")
+    config = {
+        "model": str(program.DATA / "toy_cnn.pte"),
+        "output_root": str(folder / "out"),
+        "launches": 2,
+        "rounds": 2,
+        "experiments": [{"name": "on", "runs": 3}, {"name": "again", "runs": 3}],
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    done = program.run("run", folder / "config.json")
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    assert done.returncode == 0, done.stderr
+    (manifest,) = (folder / "out").rglob("manifest.json")
+    return manifest.parent, before, after
+
+
+def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
+    run, before, after = run_directory
+    read = trace(run, output=tmp_path / "out.pftrace")
+    slices = read.slices()
+    assert before < min(one.start for one in slices) and max(one.end for one in slices) < after
+    assert len(read.clocks) == 4  # two launches of two experiments
+    for clocks in read.clocks:
+        assert before < clocks[BUILTIN_CLOCK_MONOTONIC] < after
+        offset = clocks[BUILTIN_CLOCK_BOOTTIME] - clocks[BUILTIN_CLOCK_MONOTONIC]
+        assert abs(offset - boottime_offset()) < 1_000_000_000  # read a moment apart
+    for process in read.processes.values():
+        untraced = process.counters["untraced latency, median of a burst"]
+        assert len(untraced) == 4 and all(before < at < after and value > 0 for at, value in untraced)
+    assert read.attributes["model_id"] == "toy_cnn"
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert read.attributes["model_sha256"] == manifest["model_sha256"]
+    assert read.attributes["on.threads"] == 1
+
+
+def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
+    run, _, _ = run_directory
+    done = program.run("trace", run)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{run / 'trace.pftrace'}\n"
+    assert set(traces.read_perfetto((run / "trace.pftrace").read_bytes()).processes) == {"on", "again"}
+    assert program.run("validate", run).returncode == 0
+
+
+def test_a_disk_that_is_full_is_said():
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 4
+    assert b"could not write to the standard output" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["nowhere.etdump"], 3, "nowhere.etdump"),
+        ([TOY, "--run", "some"], 2, '"all", "median" or a number'),
+        ([TOY, "--format", "svg"], 2, "--format"),
+        ([program.DATA, program.DATA], 2, "one run directory"),
+        ([program.DATA / "toy_cnn.pte"], 3, "toy_cnn.pte"),
+    ],
+)
+def test_what_cannot_be_traced_is_said(arguments, code, words, tmp_path):
+    done = program.run("trace", *arguments, "-o", tmp_path / "out.pftrace")
+    assert done.returncode == code
+    assert words in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
