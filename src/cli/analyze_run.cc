@@ -19,6 +19,7 @@
 #include "core/parallel.h"
 #include "etdump/reader.h"
 #include "render/csv.h"
+#include "render/html.h"
 #include "render/json.h"
 #include "render/markdown.h"
 #include "timeline/timeline_csv.h"
@@ -74,12 +75,13 @@ void ListArtifacts(Report& report, const std::filesystem::path& folder,
   };
   for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
   const std::string model = ModelFileName(report) + "_";
-  for (const std::string& name : {std::string("analysis_summary.json"), std::string("pipeline_summary.json"),
-                                  std::string("pipeline_summary.md"), model + "pipeline_summary.json",
-                                  model + "pipeline_summary.md", std::string("report.md")}) {
+  for (const std::string& name :
+       {std::string("analysis_summary.json"), std::string("pipeline_summary.json"),
+        std::string("pipeline_summary.md"), model + "pipeline_summary.json", model + "pipeline_summary.md",
+        std::string("report.md"), std::string("report.html")}) {
     files.push_back(folder / name);
   }
-  for (const char* name : {"report.html", "kernel_view.md"}) add_existing(folder / name);
+  add_existing(folder / "kernel_view.md");
   for (const ExperimentData& data : report.run.experiments) {
     for (const std::filesystem::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
       add_existing(file);
@@ -275,6 +277,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     write(prefix + "pipeline_summary.md", RenderPipelineSummaryMarkdown);
   }
   write("report.md", RenderMarkdown);
+  write("report.html", RenderHtml);
   return report;
 }
 
@@ -325,7 +328,7 @@ int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions
   if (!options.csv.empty()) {
     ShowTable(report, options.csv);
   } else {
-    ShowReport(report, options.json, (run_directory / "report.md").string());
+    ShowReport(report, options.json, (run_directory / "report.html").string());
   }
   return static_cast<int>(ExitCode::kDone);
 }

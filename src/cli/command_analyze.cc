@@ -92,7 +92,7 @@ int Run(const Arguments& arguments) {
     if (i > 0 && !arguments.quiet) std::cout << '\n';
     const std::filesystem::path written =
         arguments.output.empty() ? folders[i] : std::filesystem::path(arguments.output);
-    Show(report, arguments, (written / "report.md").string());
+    Show(report, arguments, (written / "report.html").string());
   }
   if (!files.empty()) {
     const Report report = AnalyzeFiles(files, arguments, etdump);
@@ -102,7 +102,7 @@ int Run(const Arguments& arguments) {
       if (!folders.empty() && !arguments.quiet) std::cout << '\n';
       Show(report, arguments,
            arguments.output.empty() ? "-o DIR writes the report and a table of every operator and event"
-                                    : (std::filesystem::path(arguments.output) / "report.md").string());
+                                    : (std::filesystem::path(arguments.output) / "report.html").string());
     }
   }
   if (list && !arguments.quiet) {

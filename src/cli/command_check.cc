@@ -122,7 +122,8 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
   RunPrograms programs;
   const Report report = AnalyzeInto(OpenRunDirectory(run.folder), folders, true, programs);
   TellFailures(run);
-  return Finish(AssembleCheck(report, limits), options, github_summary, (run.folder / "report.md").string());
+  return Finish(AssembleCheck(report, limits), options, github_summary,
+                (run.folder / "report.html").string());
 }
 
 // --- stored ----------------------------------------------------------------------------------------------

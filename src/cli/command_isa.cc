@@ -89,7 +89,7 @@ int ShowLadder(const Report& report, const std::filesystem::path& folder, const 
   if (!options.csv.empty()) {
     ShowTable(report, options.csv);
   } else {
-    ShowReport(report, options.json, (folder / "report.md").string(), options.all);
+    ShowReport(report, options.json, (folder / "report.html").string(), options.all);
   }
   return static_cast<int>(ExitCode::kDone);
 }

@@ -7,6 +7,8 @@
 #include "cli/devices_report.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
+#include "render/html.h"
 #include "render/json.h"
 #include "render/markdown.h"
 
@@ -76,10 +78,14 @@ int Run(const Arguments& arguments) {
   std::filesystem::path file = arguments.out;
   if (file.empty())
     file = is_folder ? std::filesystem::path(path) : std::filesystem::path(path).parent_path();
+  std::vector<std::filesystem::path> files = {file};
   if (arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/'))
-    file /= "report.md";
-  WriteFileAtomically(file, [&](std::ostream& out) { RenderMarkdown(report, out); });
-  std::cout << file.string() << '\n';
+    files = {file / "report.md", file / "report.html"};
+  for (const std::filesystem::path& one : files) {
+    const bool page = Lower(one.extension().string()) == ".html";
+    WriteFileAtomically(one, [&](std::ostream& out) { (page ? RenderHtml : RenderMarkdown)(report, out); });
+    std::cout << one.string() << '\n';
+  }
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -98,8 +104,9 @@ CommandSpec ReportCommand() {
         app.add_option("--android-dir", arguments->android_run, "one more run");
         app.add_option(
             "--out", arguments->out,
-            "the file to write, or its folder; without it report.md in the run directory, of several "
-            "runs devices_report.md in the folder that holds them");
+            "the file to write (.html: the page, else Markdown), or its folder; without it report.md and "
+            "report.html in the run directory, of several runs devices_report.md in the folder that holds "
+            "them");
         app.add_option("--title,--model-name", arguments->title, "the heading, in place of the model's name");
         app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
         AddCsvOption(app, arguments->csv, "operators");

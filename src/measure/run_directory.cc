@@ -92,7 +92,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
                            "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
-                           "kernel_view.md", "kernel_view_gemm.md"}) {
+                           "kernel_view.md", "kernel_view_gemm.md", "trace.pftrace", "trace.json"}) {
     names.insert(file);
   }
   if (std::filesystem::exists(folder_ / "manifest.json", error)) {

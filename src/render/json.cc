@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "program/tensors.h"
 #include "render/ladder_files.h"
 #include "render/wording.h"
 #include "report/matrix.h"
@@ -108,6 +109,7 @@ Json SourceJson(const Profile& profile, std::size_t op) {
                {"between", source.between},
                {"nodes", source.nodes},
                {"debug_handles", source.debug_handles},
+               {"shape", Text(TensorsText(source.tensors))},
                {"macs", Count(source.work.macs)},
                {"bytes_read", Count(source.work.read)},
                {"bytes_written", Count(source.work.written)},

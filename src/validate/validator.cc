@@ -200,6 +200,7 @@ void Validator::CheckNamedFiles() {
   }
   if (foreign_) return;
   check("config.json", "");
+  if (IsThere(run_.folder / "report.html")) check("report.html", "");  // earlier versions wrote none
   for (const char* name : {"pipeline_summary.md", "report.md"}) {
     if (analysis_promised() || IsThere(run_.folder / name)) {
       check(name, "");

@@ -1,0 +1,73 @@
+#include "render/html.h"
+
+#include <algorithm>
+#include <boost/archive/iterators/base64_from_binary.hpp>
+#include <boost/archive/iterators/transform_width.hpp>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "render/check_words.h"
+#include "render/gzip.h"
+#include "render/json.h"
+
+namespace etprof {
+namespace {
+
+// web/dist/index.html, by cmake/EmbedText.cmake.
+constexpr char kPageText[] =
+#include "report_page.inc"
+    ;
+constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
+
+// The page reads the element of this name (web/src/report.ts), which stands before what draws it.
+constexpr std::string_view kBefore = R"(<div id="app">)";
+constexpr std::string_view kOpen = R"(<script type="application/octet-stream" id="etprof-report")";
+constexpr std::string_view kClose = "</script>\n";
+
+// RFC 4648.
+void WriteBase64(const std::string& bytes, std::ostream& out) {
+  using namespace boost::archive::iterators;
+  using Digits = base64_from_binary<transform_width<const char*, 6, 8>>;
+  std::copy(Digits(bytes.data()), Digits(bytes.data() + bytes.size()), std::ostreambuf_iterator<char>(out));
+  for (std::size_t i = bytes.size(); i % 3 != 0; ++i) out << '=';
+}
+
+// As the value of an attribute.
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : check::Clean(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace
+
+void RenderHtml(const Report& report, std::ostream& out) {
+  const std::size_t at = kPage.find(kBefore);
+  if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
+  std::ostringstream packed;
+  WriteGzip(packed, [&](std::ostream& text) { RenderAnalysisJson(report, text); });
+  out << kPage.substr(0, at) << kOpen;
+  if (!report.title.empty()) out << " data-title=\"" << Escaped(report.title) << '"';
+  out << '>';
+  WriteBase64(packed.str(), out);
+  out << kClose << kPage.substr(at);
+}
+
+}  // namespace etprof

@@ -1,0 +1,81 @@
+import { BarChart, LineChart, ScatterChart } from "echarts/charts";
+import { AriaComponent, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { type EChartsCoreOption, type EChartsType, init, use } from "echarts/core";
+import { SVGRenderer } from "echarts/renderers";
+import { useEffect, useRef } from "preact/hooks";
+import { useTheme } from "./theme";
+
+// ECharts: steps, stacked bars, logarithmic axes, zoom, touch, and a description for screen readers, drawn as
+// SVG (sharp in print). Only what is used is in the page.
+use([
+  BarChart,
+  LineChart,
+  ScatterChart,
+  AriaComponent,
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  TooltipComponent,
+  SVGRenderer,
+]);
+
+// Colours of experiments, one after another: told apart by people who see colours otherwise (Okabe and Ito,
+// "Color Universal Design", 2008), darkened or lightened for contrast with the page.
+export const kColors = {
+  light: ["#0072b2", "#d55e00", "#007f5f", "#a8518a", "#8a6d00", "#2f8fc4", "#5c5c5c"],
+  dark: ["#56b4e9", "#f0904a", "#2fc79a", "#dd93bd", "#e6c84a", "#8fd0f5", "#a9a9a9"],
+};
+
+export function Chart(props: { option: EChartsCoreOption; height: number; label: string }) {
+  const element = useRef<HTMLDivElement>(null);
+  const chart = useRef<EChartsType | null>(null);
+  const theme = useTheme();
+  useEffect(() => {
+    if (!element.current) return;
+    const made = init(element.current, undefined, { renderer: "svg" });
+    chart.current = made;
+    const observer = new ResizeObserver(() => made.resize());
+    observer.observe(element.current);
+    return () => {
+      observer.disconnect();
+      made.dispose();
+      chart.current = null;
+    };
+  }, []);
+  useEffect(() => {
+    const ink = theme === "dark" ? "#d7dbe0" : "#24292f";
+    const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
+    const axis = {
+      axisLine: { lineStyle: { color: ink } },
+      axisLabel: { color: ink },
+      nameTextStyle: { color: ink },
+      splitLine: { lineStyle: { color: faint } },
+    };
+    const withAxis = (given: unknown) =>
+      (Array.isArray(given) ? given : [given]).map((one: { axisLabel?: object }) => ({
+        ...axis,
+        ...one,
+        axisLabel: { ...axis.axisLabel, ...one.axisLabel },
+      }));
+    chart.current?.setOption(
+      {
+        animation: false,
+        textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
+        color: kColors[theme],
+        aria: { enabled: true, label: { description: props.label } },
+        tooltip: {
+          backgroundColor: theme === "dark" ? "#1c2128" : "#ffffff",
+          borderColor: faint,
+          textStyle: { color: ink },
+          confine: true,
+        },
+        ...props.option,
+        legend: { textStyle: { color: ink }, top: 0, ...((props.option.legend as object) ?? {}) },
+        xAxis: withAxis(props.option.xAxis),
+        yAxis: withAxis(props.option.yAxis),
+      },
+      { notMerge: true },
+    );
+  }, [props.option, props.label, theme]);
+  return <div class="chart" ref={element} style={{ height: props.height }} />;
+}

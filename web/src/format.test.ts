@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { bytes, count, digits, factor, interval, NONE, share, time, verdict } from "./format";
+
+const row = (verdict: string | null, ratio: number | null, low: number | null = null, high: number | null = null) => ({
+  verdict,
+  ratio,
+  ratio_low: low,
+  ratio_high: high,
+});
+
+describe("numbers", () => {
+  it("have three digits that count, and no exponent", () => {
+    expect(digits(0.012345)).toBe("0.0123");
+    expect(digits(9.999)).toBe("10.0");
+    expect(digits(123.4)).toBe("123");
+    expect(digits(-1.2345)).toBe("-1.23");
+    expect(digits(0)).toBe("0");
+    expect(digits(12345)).toBe("12345");
+  });
+  it("have the unit that fits", () => {
+    expect(time(8.453143)).toBe("8.45 ms");
+    expect(time(0.0375)).toBe("37.5 µs");
+    expect(time(0.0002)).toBe("200 ns");
+    expect(time(12_345)).toBe("12.3 s");
+    expect(bytes(30_691_328)).toBe("30.7 MB");
+    expect(bytes(12)).toBe("12 B");
+    expect(count(5_419_008)).toBe("5.42 M");
+    expect(count(0)).toBe("0");
+  });
+  it("are absent where there is none", () => {
+    for (const text of [time(null), time(undefined), time(Number.NaN), share(null), factor(null), bytes(null)])
+      expect(text).toBe(NONE);
+  });
+  it("say that a share is small and not nothing", () => {
+    expect(share(0.0004)).toBe("<0.1 %");
+    expect(share(0)).toBe("0 %");
+    expect(share(0.0345)).toBe("3.5 %");
+    expect(share(0.59)).toBe("59 %");
+  });
+});
+
+describe("a verdict", () => {
+  it("tells a slow-down the way it is, and its interval with it", () => {
+    expect(verdict(row("slower", 0.826))).toBe("1.21x slower");
+    expect(interval(row("slower", 0.826, 0.75, 0.916))).toBe("[1.09, 1.33]");
+    expect(verdict(row("faster", 1.9978))).toBe("2.00x faster");
+    expect(interval(row("faster", 2, 1.9068, 2.0931))).toBe("[1.91, 2.09]");
+  });
+  it("never calls undecided the same", () => {
+    expect(verdict(row("inconclusive", 1.001))).toBe("inconclusive");
+    expect(verdict(row("same", 1.001))).toBe("same");
+    expect(verdict(row(null, null))).toBe(NONE);
+  });
+  it("shows the width of a narrow interval", () => {
+    expect(interval(row("faster", 1.05, 1.041, 1.059))).toBe("[1.041, 1.059]");
+    expect(interval(row("faster", 12, 11.1, 13.2))).toBe("[11.1, 13.2]");
+    expect(interval(row("faster", 12))).toBe("");
+  });
+});

@@ -1,0 +1,96 @@
+// Numbers as people read them: units, sensible digits, an interval where it is an estimate. The same digits as
+// etprof's terminal and Markdown.
+
+export const NONE = "—";
+
+// 0.000123 -> "0.12 µs", 1.5 -> "1.50 ms": three digits that count.
+export function time(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;
+  const size = Math.abs(ms);
+  if (size === 0) return "0 ms";
+  if (size < 1e-3) return `${digits(ms * 1e6)} ns`;
+  if (size < 0.1) return `${digits(ms * 1e3)} µs`;
+  if (size < 10_000) return `${digits(ms)} ms`;
+  return `${digits(ms / 1e3)} s`;
+}
+
+// Three significant digits, never an exponent: 0.0123, 1.23, 12.3, 123, 1234.
+export function digits(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  // What rounds up to 10 has one decimal less than what does not.
+  const rounded = Number(size.toPrecision(3));
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)));
+  return value.toFixed(Math.min(decimals, 10));
+}
+
+export function share(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  const percent = value * 100;
+  if (percent > 0 && percent < 0.05) return "<0.1 %";
+  if (percent === 0) return "0 %";
+  return `${Math.abs(percent) >= 9.95 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+}
+
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NONE;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let size = value;
+  let unit = 0;
+  while (size >= 999.5 && unit + 1 < units.length) {
+    size /= 1000;
+    unit++;
+  }
+  return unit === 0 ? `${size} B` : `${digits(size)} ${units[unit]}`;
+}
+
+export function count(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NONE;
+  const units = ["", " k", " M", " G", " T"];
+  let size = value;
+  let unit = 0;
+  while (size >= 999.5 && unit + 1 < units.length) {
+    size /= 1000;
+    unit++;
+  }
+  return unit === 0 ? `${size}` : `${digits(size)}${units[unit]}`;
+}
+
+export interface Ratio {
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  verdict: string | null;
+}
+
+// As etprof's terminal has them: 1.004x, 1.84x, 12.3x, 120x.
+export function factor(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  if (value >= 99.95) return `${value.toFixed(0)}x`;
+  if (value >= 9.995) return `${value.toFixed(1)}x`;
+  if (Math.abs(value - 1) < 0.0495) return `${value.toFixed(3)}x`;
+  return `${value.toFixed(2)}x`;
+}
+
+// A ratio above 1 is a candidate that is faster; of one that is slower it is told the other way round, and its
+// bounds with it.
+export function told(row: Ratio): { ratio: number | null; low: number | null; high: number | null } {
+  const { ratio, ratio_low: low, ratio_high: high } = row;
+  if (row.verdict !== "slower") return { ratio, low, high };
+  const inverse = (value: number | null) => (value === null ? null : 1 / value);
+  return { ratio: inverse(ratio), low: inverse(high), high: inverse(low) };
+}
+
+// Digits enough that the width can be seen.
+export function interval(row: Ratio): string {
+  const { low, high } = told(row);
+  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return "";
+  const decimals = low >= 10 ? 1 : high - low < 0.02 ? 3 : 2;
+  return `[${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`;
+}
+
+// "2.00x faster", "1.31x slower", "same", "inconclusive".
+export function verdict(row: Ratio): string {
+  if (row.verdict === "faster" || row.verdict === "slower") return `${factor(told(row).ratio)} ${row.verdict}`;
+  return row.verdict ?? NONE;
+}

@@ -1,0 +1,54 @@
+import type { ComponentChildren } from "preact";
+import { interval, type Ratio, verdict } from "./format";
+
+export function Bar({ length }: { length: number }) {
+  return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
+}
+
+// Never by colour alone: the word stands there too.
+export function VerdictText({ row }: { row: Ratio }) {
+  const bounds = interval(row);
+  return (
+    <span class={`verdict ${row.verdict ?? "none"}`}>
+      {verdict(row)}
+      {bounds && row.verdict !== "same" && row.verdict !== "emulated" && <small> {bounds}</small>}
+    </span>
+  );
+}
+
+export function Section(props: { title: string; id?: string; children: ComponentChildren; note?: ComponentChildren }) {
+  return (
+    <section id={props.id}>
+      <h2>{props.title}</h2>
+      {props.note && <p class="quiet">{props.note}</p>}
+      {props.children}
+    </section>
+  );
+}
+
+export function Choice<T extends string | number>(props: {
+  label: string;
+  value: T;
+  options: { value: T; text: string }[];
+  onChange: (value: T) => void;
+}) {
+  if (props.options.length < 2) return null;
+  return (
+    <label class="choice">
+      {props.label}{" "}
+      <select
+        value={String(props.value)}
+        onChange={(event) => {
+          const chosen = props.options[event.currentTarget.selectedIndex];
+          if (chosen) props.onChange(chosen.value);
+        }}
+      >
+        {props.options.map((option) => (
+          <option key={String(option.value)} value={String(option.value)}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,216 @@
+// What a report holds: analysis_summary.json (docs/files.md), as etprof writes it. Only what the page shows is
+// typed. Times are milliseconds where a name ends in _ms and whole nanoseconds where it ends in _ns.
+
+export interface Distribution {
+  n: number;
+  mean: number | null;
+  sd: number | null;
+  cv: number | null;
+  min: number | null;
+  max: number | null;
+  p50: number | null;
+  p90: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface Row {
+  name: string;
+  total_ns: number;
+  operators: number;
+  mean_ms: number | null;
+  share: number | null;
+}
+
+export interface Breakdown {
+  runs: number;
+  total_ns: number;
+  rows: Row[];
+}
+
+export interface OperatorProgram {
+  join: string;
+  why: string | null;
+  layer: string | null;
+  layer_type: string | null;
+  source: string | null;
+  shape: string | null;
+  macs: number | null;
+  bytes: number | null;
+}
+
+export interface Operator {
+  key: string;
+  name: string;
+  type: string;
+  backend: string | null;
+  portable: boolean;
+  category: string;
+  group: string;
+  runs: number;
+  total_ns: number;
+  mean_ms: number | null;
+  share: number | null;
+  self_ms: Distribution;
+  program: OperatorProgram | null;
+}
+
+export interface Layer {
+  path: string;
+  type: string | null;
+  parent: number;
+  depth: number;
+  self_ns: number;
+  total_ns: number;
+  operators: number;
+}
+
+export interface RooflineRow {
+  key: string;
+  name: string;
+  bound_by: string;
+  [value: string]: unknown;
+}
+
+export interface Experiment {
+  name: string;
+  label: string;
+  threads: number;
+  isa: string | null;
+  emulated: boolean;
+  trace_enabled: boolean;
+  etdump: string | null;
+  latency_from: string;
+  latency_ms: Distribution;
+  traced_ms: Distribution;
+  latency_ecdf: { ms: number[]; share: number[] } | null;
+  latency_interval_ms: { low: number; high: number; confidence: number; launches: number } | null;
+  first_run_ms: number | null;
+  load_ms: number | null;
+  peak_rss_bytes: number | null;
+  launches: number;
+  bursts: number;
+  disturbed_bursts: number;
+  mean_execute_ms: number | null;
+  tracer_ms: number | null;
+  groups: Breakdown | null;
+  categories: Breakdown | null;
+  program: {
+    problem: string | null;
+    no_sources: string | null;
+    attributed_share: number | null;
+    layers: Layer[];
+    by_source: Breakdown;
+  } | null;
+  operators: Operator[];
+  delegate_calls: number;
+  portable_kernels: number;
+}
+
+export type Verdict = "faster" | "slower" | "same" | "inconclusive" | "emulated" | null;
+
+export interface Quantity {
+  verdict: Verdict;
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  confidence: number | null;
+  p_value: number | null;
+}
+
+export interface TimeQuantity extends Quantity {
+  baseline_ms: number | null;
+  candidate_ms: number | null;
+}
+
+export interface ComparisonRow extends TimeQuantity {
+  name: string;
+  baseline_total_ns: number | null;
+  candidate_total_ns: number | null;
+  delta_numerator_ns: number;
+}
+
+export interface OperatorComparison extends ComparisonRow {
+  baseline_key: string | null;
+  candidate_key: string | null;
+  baseline_name: string | null;
+  candidate_name: string | null;
+}
+
+export interface LayerComparison extends ComparisonRow {
+  depth: number;
+  type: string | null;
+}
+
+export interface Comparison {
+  label: string | null;
+  baseline: string;
+  candidate: string;
+  baseline_experiment: string;
+  candidate_experiment: string;
+  pairing: string;
+  launches: number;
+  rounds: number;
+  half_width: number | null;
+  latency_from: string;
+  latency: TimeQuantity;
+  baseline_runs: number;
+  candidate_runs: number;
+  delta_denominator: number;
+  whole: { baseline_total_ns: number; candidate_total_ns: number; delta_numerator_ns: number };
+  groups: ComparisonRow[];
+  categories: ComparisonRow[];
+  layers: LayerComparison[];
+  operators: OperatorComparison[];
+  outputs: { note: string; equal: boolean } | null;
+  load: TimeQuantity | null;
+  first_run: TimeQuantity | null;
+  peak_memory: (Quantity & { baseline_bytes: number | null; candidate_bytes: number | null }) | null;
+  warnings: string[];
+}
+
+export interface Insight {
+  kind: string;
+  text: string;
+  formula: string;
+  at_stake_ms: number | null;
+  experiment: string;
+  evidence: string[];
+}
+
+export interface Report {
+  schema_version: number;
+  model_id: string;
+  backend: string | null;
+  dtype: string | null;
+  platform: string | null;
+  generated_at: string | null;
+  status: string;
+  noise_floor: number | null;
+  experiments: Experiment[];
+  comparisons: Comparison[];
+  insights: Insight[];
+  warnings: string[];
+}
+
+// The two sides of a comparison among the report's experiments.
+export function sidesOf(report: Report, comparison: Comparison): [Experiment, Experiment] | null {
+  const find = (label: string, name: string): Experiment | undefined =>
+    report.experiments.find((experiment) => experiment.label === label && experiment.name === name) ??
+    report.experiments.find((experiment) => experiment.name === name);
+  const baseline = find(comparison.baseline, comparison.baseline_experiment);
+  const candidate = find(comparison.candidate, comparison.candidate_experiment);
+  return baseline && candidate ? [baseline, candidate] : null;
+}
+
+// Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
+export const DATA_ID = "etprof-report";
+
+export async function readReport(page: Document): Promise<{ report: Report; title: string }> {
+  const element = page.getElementById(DATA_ID);
+  if (!element?.textContent) throw new Error("this page holds no report: etprof report writes one");
+  const bytes = Uint8Array.from(atob(element.textContent.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const report = JSON.parse(await new Response(stream).text()) as Report;
+  return { report, title: element.dataset.title ?? report.model_id };
+}

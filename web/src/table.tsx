@@ -1,0 +1,214 @@
+import {
+  type ColumnDef,
+  getCoreRowModel,
+  getFilteredRowModel,
+  getSortedRowModel,
+  type SortingState,
+  useReactTable,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { toCsv } from "./csv";
+import { Bar } from "./parts";
+
+// A column of a table: what sorts and is exported, and how it looks.
+export interface Column<T> {
+  id: string;
+  title: string;
+  hint?: string; // said where the pointer rests on the title
+  value: (row: T) => string | number | null;
+  text?: (row: T) => ComponentChildren; // default: the value
+  numeric?: boolean;
+  // A bar behind the text: its length, of 0 to 1.
+  bar?: (row: T) => number | null;
+  wide?: boolean; // takes what width is left
+}
+
+interface TableProps<T> {
+  rows: T[];
+  columns: Column<T>[];
+  name: string; // of the exported file, and for screen readers
+  sort?: { id: string; descending: boolean };
+  filter?: string; // shown at first
+  onFilter?: (text: string) => void;
+  children?: ComponentChildren; // more controls
+  onRow?: (row: T) => void;
+  rowLabel?: (row: T) => string;
+  total?: ComponentChildren; // a last line
+}
+
+const kRowHeight = 30;
+const kMostRowsWhole = 60; // more than these scroll in a frame of their own
+
+export function DataTable<T>(props: TableProps<T>) {
+  const [sorting, setSorting] = useState<SortingState>(
+    props.sort ? [{ id: props.sort.id, desc: props.sort.descending }] : [],
+  );
+  const [filter, setFilter] = useState(props.filter ?? "");
+  const [copied, setCopied] = useState("");
+  const definitions = useMemo<ColumnDef<T>[]>(
+    () =>
+      props.columns.map((column) => ({
+        id: column.id,
+        accessorFn: (row: T) => column.value(row) ?? undefined,
+        sortUndefined: "last",
+        sortDescFirst: column.numeric === true,
+        sortingFn: column.numeric ? "basic" : "alphanumeric",
+      })),
+    [props.columns],
+  );
+  const table = useReactTable({
+    data: props.rows,
+    columns: definitions,
+    state: { sorting, globalFilter: filter },
+    onSortingChange: setSorting,
+    globalFilterFn: (row, id, text: string) =>
+      String(row.getValue(id) ?? "")
+        .toLowerCase()
+        .includes(text.toLowerCase()),
+    getColumnCanGlobalFilter: () => true,
+    getCoreRowModel: getCoreRowModel(),
+    getSortedRowModel: getSortedRowModel(),
+    getFilteredRowModel: getFilteredRowModel(),
+  });
+  const rows = table.getRowModel().rows;
+  const scroller = useRef<HTMLDivElement>(null);
+  const scrolls = rows.length > kMostRowsWhole;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => kRowHeight,
+    overscan: 12,
+    enabled: scrolls,
+  });
+  const items = scrolls ? virtual.getVirtualItems() : [];
+  const shown = scrolls ? items.map((item) => item.index) : rows.map((_, index) => index);
+  const before = items[0]?.start ?? 0;
+  const after = scrolls ? virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
+
+  const text = (): string =>
+    toCsv(
+      props.columns.map((column) => column.title),
+      rows.map((row) => props.columns.map((column) => column.value(row.original))),
+    );
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      setCopied("copied");
+    } catch {
+      setCopied("the browser refused");
+    }
+    setTimeout(() => setCopied(""), 2000);
+  };
+  const save = () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text()], { type: "text/csv" }));
+    link.download = `${props.name.replace(/[^\w.-]+/g, "_")}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+
+  return (
+    <div class="table">
+      <div class="controls">
+        <input
+          type="search"
+          placeholder="Filter"
+          aria-label={`Filter ${props.name}`}
+          value={filter}
+          onInput={(event) => {
+            setFilter(event.currentTarget.value);
+            props.onFilter?.(event.currentTarget.value);
+          }}
+        />
+        {props.children}
+        <span class="fill" />
+        <output class="quiet">{copied || (rows.length === props.rows.length ? `${rows.length} rows` : `${rows.length} of ${props.rows.length} rows`)}</output>
+        <button type="button" onClick={copy}>
+          Copy
+        </button>
+        <button type="button" onClick={save}>
+          CSV
+        </button>
+      </div>
+      {/* biome-ignore lint: a frame that scrolls must be reachable by the keyboard */}
+      <div class={scrolls ? "frame scrolls" : "frame"} ref={scroller} tabIndex={0} role="region" aria-label={props.name}>
+        <table aria-rowcount={rows.length + 1}>
+          <thead>
+            <tr>
+              {table.getFlatHeaders().map((header, index) => {
+                const column = props.columns[index] as Column<T>;
+                const order = header.column.getIsSorted();
+                return (
+                  <th
+                    key={column.id}
+                    scope="col"
+                    class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""}`}
+                    aria-sort={order === "asc" ? "ascending" : order === "desc" ? "descending" : "none"}
+                  >
+                    <button type="button" title={column.hint} onClick={header.column.getToggleSortingHandler()}>
+                      {column.title}
+                      <span aria-hidden="true">{order === "asc" ? " ▲" : order === "desc" ? " ▼" : ""}</span>
+                    </button>
+                  </th>
+                );
+              })}
+            </tr>
+          </thead>
+          <tbody>
+            {before > 0 && (
+              <tr aria-hidden="true">
+                <td colSpan={props.columns.length} style={{ height: before, padding: 0, border: 0 }} />
+              </tr>
+            )}
+            {shown.map((index) => {
+              const row = rows[index];
+              if (!row) return null;
+              return (
+                <tr key={row.id} class={props.onRow ? "choose" : ""} onClick={() => props.onRow?.(row.original)}>
+                  {props.columns.map((column, at) => (
+                    <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} />
+                  ))}
+                </tr>
+              );
+            })}
+            {after > 0 && (
+              <tr aria-hidden="true">
+                <td colSpan={props.columns.length} style={{ height: after, padding: 0, border: 0 }} />
+              </tr>
+            )}
+          </tbody>
+          {props.total}
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean }) {
+  const content = column.text ? column.text(row) : (column.value(row) ?? "—");
+  const length = column.bar?.(row);
+  const body =
+    first && table.onRow ? (
+      <button
+        type="button"
+        class="link"
+        onClick={(event) => {
+          event.stopPropagation();
+          table.onRow?.(row);
+        }}
+      >
+        {content}
+      </button>
+    ) : (
+      content
+    );
+  const tip = typeof content === "string" && !column.numeric ? content : undefined;
+  return (
+    <td class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""}`} title={tip}>
+      {length !== null && length !== undefined && <Bar length={length} />}
+      {body}
+    </td>
+  );
+}

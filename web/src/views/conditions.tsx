@@ -1,0 +1,60 @@
+import { share } from "../format";
+import { Section } from "../parts";
+import type { Experiment, Report } from "../report";
+import { DataTable } from "../table";
+
+export function Conditions({ report }: { report: Report }) {
+  const facts: [string, string | null][] = [
+    ["Model", report.model_id],
+    ["Backend", report.backend],
+    ["Data type", report.dtype],
+    ["Platform", report.platform],
+    ["Measured", report.generated_at],
+    ["Run", report.status],
+    ["Smallest change that shows", report.noise_floor === null ? "not measured (an A/A pair would)" : share(report.noise_floor)],
+  ];
+  const emulated = report.experiments.filter((e) => e.emulated).map((e) => e.label);
+  const traced = report.experiments.filter((e) => e.trace_enabled).map((e) => e.label);
+  const missing = report.experiments.filter((e) => e.etdump === null).map((e) => e.label);
+  return (
+    <>
+      <Section title="Conditions">
+        <dl>
+          {facts
+            .filter(([, value]) => value)
+            .map(([key, value]) => (
+              <div key={key}>
+                <dt>{key}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+        </dl>
+        {report.warnings.length > 0 && <h3>Warnings</h3>}
+        <ul>
+          {report.warnings.map((warning) => (
+            <li key={warning}>{warning}</li>
+          ))}
+        </ul>
+        {emulated.length > 0 && <p class="warning">Emulated, their times mean nothing: {emulated.join(", ")}.</p>}
+        {traced.length > 0 && <p class="warning">Trace-enabled, evidence of kernels and not of time: {traced.join(", ")}.</p>}
+        {missing.length > 0 && <p>Without a trace: {missing.join(", ")}.</p>}
+      </Section>
+      <Section title="Experiments">
+        <DataTable<Experiment>
+          rows={report.experiments}
+          name="configurations"
+          columns={[
+            { id: "label", title: "Experiment", value: (e) => e.label },
+            { id: "isa", title: "Mask", hint: "features that were switched off", value: (e) => e.isa || "none" },
+            { id: "threads", title: "Threads", value: (e) => e.threads, numeric: true },
+            { id: "launches", title: "Launches", value: (e) => e.launches, numeric: true },
+            { id: "bursts", title: "Bursts", value: (e) => e.bursts, numeric: true },
+            { id: "calls", title: "Delegate calls", value: (e) => e.delegate_calls, numeric: true },
+            { id: "portable", title: "Portable kernels", value: (e) => e.portable_kernels, numeric: true },
+            { id: "etdump", title: "ETDump", value: (e) => e.etdump },
+          ]}
+        />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,166 @@
+import { useMemo, useState } from "preact/hooks";
+import { NONE, share, time, verdict } from "../format";
+import { Choice, Section, VerdictText } from "../parts";
+import type { Comparison, Experiment, Layer, LayerComparison, Report } from "../report";
+import { type Column, DataTable } from "../table";
+
+// A module in the icicle: where it stands, as parts of the whole's width.
+export interface Piece {
+  index: number;
+  depth: number;
+  from: number;
+  width: number;
+}
+
+// Children lie within their parent from its left edge on; what is left on the right is its own self time.
+export function pieces(layers: Layer[]): Piece[] {
+  const whole = layers[0]?.total_ns ?? 0;
+  if (whole <= 0) return [];
+  const next: number[] = [];
+  return layers.map((layer, index) => {
+    const isRoot = index === 0;
+    const from = isRoot ? 0 : (next[layer.parent] ?? 0);
+    const width = layer.total_ns / whole;
+    if (!isRoot) next[layer.parent] = from + width;
+    next[index] = from;
+    return { index, depth: layer.depth, from, width };
+  });
+}
+
+const kRow = 24;
+
+function colour(row: LayerComparison | undefined): string {
+  if (row?.verdict === "faster") return "var(--faster-soft)";
+  if (row?.verdict === "slower") return "var(--slower-soft)";
+  return "var(--same-soft)";
+}
+
+function Icicle(props: {
+  layers: Layer[];
+  runs: number;
+  compared: Map<string, LayerComparison>;
+  root: number;
+  onRoot: (index: number) => void;
+}) {
+  const all = useMemo(() => pieces(props.layers), [props.layers]);
+  const root = all[props.root];
+  if (!root) return <p>No module took any time.</p>;
+  const shown = all.filter(
+    (piece) =>
+      piece.depth >= root.depth &&
+      piece.from >= root.from - 1e-12 &&
+      piece.from + piece.width <= root.from + root.width + 1e-12 &&
+      piece.width / root.width > 0.001,
+  );
+  const depth = Math.max(...shown.map((piece) => piece.depth - root.depth)) + 1;
+  return (
+    <div class="icicle" style={{ height: depth * kRow }}>
+      {shown.map((piece) => {
+        const layer = props.layers[piece.index] as Layer;
+        const row = props.compared.get(layer.path);
+        const name = layer.path === "" ? "(model)" : layer.path;
+        const label = `${name}: ${time(layer.total_ns / props.runs / 1e6)}, self ${time(layer.self_ns / props.runs / 1e6)}${row ? `, ${verdict(row)}` : ""}`;
+        return (
+          <button
+            type="button"
+            key={piece.index}
+            title={layer.type ? `${label}\n${layer.type}` : label}
+            aria-label={label}
+            onClick={() => props.onRoot(piece.index === props.root ? 0 : piece.index)}
+            style={{
+              left: `${((piece.from - root.from) / root.width) * 100}%`,
+              width: `${(piece.width / root.width) * 100}%`,
+              top: (piece.depth - root.depth) * kRow,
+              height: kRow - 2,
+              background: colour(row),
+            }}
+          >
+            {piece.width / root.width > 0.03 ? name.split(".").slice(-2).join(".") : ""}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+interface LayerRow {
+  layer: Layer;
+  before: number | null;
+  self: number;
+  total: number;
+  share: number;
+  compared: LayerComparison | undefined;
+}
+
+export function Layers({ report }: { report: Report }) {
+  const [pair, setPair] = useState(0);
+  const [single, setSingle] = useState(0);
+  const [root, setRoot] = useState(0);
+  const comparison: Comparison | undefined = report.comparisons[pair];
+  const experiment: Experiment | undefined = comparison
+    ? report.experiments.find((e) => e.name === comparison.candidate_experiment && e.label === comparison.candidate) ??
+      report.experiments.find((e) => e.name === comparison.candidate_experiment)
+    : report.experiments[single];
+  const layers = experiment?.program?.layers ?? [];
+  const runs = experiment?.groups?.runs ?? 1;
+  const compared = useMemo(() => new Map((comparison?.layers ?? []).map((row) => [row.name, row])), [comparison]);
+  if (!experiment || layers.length === 0) {
+    const why = experiment?.program?.problem ?? experiment?.program?.no_sources;
+    return <p>The model's modules are not known{why ? `: ${why}` : ": there is no .etrecord of this model"}.</p>;
+  }
+  const whole = layers[0]?.total_ns ?? 1;
+  const rows: LayerRow[] = layers.map((layer) => ({
+    layer,
+    before: compared.get(layer.path)?.baseline_ms ?? null,
+    self: layer.self_ns / runs / 1e6,
+    total: layer.total_ns / runs / 1e6,
+    share: layer.total_ns / whole,
+    compared: compared.get(layer.path),
+  }));
+  const columns: Column<LayerRow>[] = [
+    { id: "path", title: "Module", value: (r) => r.layer.path || "(model)" },
+    { id: "type", title: "Type", value: (r) => r.layer.type?.split(".").pop() ?? null },
+    ...(comparison
+      ? [{ id: "before", title: comparison.baseline, value: (r: LayerRow) => r.before, text: (r: LayerRow) => time(r.before), numeric: true }]
+      : []),
+    { id: "total", title: comparison?.candidate ?? "Total", value: (r) => r.total, text: (r) => time(r.total), numeric: true, bar: (r) => r.share },
+    { id: "self", title: "Self", hint: "less that of the modules inside", value: (r) => r.self, text: (r) => time(r.self), numeric: true },
+    { id: "share", title: "Share", value: (r) => r.share, text: (r) => share(r.share), numeric: true },
+    { id: "operators", title: "Operators", value: (r) => r.layer.operators, numeric: true },
+    ...(comparison
+      ? [{ id: "verdict", title: "Verdict", value: (r: LayerRow) => r.compared?.ratio ?? null, text: (r: LayerRow) => (r.compared ? <VerdictText row={r.compared} /> : NONE) }]
+      : []),
+  ];
+  return (
+    <>
+      <div class="choices">
+        <Choice
+          label="Comparison"
+          value={pair}
+          options={report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }))}
+          onChange={setPair}
+        />
+        {!comparison && (
+          <Choice
+            label="Experiment"
+            value={single}
+            options={report.experiments.map((e, i) => ({ value: i, text: e.label }))}
+            onChange={setSingle}
+          />
+        )}
+        {root !== 0 && (
+          <button type="button" onClick={() => setRoot(0)}>
+            Whole model
+          </button>
+        )}
+      </div>
+      <Section
+        title={`Modules of ${experiment.label}`}
+        note={`Width is time. Choose one to see what is inside.${comparison ? ` Green is faster than ${comparison.baseline}, red slower, each for certain.` : ""}`}
+      >
+        <Icicle layers={layers} runs={runs} compared={compared} root={root} onRoot={setRoot} />
+        <DataTable rows={rows} columns={columns} name="modules" sort={{ id: "total", descending: true }} />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,208 @@
+import { useMemo, useState } from "preact/hooks";
+import { bytes, count, NONE, share, time } from "../format";
+import { Choice, Section, VerdictText } from "../parts";
+import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
+import { setQuery, useRoute } from "../route";
+import { type Column, DataTable } from "../table";
+
+// An operator of one experiment, or of both sides of a comparison.
+export interface OperatorRow {
+  id: string;
+  name: string;
+  before: Operator | null;
+  after: Operator | null;
+  compared: OperatorComparison | null;
+}
+
+export function rowsOf(report: Report, comparison: Comparison | undefined, experiment: Experiment | undefined): OperatorRow[] {
+  if (!comparison) {
+    return (experiment?.operators ?? []).map((op) => ({
+      id: op.key,
+      name: op.name,
+      before: null,
+      after: op,
+      compared: null,
+    }));
+  }
+  const sides = sidesOf(report, comparison);
+  const index = (e: Experiment | undefined) => new Map((e?.operators ?? []).map((op) => [op.key, op]));
+  const before = index(sides?.[0]);
+  const after = index(sides?.[1]);
+  // "Clipped" where nothing was clipped.
+  const timed = comparison.operators.filter((row) => row.baseline_ms !== null || row.candidate_ms !== null);
+  return timed.map((row) => ({
+    id: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}`,
+    name: row.name,
+    before: row.baseline_key === null ? null : (before.get(row.baseline_key) ?? null),
+    after: row.candidate_key === null ? null : (after.get(row.candidate_key) ?? null),
+    compared: row,
+  }));
+}
+
+const of = (row: OperatorRow): Operator | null => row.after ?? row.before;
+
+function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
+  const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
+  const facts: Column<OperatorRow>[] = [
+    { id: "group", title: "Group", value: (r) => of(r)?.group ?? null },
+    { id: "layer", title: "Layer", value: (r) => of(r)?.program?.layer ?? null },
+    {
+      id: "macs",
+      title: "MACs",
+      hint: "multiply-adds",
+      value: (r) => of(r)?.program?.macs ?? null,
+      text: (r) => count(of(r)?.program?.macs),
+      numeric: true,
+    },
+    { id: "shape", title: "Shape", value: (r) => of(r)?.program?.shape ?? null },
+  ];
+  if (!comparison) {
+    return [
+      name,
+      {
+        id: "mean",
+        title: "Mean self time",
+        value: (r) => r.after?.mean_ms ?? null,
+        text: (r) => time(r.after?.mean_ms),
+        numeric: true,
+        bar: (r) => (r.after?.mean_ms ?? 0) / largest,
+      },
+      { id: "share", title: "Share", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
+      { id: "p50", title: "p50", value: (r) => r.after?.self_ms.p50 ?? null, text: (r) => time(r.after?.self_ms.p50), numeric: true },
+      { id: "p99", title: "p99", value: (r) => r.after?.self_ms.p99 ?? null, text: (r) => time(r.after?.self_ms.p99), numeric: true },
+      ...facts,
+    ];
+  }
+  return [
+    name,
+    {
+      id: "before",
+      title: comparison.baseline,
+      value: (r) => r.compared?.baseline_ms ?? null,
+      text: (r) => time(r.compared?.baseline_ms),
+      numeric: true,
+      bar: (r) => (r.compared?.baseline_ms ?? 0) / largest,
+    },
+    {
+      id: "after",
+      title: comparison.candidate,
+      value: (r) => r.compared?.candidate_ms ?? null,
+      text: (r) => time(r.compared?.candidate_ms),
+      numeric: true,
+      bar: (r) => (r.compared?.candidate_ms ?? 0) / largest,
+    },
+    {
+      id: "verdict",
+      title: "Verdict",
+      hint: "ratio of the self times with its interval; false discovery is controlled over all operators",
+      value: (r) => r.compared?.ratio ?? null,
+      text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
+    },
+    { id: "share", title: "Share now", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
+    ...facts,
+  ];
+}
+
+function Verdict({ row, comparison }: { row: OperatorComparison; comparison: Comparison }) {
+  if (row.baseline_key === null) return <span class="quiet">only in {comparison.candidate}</span>;
+  if (row.candidate_key === null) return <span class="quiet">only in {comparison.baseline}</span>;
+  return <VerdictText row={row} />;
+}
+
+function Facts({ title, op }: { title: string; op: Operator }) {
+  const d = op.self_ms;
+  const facts: [string, string | null | undefined][] = [
+    ["name", op.name],
+    ["category", `${op.category}, ${op.group}`],
+    ["backend", op.backend ?? (op.portable ? "portable" : null)],
+    ["layer", op.program?.layer === "" ? "(the model)" : op.program?.layer],
+    ["source", op.program?.source],
+    ["shape", op.program?.shape],
+    ["work", op.program?.macs ? `${count(op.program.macs)} multiply-adds, ${bytes(op.program.bytes)} moved` : null],
+    ["not joined", op.program?.why],
+    ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
+    ["runs", `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}, p90 ${time(d.p90)}, p99 ${time(d.p99)}, max ${time(d.max)}`],
+    ["spread", d.cv === null ? null : `sd ${time(d.sd)}, CV ${share(d.cv)}`],
+    ["node", op.key],
+  ];
+  return (
+    <div>
+      <h3>{title}</h3>
+      <dl>
+        {facts
+          .filter(([, value]) => value)
+          .map(([key, value]) => (
+            <div key={key}>
+              <dt>{key}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+    </div>
+  );
+}
+
+export function Operators({ report }: { report: Report }) {
+  const { query } = useRoute();
+  const [pair, setPair] = useState(0);
+  const [single, setSingle] = useState(0);
+  const certain = query.get("certain") === "1";
+  const comparison = report.comparisons[pair];
+  const experiment = report.experiments[single];
+  const rows = useMemo(() => rowsOf(report, comparison, experiment), [report, comparison, experiment]);
+  const shown = useMemo(
+    () => (certain ? rows.filter((r) => r.compared?.verdict === "faster" || r.compared?.verdict === "slower") : rows),
+    [rows, certain],
+  );
+  const largest = useMemo(
+    () => Math.max(1e-12, ...rows.map((r) => Math.max(r.compared?.baseline_ms ?? 0, r.compared?.candidate_ms ?? 0, r.after?.mean_ms ?? 0))),
+    [rows],
+  );
+  const columns = useMemo(() => columnsOf(comparison, largest), [comparison, largest]);
+  const chosen = rows.find((row) => row.id === query.get("op"));
+  if (rows.length === 0) return <p>No experiment has a trace.</p>;
+  return (
+    <Section title="Operators" note="Choose one to see all that is known of it.">
+      {chosen && (
+        <aside class="details" aria-label={`Details of ${chosen.name}`}>
+          <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
+            Close
+          </button>
+          {chosen.before && <Facts title={comparison?.baseline ?? ""} op={chosen.before} />}
+          {chosen.after && <Facts title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} />}
+          {!chosen.before && !chosen.after && <p>It is among those that the report lists by their sum alone.</p>}
+        </aside>
+      )}
+      <DataTable
+        rows={shown}
+        columns={columns}
+        name="operators"
+        sort={{ id: comparison ? "after" : "mean", descending: true }}
+        filter={query.get("q") ?? ""}
+        onFilter={(text) => setQuery("q", text)}
+        onRow={(row) => setQuery("op", row.id)}
+      >
+        <Choice
+          label="Comparison"
+          value={pair}
+          options={report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }))}
+          onChange={setPair}
+        />
+        {!comparison && (
+          <Choice
+            label="Experiment"
+            value={single}
+            options={report.experiments.map((e, i) => ({ value: i, text: e.label }))}
+            onChange={setSingle}
+          />
+        )}
+        {comparison && (
+          <label>
+            <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> only
+            faster or slower for certain
+          </label>
+        )}
+      </DataTable>
+    </Section>
+  );
+}

@@ -1,0 +1,103 @@
+import { expect, it } from "vitest";
+import type { Comparison, Experiment, Layer, Report } from "../report";
+import { pieces } from "./layers";
+import { rowsOf } from "./operators";
+import { answer, sureness } from "./summary";
+import { escapeHtml, meanOf, stack, steps } from "./where";
+
+const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
+  path,
+  type: "torch.nn.Module",
+  parent,
+  depth,
+  self_ns: 0,
+  total_ns,
+  operators: 1,
+});
+
+it("modules lie within the one they are in, side by side", () => {
+  const all = pieces([layer("", 0, 0, 100), layer("a", 0, 1, 60), layer("a.b", 1, 2, 40), layer("c", 0, 1, 30)]);
+  expect(all.map((piece) => [piece.from, piece.width])).toEqual([
+    [0, 1],
+    [0, 0.6],
+    [0, 0.4],
+    [0.6, 0.3],
+  ]);
+  expect(pieces([layer("", 0, 0, 0)])).toEqual([]);
+});
+
+const comparison = (verdict: string, ratio: number): Comparison =>
+  ({
+    baseline: "off",
+    candidate: "on",
+    pairing: "launches",
+    launches: 10,
+    baseline_runs: 2,
+    candidate_runs: 2,
+    delta_denominator: 4,
+    whole: { baseline_total_ns: 20_000_000, candidate_total_ns: 12_000_000, delta_numerator_ns: -16_000_000 },
+    latency: { verdict, ratio, ratio_low: ratio * 0.9, ratio_high: ratio * 1.1, confidence: 0.95, baseline_ms: 10, candidate_ms: 6 },
+    groups: [
+      { name: "GEMM", baseline_ms: 8, candidate_ms: 3.5, delta_numerator_ns: -18_000_000 },
+      { name: "Other", baseline_ms: 2, candidate_ms: 2.5, delta_numerator_ns: 2_000_000 },
+    ],
+    operators: [],
+  }) as unknown as Comparison;
+
+it("the answer is one sentence with its interval", () => {
+  expect(answer(comparison("faster", 1.6667))).toBe("on is 1.67x faster than off: 10.0 ms → 6.00 ms.");
+  expect(answer(comparison("slower", 0.5))).toBe("on is 2.00x slower than off: 10.0 ms → 6.00 ms.");
+  expect(answer(comparison("inconclusive", 1.01))).toContain("undecided");
+  expect(answer(comparison("emulated", 3))).toContain("mean nothing");
+  expect(sureness(comparison("faster", 2))).toBe("95 % interval [1.80, 2.20], over 10 launches of both sides, measured in turns.");
+  expect(sureness(comparison("emulated", 2))).toBe("");
+});
+
+it("the steps of a waterfall lead from one side to the other", () => {
+  const pair = comparison("faster", 1.67);
+  const end = steps(pair, "groups").reduce((level, step) => level + step.delta, meanOf(pair));
+  expect(meanOf(pair)).toBe(10);
+  expect(end).toBeCloseTo(pair.whole.candidate_total_ns / pair.candidate_runs / 1e6, 12);
+});
+
+const experiment = (rows: [string, number][], operators: unknown[] = []): Experiment =>
+  ({ name: "e", label: "e", groups: { rows: rows.map(([name, mean_ms]) => ({ name, mean_ms, share: null })) }, operators }) as unknown as Experiment;
+
+it("a stack has a row for whatever any side has, and none for what takes no time", () => {
+  const rows = stack([experiment([["A", 1], ["B", 0]]), experiment([["C", 2]])], "groups");
+  expect(rows.map((row) => [row.name, ...row.values])).toEqual([
+    ["A", 1, null],
+    ["C", null, 2],
+  ]);
+});
+
+it("operators that one side lacks stay in the table", () => {
+  const op = (key: string) => ({ key, name: key });
+  const report = {
+    experiments: [
+      { ...experiment([], [op("1"), op("2")]), name: "off", label: "off" },
+      { ...experiment([], [op("1"), op("3")]), name: "on", label: "on" },
+    ],
+  } as unknown as Report;
+  const pair = {
+    ...comparison("faster", 2),
+    baseline_experiment: "off",
+    candidate_experiment: "on",
+    operators: [
+      { name: "both", baseline_key: "1", candidate_key: "1", baseline_ms: 2, candidate_ms: 1 },
+      { name: "old", baseline_key: "2", candidate_key: null, baseline_ms: 2, candidate_ms: null },
+      { name: "new", baseline_key: null, candidate_key: "3", baseline_ms: null, candidate_ms: 1 },
+      { name: "Clipped", baseline_key: null, candidate_key: null, baseline_ms: null, candidate_ms: null },
+    ],
+  } as unknown as Comparison;
+  const rows = rowsOf(report, pair, undefined);
+  expect(rows.map((row) => [row.name, row.before?.key, row.after?.key])).toEqual([
+    ["both", "1", "1"],
+    ["old", "2", undefined],
+    ["new", undefined, "3"],
+  ]);
+});
+
+it("names are text, never markup", () => {
+  expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
+});
