@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, interval, NONE, share, time, verdict } from "../format";
+import { bytes, factor, interval, NONE, type Ratio, share, time, told, verdict } from "../format";
 import { Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Report, sidesOf } from "../report";
 import { href } from "../route";
@@ -38,13 +38,17 @@ export function sureness(comparison: Comparison): string {
   return `${percent}interval ${bounds}, ${how}.`;
 }
 
+function sentence(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+}
+
 function Answer({ report, comparison }: { report: Report; comparison: Comparison }) {
   const next = report.insights.find((insight) => insight.experiment === comparison.candidate_experiment);
   return (
     <div class="answer">
       <p class={`headline ${comparison.latency.verdict ?? ""}`}>{answer(comparison)}</p>
       <p>{sureness(comparison)}</p>
-      {comparison.outputs && <p class="quiet">{comparison.outputs.note}.</p>}
+      {comparison.outputs && <p class="quiet">{sentence(comparison.outputs.note)}</p>}
       {next && (
         <p>
           <b>What next:</b> {next.text} <a href={href("insights")}>All insights</a>
@@ -103,7 +107,7 @@ function Latencies({ report }: { report: Report }) {
       grid: { left: 60, right: 20, top: 40, bottom: 70 },
       legend: { type: "scroll" },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
-      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: Math.floor(fastest * 0.95 * 10) / 10 },
+      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: Math.floor(fastest * 0.95 * 10) / 10, axisLabel: { showMinLabel: false } },
       yAxis: { type: "value", name: "share of runs", min: 0, max: 1, axisLabel: { formatter: (v: number) => share(v) } },
       dataZoom: [
         { type: "inside", filterMode: "none" },
@@ -132,7 +136,21 @@ interface CostRow {
   what: string;
   before: string;
   after: string;
-  row: NonNullable<Comparison["load"]>;
+  row: Ratio;
+  value: [number | null, number | null];
+}
+
+// Of what a process needs, less is better, and not "faster".
+function Cost({ row }: { row: Ratio }) {
+  const words = { faster: "less", slower: "more" } as Record<string, string>;
+  const known = row.verdict === "faster" || row.verdict === "slower";
+  const bounds = interval(row);
+  if (!known) return <VerdictText row={row} />;
+  return (
+    <span class={`verdict ${row.verdict}`}>
+      {factor(told(row).ratio)} {words[row.verdict ?? ""]} <small>{bounds}</small>
+    </span>
+  );
 }
 
 export function Summary({ report }: { report: Report }) {
@@ -140,11 +158,18 @@ export function Summary({ report }: { report: Report }) {
     const rows: CostRow[] = [];
     const name = `${comparison.candidate} against ${comparison.baseline}`;
     const add = (what: string, row: Comparison["load"]) => {
-      if (row) rows.push({ name, what, before: time(row.baseline_ms), after: time(row.candidate_ms), row });
+      if (!row) return;
+      const { baseline_ms: before, candidate_ms: after } = row;
+      rows.push({ name, what, before: time(before), after: time(after), row, value: [before, after] });
     };
-    add("Latency", comparison.latency);
     add("Load", comparison.load);
     add("First run", comparison.first_run);
+    const memory = comparison.peak_memory;
+    if (memory) {
+      const { baseline_bytes: before, candidate_bytes: after } = memory;
+      const row = { name, what: "Peak memory", before: bytes(before), after: bytes(after), row: memory };
+      rows.push({ ...row, value: [before, after] });
+    }
     return rows;
   });
   const unpaired = report.comparisons.filter((comparison) => sidesOf(report, comparison) === null);
@@ -182,9 +207,9 @@ export function Summary({ report }: { report: Report }) {
             columns={[
               { id: "what", title: "What", value: (r) => r.what },
               { id: "name", title: "Of", value: (r) => r.name, wide: true },
-              { id: "before", title: "Before", value: (r) => r.row.baseline_ms, text: (r) => r.before, numeric: true },
-              { id: "after", title: "After", value: (r) => r.row.candidate_ms, text: (r) => r.after, numeric: true },
-              { id: "verdict", title: "Verdict", value: (r) => r.row.ratio, text: (r) => <VerdictText row={r.row} /> },
+              { id: "before", title: "Before", value: (r) => r.value[0], text: (r) => r.before, numeric: true },
+              { id: "after", title: "After", value: (r) => r.value[1], text: (r) => r.after, numeric: true },
+              { id: "verdict", title: "Verdict", value: (r) => r.row.ratio, text: (r) => <Cost row={r.row} /> },
             ]}
           />
         </Section>
