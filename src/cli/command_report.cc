@@ -23,6 +23,7 @@ struct Arguments {
   std::string csv;
   std::string by;
   bool json = false;
+  bool brief = false;
 };
 
 Report ReadRun(const std::string& path, bool* is_folder) {
@@ -37,6 +38,7 @@ Report ReadRun(const std::string& path, bool* is_folder) {
 int RunSeveral(const std::vector<std::string>& runs, const Arguments& arguments) {
   if (!arguments.csv.empty())
     throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
+  if (arguments.brief) throw Error(ExitCode::kUsage, "--brief is of one run");
   std::vector<Report> reports;
   for (const std::string& path : runs) {
     bool is_folder = false;
@@ -66,6 +68,12 @@ int Run(const Arguments& arguments) {
     ShowReport(report, true, "");
     return static_cast<int>(ExitCode::kDone);
   }
+  if (arguments.brief && arguments.out.empty()) {
+    RenderBriefMarkdown(report, std::cout);
+    std::cout.flush();
+    if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+    return static_cast<int>(ExitCode::kDone);
+  }
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
     return static_cast<int>(ExitCode::kDone);
@@ -79,8 +87,15 @@ int Run(const Arguments& arguments) {
   if (file.empty())
     file = is_folder ? std::filesystem::path(path) : std::filesystem::path(path).parent_path();
   std::vector<std::filesystem::path> files = {file};
-  if (arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/'))
-    files = {file / "report.md", file / "report.html"};
+  const bool into_folder =
+      arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/');
+  if (arguments.brief) {
+    if (into_folder) files = {file / "report_brief.md"};
+    WriteFileAtomically(files.front(), [&](std::ostream& out) { RenderBriefMarkdown(report, out); });
+    std::cout << files.front().string() << '\n';
+    return static_cast<int>(ExitCode::kDone);
+  }
+  if (into_folder) files = {file / "report.md", file / "report.html"};
   for (const std::filesystem::path& one : files) {
     const bool page = Lower(one.extension().string()) == ".html";
     WriteFileAtomically(one, [&](std::ostream& out) { (page ? RenderHtml : RenderMarkdown)(report, out); });
@@ -109,6 +124,8 @@ CommandSpec ReportCommand() {
             "them");
         app.add_option("--title,--model-name", arguments->title, "the heading, in place of the model's name");
         app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
+        app.add_flag("--brief", arguments->brief,
+                     "the short form, as a comment on a pull request: on stdout, or in --out");
         AddCsvOption(app, arguments->csv, "operators");
         AddByOption(app, arguments->by);
         return [arguments] { return Run(*arguments); };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "render/counters.h"
 #include "render/ladder_files.h"
@@ -54,7 +55,41 @@ class Markdown {
     Artifacts();
   }
 
+  void WriteBrief() {
+    out_ << "### " << E(HeaderText(report_)) << "\n\n";
+    if (report_.ladder) {
+      RenderLadderMarkdown(report_, out_);
+    } else {
+      Answer();
+    }
+    Table table = MakeTable({{"experiment", Align::kLeft},
+                             {"median", Align::kRight},
+                             {"p90", Align::kRight},
+                             {"p99", Align::kRight},
+                             {"runs", Align::kRight}});
+    for (const ReportExperiment& experiment : report_.experiments) {
+      table.AddRow({experiment.label, Ms(experiment.latency.p50), Ms(experiment.latency.p90),
+                    Ms(experiment.latency.p99), std::to_string(experiment.latency.n)});
+    }
+    out_ << table.ToMarkdown() << '\n';
+    const std::size_t most = std::min<std::size_t>(kBriefInsights, report_.insights.size());
+    for (std::size_t i = 0; i < most; ++i) out_ << "- " << E(report_.insights[i].text) << '\n';
+    if (most > 0) out_ << '\n';
+    for (const ReportComparison& pair : report_.comparisons) {
+      std::ostringstream groups;
+      if (report_.ladder || !RenderPairGroups(report_, pair, groups)) continue;
+      out_ << "<details><summary>Where the time goes</summary>\n\n";
+      if (report_.comparisons.size() > 1)
+        out_ << E(pair.comparison.candidate_label) << " against " << E(pair.comparison.baseline_label)
+             << "\n\n";
+      out_ << groups.str() << "\n</details>\n\n";
+    }
+    for (const std::string& warning : report_.warnings) out_ << "> " << E(warning) << "\n>\n";
+  }
+
  private:
+  static constexpr std::size_t kBriefInsights = 3;
+
   void Answer() {
     for (const ReportComparison& pair : report_.comparisons) {
       const VerdictWords words = WordsOf(pair.comparison.latency);
@@ -366,5 +401,7 @@ void RenderMarkdown(const Report& report, std::ostream& out) {
   Markdown(report, out).Write();
   RenderCountersMarkdown(CountersOf(report.run), out);
 }
+
+void RenderBriefMarkdown(const Report& report, std::ostream& out) { Markdown(report, out).WriteBrief(); }
 
 }  // namespace etprof

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "analysis/operators.h"
 #include "render/markdown_text.h"
@@ -154,13 +155,11 @@ void OnlyOnOneSide(const Report& report, const ReportComparison& pair, std::ostr
 
 }  // namespace
 
-void RenderPairTables(const Report& report, const ReportComparison& pair, std::ostream& out) {
+bool RenderPairGroups(const Report& report, const ReportComparison& pair, std::ostream& out) {
   const ReportExperiment& before = report.experiments[pair.baseline];
   const ReportExperiment& after = report.experiments[pair.candidate];
-  if (before.common_runs == 0 || after.common_runs == 0) return;
+  if (before.common_runs == 0 || after.common_runs == 0) return false;
   const Comparison& comparison = pair.comparison;
-  out << "## Where the time goes: " << E(comparison.baseline_label) << " and "
-      << E(comparison.candidate_label) << "\n\n";
   const TimeScale scale = ScaleOf(before, &after);
   const std::vector<std::string> first = AddingUp(MeansOf(before.groups, before), scale);
   const std::vector<std::string> second = AddingUp(MeansOf(after.groups, after), scale);
@@ -190,6 +189,16 @@ void RenderPairTables(const Report& report, const ReportComparison& pair, std::o
   table.AddRow({"Median latency", scale.Text(before.latency.p50), "", scale.Text(after.latency.p50), "",
                 GainText(comparison.latency), IntervalText(comparison.latency), ""});
   out << table.ToMarkdown() << '\n' << TableNote(before, &after) << '\n';
+  return true;
+}
+
+void RenderPairTables(const Report& report, const ReportComparison& pair, std::ostream& out) {
+  const Comparison& comparison = pair.comparison;
+  std::ostringstream groups;
+  if (!RenderPairGroups(report, pair, groups)) return;
+  out << "## Where the time goes: " << E(comparison.baseline_label) << " and "
+      << E(comparison.candidate_label) << "\n\n"
+      << groups.str();
   FineCategories(comparison, out);
   Changed(report, pair, out);
   OnlyOnOneSide(report, pair, out);

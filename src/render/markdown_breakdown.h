@@ -7,6 +7,9 @@
 // The sections of report.md that say where the time goes. Names from files are escaped.
 namespace etprof {
 
+// The groups of both sides of a pair, a table without a heading. False, and nothing, without two traces.
+bool RenderPairGroups(const Report& report, const ReportComparison& pair, std::ostream& out);
+
 // Groups, categories and operators of both sides of a pair, what gained and what lost. Nothing without two
 // traces.
 void RenderPairTables(const Report& report, const ReportComparison& pair, std::ostream& out);

@@ -35,9 +35,42 @@ TEST(Markdown, HasTheSectionsOfAComparison) {
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM \\#1 → Convolution (NHWC, PF32) IGEMM \\#1"));
 }
 
+std::string Brief(const Report& report) {
+  std::ostringstream out;
+  RenderBriefMarkdown(report, out);
+  return out.str();
+}
+
+// The lines of the table that begins with this heading.
+std::vector<std::string> TableOf(const std::string& heading, const std::string& text) {
+  std::istringstream lines(text.substr(std::min(text.find(heading), text.size())));
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(lines, line) && line.starts_with("|");) rows.push_back(line);
+  return rows;
+}
+
+TEST(Markdown, TheShortFormSaysTheSameInLessThanAQuarter) {
+  const Report pair = example::MakePair();
+  const std::string text = Brief(pair);
+  EXPECT_THAT(text, HasSubstr("**on against off: 2.50x faster** \\[2.497, 2.497\\]"));
+  EXPECT_GT(TableOf("| mean self time |", text).size(), 4U);
+  EXPECT_EQ(TableOf("| mean self time |", text), TableOf("| mean self time |", Text(pair)));
+  EXPECT_THAT(text, HasSubstr(pair.insights.front().text.substr(0, 20)));
+  EXPECT_LT(text.size(), Text(pair).size() / 4);
+  // What is folded is closed again.
+  EXPECT_LT(text.find("<details>"), text.find("</details>"));
+}
+
+TEST(Markdown, TheShortFormOfWhatHasNoOtherSide) {
+  const std::string text = Brief(example::MakeBare());
+  EXPECT_EQ(TableOf("| experiment |", text).size(), 3U);
+  EXPECT_THAT(text, Not(HasSubstr("<details>")));
+}
+
 // GitHub ends a table at the first line that is no row, and drops cells beyond the heading's.
 TEST(Markdown, EveryRowOfATableHasItsHeadingsCells) {
-  std::istringstream lines(Text(example::MakePair()) + Text(example::MakeBare()));
+  std::istringstream lines(Text(example::MakePair()) + Text(example::MakeBare()) +
+                           Brief(example::MakePair()));
   std::ptrdiff_t cells = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("|")) {
