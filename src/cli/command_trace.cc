@@ -7,6 +7,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/interruption.h"
 #include "cli/time_scale.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -105,6 +106,10 @@ int Run(Arguments arguments) {
   }
   RunPrograms programs(arguments.etrecord);
 
+  const InterruptionScope interruptible;  // so that no part of a file stays
+  const auto stop_when_interrupted = [] {
+    if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted: nothing was written");
+  };
   Written written;
   const auto write = [&](std::ostream& out) {
     const std::unique_ptr<TraceWriter> writer = form.chrome ? ChromeTraceWriter(out) : PerfettoWriter(out);
@@ -112,7 +117,7 @@ int Run(Arguments arguments) {
     ProfileRun(
         run, is_folder,
         [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-          written.runs += WriteTraceOf(run, data, trace, profile, choice, *writer);
+          written.runs += WriteTraceOf(run, data, trace, profile, choice, stop_when_interrupted, *writer);
           ++written.experiments;
         },
         etdump, &programs);

@@ -55,12 +55,12 @@ class ExperimentWriter {
     process_ = writer.AddProcess(data.label.empty() ? data.name : data.label);
   }
 
-  std::size_t Write(const TraceChoice& choice) {
+  std::size_t Write(const TraceChoice& choice, const std::function<void()>& before_each_run) {
     for (const Launch& launch : data_.launches) {
       if (launch.clocks) writer_.AlignClocks(*launch.clocks);
     }
     const std::vector<std::size_t> runs = Chosen(choice);
-    WriteRuns(runs);
+    WriteRuns(runs, before_each_run);
     if (choice.runs == TraceChoice::Runs::kAll) {
       WriteOutsideRuns();
       WriteBursts();
@@ -106,7 +106,7 @@ class ExperimentWriter {
     return runs;
   }
 
-  void WriteRuns(const std::vector<std::size_t>& runs) {
+  void WriteRuns(const std::vector<std::size_t>& runs, const std::function<void()>& before_each) {
     if (runs.empty()) return;
     std::vector<TraceWriter::SliceId> kinds;
     for (std::size_t op = 0; op < profile_.operators.size(); ++op) {
@@ -119,6 +119,7 @@ class ExperimentWriter {
     std::vector<PlacedSpan> spans;
     std::vector<TraceArgument> more;
     for (const std::size_t index : runs) {
+      before_each();
       placer.Place(index, spans);
       const ProfiledRun& run = profile_.runs[index];
       for (const PlacedSpan& span : spans) {
@@ -258,8 +259,9 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
 }
 
 std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
-                         const Profile& profile, const TraceChoice& choice, TraceWriter& writer) {
-  return ExperimentWriter(run, data, trace, profile, writer).Write(choice);
+                         const Profile& profile, const TraceChoice& choice,
+                         const std::function<void()>& before_each_run, TraceWriter& writer) {
+  return ExperimentWriter(run, data, trace, profile, writer).Write(choice, before_each_run);
 }
 
 }  // namespace etprof

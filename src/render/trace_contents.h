@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 #include "analysis/profile.h"
@@ -22,10 +23,12 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
 // One experiment as a process: its runs on a thread (every event of the trace, delegates nested), what came
 // before them (loading) on another, and as counters the latency of each run, of each untraced burst its
 // median, the clock frequency and the temperature. Times are the device's CLOCK_MONOTONIC where the run
-// recorded what leads to its other clocks; else each experiment begins at 0. Returns how many runs it wrote.
+// recorded what leads to its other clocks; else each experiment begins at 0. `before_each_run` may throw, to
+// end it. Returns how many runs it wrote.
 // Throws Error (kUsage) for a run that is not there.
 std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
-                         const Profile& profile, const TraceChoice& choice, TraceWriter& writer);
+                         const Profile& profile, const TraceChoice& choice,
+                         const std::function<void()>& before_each_run, TraceWriter& writer);
 
 // The run whose Method::execute is the median of those that the profile describes (the lower one of two);
 // absent where there is none.

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -216,6 +217,21 @@ def test_a_disk_that_is_full_is_said():
         done = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 4
     assert b"could not write to the standard output" in done.stderr
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    """Of so many files that it takes seconds; the interrupt comes as soon as something is written."""
+    process = subprocess.Popen(
+        [program.etprof(), "trace", *[str(TOY)] * 3000, "-o", tmp_path / "out.json.gz"], stderr=subprocess.PIPE
+    )
+    while not list(tmp_path.iterdir()):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted: nothing was written" in error
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
