@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <memory>
 

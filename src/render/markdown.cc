@@ -27,11 +27,7 @@ class Markdown {
 
   void Write() {
     out_ << "# " << E(HeaderText(report_)) << "\n\n";
-    if (report_.ladder) {
-      RenderLadderMarkdown(report_, out_);
-    } else {
-      Answer();
-    }
+    Answer();
     Conditions();
     Latency();
     for (const Matrix& matrix : report_.matrices) RenderMatrix(report_, matrix, out_);
@@ -57,11 +53,7 @@ class Markdown {
 
   void WriteBrief() {
     out_ << "### " << E(HeaderText(report_)) << "\n\n";
-    if (report_.ladder) {
-      RenderLadderMarkdown(report_, out_);
-    } else {
-      Answer();
-    }
+    Answer();
     Table table = MakeTable({{"experiment", Align::kLeft},
                              {"median", Align::kRight},
                              {"p90", Align::kRight},
@@ -91,6 +83,10 @@ class Markdown {
   static constexpr std::size_t kBriefInsights = 3;
 
   void Answer() {
+    if (report_.ladder) {
+      RenderLadderMarkdown(report_, out_);
+      return;
+    }
     for (const ReportComparison& pair : report_.comparisons) {
       const VerdictWords words = WordsOf(pair.comparison.latency);
       out_ << "**" << E(pair.comparison.candidate_label) << " against " << E(pair.comparison.baseline_label)

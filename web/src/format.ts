@@ -32,29 +32,20 @@ export function share(value: number | null | undefined): string {
   return `${Math.abs(percent) >= 9.95 ? percent.toFixed(0) : percent.toFixed(1)} %`;
 }
 
-export function bytes(value: number | null | undefined): string {
+// In thousands as long as they go, with the unit of that step: the first is of the value itself.
+function scaled(value: number | null | undefined, units: string[]): string {
   if (value === null || value === undefined) return NONE;
-  const units = ["B", "kB", "MB", "GB", "TB"];
   let size = value;
   let unit = 0;
   while (size >= 999.5 && unit + 1 < units.length) {
     size /= 1000;
     unit++;
   }
-  return unit === 0 ? `${size} B` : `${digits(size)} ${units[unit]}`;
+  return `${unit === 0 ? size : digits(size)}${units[unit]}`;
 }
 
-export function count(value: number | null | undefined): string {
-  if (value === null || value === undefined) return NONE;
-  const units = ["", " k", " M", " G", " T"];
-  let size = value;
-  let unit = 0;
-  while (size >= 999.5 && unit + 1 < units.length) {
-    size /= 1000;
-    unit++;
-  }
-  return unit === 0 ? `${size}` : `${digits(size)}${units[unit]}`;
-}
+export const bytes = (value: number | null | undefined): string => scaled(value, [" B", " kB", " MB", " GB", " TB"]);
+export const count = (value: number | null | undefined): string => scaled(value, ["", " k", " M", " G", " T"]);
 
 export interface Ratio {
   ratio: number | null;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { interval, type Ratio, verdict } from "./format";
+import type { Report } from "./report";
 
 export function Bar({ length }: { length: number }) {
   return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
@@ -51,4 +52,36 @@ export function Choice<T extends string | number>(props: {
       </select>
     </label>
   );
+}
+
+// Names and values; what has no value is left out.
+export function Facts({ facts }: { facts: [string, string | null | undefined][] }) {
+  return (
+    <dl>
+      {facts
+        .filter(([, value]) => value)
+        .map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+interface ChosenProps {
+  report: Report;
+  value: number;
+  onChange: (index: number) => void;
+}
+
+export function ComparisonChoice({ report, value, onChange }: ChosenProps) {
+  const options = report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }));
+  return <Choice label="Comparison" value={value} options={options} onChange={onChange} />;
+}
+
+export function ExperimentChoice({ report, value, onChange }: ChosenProps) {
+  const options = report.experiments.map((e, i) => ({ value: i, text: e.label }));
+  return <Choice label="Experiment" value={value} options={options} onChange={onChange} />;
 }

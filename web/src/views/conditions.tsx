@@ -1,5 +1,5 @@
 import { share } from "../format";
-import { Section } from "../parts";
+import { Facts, Section } from "../parts";
 import type { Experiment, Report } from "../report";
 import { DataTable } from "../table";
 
@@ -19,16 +19,7 @@ export function Conditions({ report }: { report: Report }) {
   return (
     <>
       <Section title="Conditions">
-        <dl>
-          {facts
-            .filter(([, value]) => value)
-            .map(([key, value]) => (
-              <div key={key}>
-                <dt>{key}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-        </dl>
+        <Facts facts={facts} />
         {report.warnings.length > 0 && <h3>Warnings</h3>}
         <ul>
           {report.warnings.map((warning) => (

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { NONE, share, time, verdict } from "../format";
-import { Choice, Section, VerdictText } from "../parts";
+import { ComparisonChoice, ExperimentChoice, Section, VerdictText } from "../parts";
 import type { Comparison, Experiment, Layer, LayerComparison, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
@@ -134,20 +134,8 @@ export function Layers({ report }: { report: Report }) {
   return (
     <>
       <div class="choices">
-        <Choice
-          label="Comparison"
-          value={pair}
-          options={report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }))}
-          onChange={setPair}
-        />
-        {!comparison && (
-          <Choice
-            label="Experiment"
-            value={single}
-            options={report.experiments.map((e, i) => ({ value: i, text: e.label }))}
-            onChange={setSingle}
-          />
-        )}
+        <ComparisonChoice report={report} value={pair} onChange={setPair} />
+        {!comparison && <ExperimentChoice report={report} value={single} onChange={setSingle} />}
         {root !== 0 && (
           <button type="button" onClick={() => setRoot(0)}>
             Whole model

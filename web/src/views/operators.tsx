@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { bytes, count, NONE, share, time } from "../format";
-import { Choice, Section, VerdictText } from "../parts";
+import { ComparisonChoice, ExperimentChoice, Facts, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
@@ -109,7 +109,7 @@ function Verdict({ row, comparison }: { row: OperatorComparison; comparison: Com
   return <VerdictText row={row} />;
 }
 
-function Facts({ title, op }: { title: string; op: Operator }) {
+function Side({ title, op }: { title: string; op: Operator }) {
   const d = op.self_ms;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
@@ -128,16 +128,7 @@ function Facts({ title, op }: { title: string; op: Operator }) {
   return (
     <div>
       <h3>{title}</h3>
-      <dl>
-        {facts
-          .filter(([, value]) => value)
-          .map(([key, value]) => (
-            <div key={key}>
-              <dt>{key}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
+      <Facts facts={facts} />
     </div>
   );
 }
@@ -168,8 +159,8 @@ export function Operators({ report }: { report: Report }) {
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
             Close
           </button>
-          {chosen.before && <Facts title={comparison?.baseline ?? ""} op={chosen.before} />}
-          {chosen.after && <Facts title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} />}
+          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} />}
+          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} />}
           {!chosen.before && !chosen.after && <p>It is among those that the report lists by their sum alone.</p>}
         </aside>
       )}
@@ -182,20 +173,8 @@ export function Operators({ report }: { report: Report }) {
         onFilter={(text) => setQuery("q", text)}
         onRow={(row) => setQuery("op", row.id)}
       >
-        <Choice
-          label="Comparison"
-          value={pair}
-          options={report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }))}
-          onChange={setPair}
-        />
-        {!comparison && (
-          <Choice
-            label="Experiment"
-            value={single}
-            options={report.experiments.map((e, i) => ({ value: i, text: e.label }))}
-            onChange={setSingle}
-          />
-        )}
+        <ComparisonChoice report={report} value={pair} onChange={setPair} />
+        {!comparison && <ExperimentChoice report={report} value={single} onChange={setSingle} />}
         {comparison && (
           <label>
             <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> only

@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { NONE, share, time } from "../format";
-import { Choice, Section, VerdictText } from "../parts";
+import { Choice, ComparisonChoice, Section, VerdictText } from "../parts";
 import type { Breakdown, Comparison, ComparisonRow, Experiment, Report } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
@@ -227,12 +227,7 @@ export function Where({ report }: { report: Report }) {
           title={`From ${comparison.baseline} to ${comparison.candidate}`}
           note="What each part adds to the difference of the means, or takes from it."
         >
-          <Choice
-            label="Comparison"
-            value={pair}
-            options={report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }))}
-            onChange={setPair}
-          />
+          <ComparisonChoice report={report} value={pair} onChange={setPair} />
           <Waterfall comparison={comparison} by={by} />
           <DataTable
             rows={steps(comparison, by)}
