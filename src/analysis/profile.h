@@ -10,6 +10,7 @@
 
 #include "analysis/categories.h"
 #include "analysis/program_join.h"
+#include "analysis/sampled_runs.h"
 #include "core/column.h"
 #include "core/units.h"
 #include "etdump/trace.h"
@@ -116,6 +117,7 @@ struct Profile {
   stats::Distribution whole;                                            // Method::execute of the steady runs
   Health health;
   std::optional<ProgramJoin> program;  // JoinProgram (join.h), where which .pte ran is known
+  SampledRuns sampled;                 // SampleRuns; empty: not asked for
 
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};

@@ -205,6 +205,19 @@ std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<Experimen
 
 }  // namespace
 
+namespace {
+
+// How many runs of a profile are kept for the timeline of report.html: 100, as long as all of the
+// experiments' together stay at some 300,000 spans, which make about 3 MB of the page.
+std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
+  constexpr std::size_t kMostRuns = 100, kMostSpans = 300'000;
+  std::size_t spans = 1;
+  for (const auto& layout : profile.layouts) spans = std::max(spans, layout.size());
+  return std::clamp<std::size_t>(kMostSpans / experiments / spans, 1, kMostRuns);
+}
+
+}  // namespace
+
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
                                                const EtdumpOptions& etdump, RunPrograms* programs) {
   const std::vector<ExperimentData> files = std::exchange(run.experiments, {});
@@ -234,6 +247,8 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
       profiles.back() = std::move(read.methods[method]);
       NameBackend(own, *profiles.back());
       if (programs != nullptr) programs->Join(run, own, *profiles.back());
+      profiles.back()->sampled =
+          SampleRuns(read.trace, *profiles.back(), SampleSize(*profiles.back(), files.size()));
       if (visit) visit(own, read.trace, *profiles.back());
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
+#include <functional>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "render/check_words.h"
 #include "render/gzip.h"
 #include "render/json.h"
+#include "render/timeline_json.h"
 
 namespace etprof {
 namespace {
@@ -22,10 +24,9 @@ constexpr char kPageText[] =
     ;
 constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
 
-// The page reads the element of this name (web/src/report.ts), which stands before what draws it.
+// The page reads elements of these names (web/src/report.ts), which stand before what draws it.
 constexpr std::string_view kBefore = R"(<div id="app">)";
-constexpr std::string_view kOpen = R"(<script type="application/octet-stream" id="etprof-report")";
-constexpr std::string_view kClose = "</script>\n";
+constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline";
 
 // RFC 4648.
 void WriteBase64(const std::string& bytes, std::ostream& out) {
@@ -56,18 +57,26 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
+// An element that holds what `write` writes; `attributes` stand in it after a space.
+void WriteData(std::string_view id, const std::string& attributes,
+               const std::function<void(std::ostream&)>& write, std::ostream& out) {
+  std::ostringstream packed;
+  WriteGzip(packed, write);
+  out << "<script type=\"application/octet-stream\" id=\"" << id << '"' << attributes << '>';
+  WriteBase64(packed.str(), out);
+  out << "</script>\n";
+}
+
 }  // namespace
 
 void RenderHtml(const Report& report, std::ostream& out) {
   const std::size_t at = kPage.find(kBefore);
   if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
-  std::ostringstream packed;
-  WriteGzip(packed, [&](std::ostream& text) { RenderAnalysisJson(report, text); });
-  out << kPage.substr(0, at) << kOpen;
-  if (!report.title.empty()) out << " data-title=\"" << Escaped(report.title) << '"';
-  out << '>';
-  WriteBase64(packed.str(), out);
-  out << kClose << kPage.substr(at);
+  out << kPage.substr(0, at);
+  const std::string title = report.title.empty() ? "" : " data-title=\"" + Escaped(report.title) + "\"";
+  WriteData(kReport, title, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+  WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
+  out << kPage.substr(at);
 }
 
 }  // namespace etprof

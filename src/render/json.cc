@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "program/tensors.h"
+#include "render/facts.h"
 #include "render/ladder_files.h"
 #include "render/wording.h"
 #include "report/matrix.h"
@@ -164,7 +165,14 @@ Json RooflineJson(const ReportExperiment& experiment) {
                     {"share_of_roof", Number(row.share())},
                     {"would_save_ms", Number(row.gap_ns() / 1e6)}});
   }
-  return {{"covered_ms", Number(roofline.covered_ns / 1e6)},
+  const auto roofs = [](const std::vector<Roof>& of, const char* rate) {
+    Json json = Json::array();
+    for (const Roof& roof : of) json.push_back({{"name", roof.name}, {rate, Number(roof.per_second)}});
+    return json;
+  };
+  return {{"compute", roofs(roofline.compute, "macs_per_s")},
+          {"memory", roofs(roofline.memory, "bytes_per_s")},
+          {"covered_ms", Number(roofline.covered_ns / 1e6)},
           {"roof_ms", Number(roofline.roof_ns / 1e6)},
           {"not_covered_ms", Number(roofline.not_covered_ns / 1e6)},
           {"rows", std::move(rows)}};
@@ -297,6 +305,30 @@ Json SustainedJson(const Sustained& sustained) {
   return json;
 }
 
+// In columns: entry i of each is burst i.
+Json BurstsJson(const ReportExperiment& experiment) {
+  Json json = Json::object();
+  const auto column = [&](const char* name, const auto& value) {
+    Json& values = json[name] = Json::array();
+    for (const BurstPoint& burst : experiment.bursts) values.push_back(value(burst));
+  };
+  column("launch", [](const BurstPoint& burst) { return burst.launch; });
+  column("round", [](const BurstPoint& burst) { return burst.round; });
+  column("seconds", [](const BurstPoint& burst) { return Number(burst.seconds); });
+  column("median_ms", [](const BurstPoint& burst) { return Number(burst.median / 1e6); });
+  column("disturbed", [](const BurstPoint& burst) { return burst.disturbed; });
+  column("throttled", [](const BurstPoint& burst) { return burst.throttled; });
+  column("frequency_mhz", [](const BurstPoint& burst) { return Number(burst.mhz); });
+  column("temperature_c", [](const BurstPoint& burst) { return Number(burst.celsius); });
+  return json;
+}
+
+Json FactsJson(const std::vector<Fact>& facts) {
+  Json json = Json::array();
+  for (const Fact& fact : facts) json.push_back({{"name", fact.name}, {"value", fact.value}});
+  return json;
+}
+
 Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
   Json json = {{"name", data.name},
@@ -322,8 +354,10 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                {"load_ms", Ms(experiment.load)},
                {"peak_rss_bytes", experiment.peak_rss ? Json(*experiment.peak_rss) : Json(nullptr)},
                {"launches", experiment.launches},
-               {"bursts", experiment.bursts},
-               {"disturbed_bursts", experiment.disturbed_bursts}};
+               {"bursts", experiment.bursts.size()},
+               {"disturbed_bursts", experiment.disturbed_bursts},
+               {"burst_medians", BurstsJson(experiment)},
+               {"conditions", FactsJson(ExperimentFacts(report, experiment))}};
   json["latency_interval_ms"] = experiment.interval ? Json{{"low", Number(experiment.interval->low / 1e6)},
                                                            {"high", Number(experiment.interval->high / 1e6)},
                                                            {"confidence", experiment.interval->confidence},
@@ -582,6 +616,7 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
   json["generated_at"] = Text(report.run.generated_at);
   json["status"] = StatusName(report.run.status);
   json["noise_floor"] = Number(report.noise_floor);
+  json["conditions"] = FactsJson(RunFacts(report));
   Json totals = Json::object();
   Json per_etdump = Json::array();
   Json files = Json::array();

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "render/counters.h"
+#include "render/facts.h"
 #include "render/ladder_files.h"
 #include "render/layers.h"
 #include "render/markdown_breakdown.h"
@@ -104,50 +105,7 @@ class Markdown {
 
   void Conditions() {
     Table table = MakeTable({{"condition", Align::kLeft}, {"value", Align::kLeft}});
-    const RunData& run = report_.run;
-    const auto add = [&](const char* name, const std::string& value) {
-      if (!value.empty()) table.AddRow({name, value});
-    };
-    if (report_.bare) {
-      for (const ReportExperiment& experiment : report_.experiments) add("ETDump", experiment.etdump_name);
-    } else {
-      add("Model", run.model.empty() ? report_.model_id : run.model.filename().string());
-    }
-    if (!run.model_sha256.empty()) add("Model's SHA-256", run.model_sha256);
-    add("Backend and data type", report_.backend.empty() ? "" : report_.backend + " " + report_.dtype);
-    add("Measured", run.generated_at);
-    if (run.status != RunData::Status::kUnknown) add("Status", StatusName(run.status));
-    add("Platform", run.platform);
-    if (run.device) {
-      const DeviceProperties& device = *run.device;
-      add("Device", device.name);
-      add("CPU", device.cpu_model);
-      if (device.cores > 0)
-        add("Cores", std::to_string(device.cores) + (device.topology.empty() ? "" : ", " + device.topology));
-      if (!device.cpus.empty()) add("Governor", device.cpus.front().governor);
-      if (device.memory_total) add("Memory", FormatBytes(static_cast<double>(*device.memory_total)));
-      add("System",
-          device.os + (device.kernel.empty() ? "" : (device.os.empty() ? "" : ", ") + device.kernel));
-      add("Virtualization", device.virtualization);
-      add("Power", device.power_mode);
-    }
-    if (run.power_mode) {
-      std::string mode = run.power_mode->name;
-      for (const PowerSetting& setting : run.power_mode->settings)
-        mode += fmt::format(", {} {}", setting.key, setting.value);
-      add("Power mode", mode);
-    }
-    add("ExecuTorch checkout",
-        run.executorch_sha + (run.executorch_dirty.value_or(false) ? " (changed)" : ""));
-    add("etprof", run.etprof_version);
-    if (run.schedule.launches > 0) {
-      add("Schedule",
-          fmt::format("{} launches x {} rounds, {}, {:.0f} s{}", run.schedule.launches, run.schedule.rounds,
-                      run.schedule.interleaved ? "bursts of all experiments interleaved"
-                                               : "whole processes alternating",
-                      run.schedule.seconds,
-                      run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
-    }
+    for (const Fact& fact : RunFacts(report_)) table.AddRow({fact.name, fact.value});
     if (!table.rows.empty()) out_ << "## Conditions\n\n" << table.ToMarkdown() << '\n';
     if (report_.bare) {
       out_ << (table.rows.empty() ? "## Conditions\n\n" : "")
@@ -363,7 +321,7 @@ class Markdown {
       if (experiment.disturbed_bursts > 0) {
         line(fmt::format(
             "{}: {} of {} bursts were disturbed (outside Tukey's fences, or never level); they are kept.",
-            experiment.label, experiment.disturbed_bursts, experiment.bursts));
+            experiment.label, experiment.disturbed_bursts, experiment.bursts.size()));
       }
     }
     for (const std::string& warning : report_.warnings) line(warning);

@@ -364,7 +364,7 @@ class Screen {
     std::int64_t bursts = 0;
     std::int64_t disturbed = 0;
     for (const ReportExperiment& experiment : report_.experiments) {
-      bursts += experiment.bursts;
+      bursts += static_cast<std::int64_t>(experiment.bursts.size());
       disturbed += experiment.disturbed_bursts;
     }
     if (disturbed > 0) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/placed_spans.h"
+#include "analysis/sampled_runs.h"
 #include "core/error.h"
 #include "program/tensors.h"
 
@@ -216,15 +217,6 @@ class ExperimentWriter {
 };
 
 }  // namespace
-
-std::optional<std::size_t> MedianRun(const Profile& profile) {
-  std::vector<std::size_t> runs = profile.DescribedRuns();
-  if (runs.empty()) return std::nullopt;
-  std::stable_sort(runs.begin(), runs.end(), [&](std::size_t a, std::size_t b) {
-    return profile.runs[a].total < profile.runs[b].total;
-  });
-  return runs[(runs.size() - 1) / 2];
-}
 
 void WriteTraceAttributes(const RunData& run, const std::string& etprof_version, TraceWriter& writer) {
   std::vector<TraceArgument> attributes;

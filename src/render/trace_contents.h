@@ -30,8 +30,4 @@ std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const T
                          const Profile& profile, const TraceChoice& choice,
                          const std::function<void()>& before_each_run, TraceWriter& writer);
 
-// The run whose Method::execute is the median of those that the profile describes (the lower one of two);
-// absent where there is none.
-std::optional<std::size_t> MedianRun(const Profile& profile);
-
 }  // namespace etprof

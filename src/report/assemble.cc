@@ -55,23 +55,48 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data) {
                          static_cast<int>(logs.size())};
 }
 
-void CountBursts(const ExperimentData& data, ReportExperiment& out) {
+// When the run's first burst began, on the device's clock; 0: not known.
+Nanoseconds FirstBurst(const RunData& run) {
+  Nanoseconds first = 0;
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) {
+      for (const Burst& burst : launch.bursts) {
+        if (burst.start > 0 && (first == 0 || burst.start < first)) first = burst.start;
+      }
+    }
+  }
+  return first;
+}
+
+void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment& out) {
+  const Nanoseconds first = FirstBurst(run);
   std::vector<double> medians;
-  std::vector<bool> level;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
     ++out.launches;
     for (const Burst& burst : launch.bursts) {
-      if (const auto median = burst.Median()) {
-        medians.push_back(static_cast<double>(*median));
-        level.push_back(burst.level);
+      const auto median = burst.Median();
+      if (!median) continue;
+      BurstPoint point;
+      point.launch = launch.index;
+      point.round = burst.round;
+      point.median = static_cast<double>(*median);
+      if (burst.start > 0) point.seconds = static_cast<double>(burst.start - first) / 1e9;
+      point.disturbed = !burst.level;
+      if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
+      point.celsius = burst.temperature_celsius;
+      if (const RoundConditions* conditions = ConditionsOf(run, launch.index, burst)) {
+        point.throttled = conditions->hot || conditions->capped;
+        if (!point.celsius) point.celsius = conditions->vitals.Hottest();
       }
+      medians.push_back(point.median);
+      out.bursts.push_back(point);
     }
   }
   const stats::Fences fences = stats::TukeyFences(medians);
-  out.bursts = static_cast<std::int64_t>(medians.size());
-  for (std::size_t i = 0; i < medians.size(); ++i) {
-    if (!level[i] || !fences.Contains(medians[i])) ++out.disturbed_bursts;
+  for (BurstPoint& point : out.bursts) {
+    point.disturbed = point.disturbed || !fences.Contains(point.median);
+    out.disturbed_bursts += point.disturbed ? 1 : 0;
   }
 }
 
@@ -186,7 +211,8 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
 
-ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::optional<Profile> profile) {
+ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<Profile> profile) {
+  const ExperimentData& data = run.experiments[index];
   ReportExperiment out;
   out.index = index;
   out.label = data.label.empty() ? data.name : data.label;
@@ -209,7 +235,7 @@ ReportExperiment Describe(const ExperimentData& data, std::size_t index, std::op
   if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
   if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);
   out.peak_rss = data.PeakRss();
-  CountBursts(data, out);
+  AddBursts(run, data, out);
   out.profile = std::move(profile);
   if (out.profile) AddProfile(out, data.trace_enabled);
   return out;
@@ -368,7 +394,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
     const ExperimentData& data = report.run.experiments[i];
     report.emulated = report.emulated || data.emulated;
-    report.experiments.push_back(Describe(data, i, std::move(profiles[i])));
+    report.experiments.push_back(Describe(report.run, i, std::move(profiles[i])));
     if (ReportExperiment& made = report.experiments.back(); made.profile && report.run.peaks) {
       if (const PeaksEntry* peaks = PeaksOf(*report.run.peaks, made.label))
         made.roofline = MakeRoofline(*made.profile, *peaks);

@@ -86,7 +86,10 @@ inline Profile MakeProfile(const std::string& experiment, Nanoseconds convolutio
   options.experiment = experiment;
   options.model_id = "net";
   options.labels = Labels(40, 10);
-  return Attribute(MakeTrace(Inferences(40, convolution, type)), options);
+  const Trace trace = MakeTrace(Inferences(40, convolution, type));
+  Profile profile = Attribute(trace, options);
+  profile.sampled = SampleRuns(trace, profile, 5);
+  return profile;
 }
 
 inline ExperimentData MakeExperiment(const std::string& name, Nanoseconds latency) {

@@ -49,6 +49,16 @@ struct LatencyInterval {
   int launches = 0;
 };
 
+// A burst as a point in time: the median of its runs, and what stood around it.
+struct BurstPoint {
+  int launch = 0, round = 0;      // as in Launch and Burst
+  std::optional<double> seconds;  // from the start of the run's first burst to its own; absent: not known
+  double median = 0;              // ns
+  bool disturbed = false;         // outside Tukey's fences of the experiment's bursts, or never level
+  bool throttled = false;         // the device was hot, or a clock below what the hardware could do
+  std::optional<double> mhz, celsius;  // absent: the device does not tell
+};
+
 struct ReportExperiment {
   std::size_t index = 0;  // into RunData::experiments
   std::string label;
@@ -69,8 +79,9 @@ struct ReportExperiment {
   std::optional<double> first_run;          // median over launches; from the trace where it was not measured
   std::optional<double> load;               // likewise
   std::optional<Bytes> peak_rss;
-  int launches = 0;                               // complete or partial ones; 0: not known
-  std::int64_t bursts = 0, disturbed_bursts = 0;  // disturbed: median outside Tukey's fences, or never level
+  int launches = 0;                   // complete or partial ones; 0: not known
+  std::vector<BurstPoint> bursts;     // by launch and round
+  std::int64_t disturbed_bursts = 0;  // of `bursts`
 
   std::optional<Profile> profile;  // absent: no ETDump, or it could not be read
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, common_runs = 0;

@@ -70,6 +70,25 @@ std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const P
   return row;
 }
 
+void AddRoofs(const PeaksEntry& peaks, Roofline& roofline) {
+  const auto raise = [](std::vector<Roof>& roofs, const std::string& name, double rate) {
+    const auto found =
+        std::find_if(roofs.begin(), roofs.end(), [&](const Roof& roof) { return roof.name == name; });
+    if (found == roofs.end()) {
+      roofs.push_back({name, rate});
+    } else {
+      found->per_second = std::max(found->per_second, rate);
+    }
+  };
+  for (const protocol::MemoryPeak& peak : peaks.roofs.memory)
+    raise(roofline.memory, peak.level, peak.bytes.best);
+  for (const RooflineRow& row : roofline.rows) {
+    if (row.macs == 0) continue;
+    if (const auto rate = BestMacsPerSecond(peaks, row.roof_dtype))
+      raise(roofline.compute, row.roof_dtype, *rate);
+  }
+}
+
 }  // namespace
 
 std::string ComputeType(const Operator& op) {
@@ -97,6 +116,7 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
     }
   }
   if (roofline.rows.empty()) return std::nullopt;
+  AddRoofs(peaks, roofline);
   std::stable_sort(roofline.rows.begin(), roofline.rows.end(),
                    [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
   return roofline;

@@ -42,7 +42,15 @@ struct RooflineRow {
   double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
 };
 
+// A line of the picture: what no operator can be faster than, of this data type or from this memory.
+struct Roof {
+  std::string name;       // "fp32"; "L2", "DRAM"
+  double per_second = 0;  // multiply-adds, or bytes
+};
+
 struct Roofline {
+  std::vector<Roof> compute;      // of the rows' `roof_dtype`s
+  std::vector<Roof> memory;       // level by level, the fastest way of moving so much
   std::vector<RooflineRow> rows;  // by falling gap: the first is worth most
   double covered_ns = 0;          // the rows' times, added up
   double roof_ns = 0;             // and at their roofs

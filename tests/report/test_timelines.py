@@ -13,8 +13,8 @@ import program
 
 ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
 KIT = program.KIT_TIMELINE
-# What of an experiment's JSON is no property of the file that it was read from.
-ELSEWHERE = {"etdump", "load_ms"}
+# What of an experiment's JSON is no property of the file that it was read from: a timeline names its backend.
+ELSEWHERE = {"etdump", "load_ms", "conditions"}
 
 
 def analysis(*arguments: str | Path) -> dict:

@@ -13,7 +13,7 @@ import type { Report } from "../src/report";
 const kRoot = resolve(import.meta.dirname, "../..");
 const kEtprof = process.env.ETPROF ?? join(kRoot, "build/etprof");
 const kChromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const kViews = ["summary", "where", "operators", "layers", "insights", "conditions"];
+const kViews = ["summary", "where", "operators", "layers", "timeline", "kernels", "roofline", "insights", "conditions"];
 const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const kHostile = ["<script>window.hacked = 1</script>", `"><img src=x onerror="window.hacked = 2">`, "\u202eright to left", "x".repeat(10_000), "=1+2", "</script><b>"];
@@ -21,6 +21,7 @@ const kHostile = ["<script>window.hacked = 1</script>", `"><img src=x onerror="w
 let folder: string;
 let run: string; // a run directory with two sides
 let hostile: string; // the folder of a report whose operators have such names
+let ladder: string; // a run directory of a ladder
 let report: Report;
 let browser: Browser;
 
@@ -46,6 +47,9 @@ beforeAll(async () => {
   const manifest = readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }).find((file) => file.endsWith("manifest.json"));
   run = dirname(join(folder, "out", manifest as string));
   report = JSON.parse(readFileSync(join(run, "analysis_summary.json"), "utf8"));
+
+  ladder = join(folder, "ladder");
+  etprof("isa", join(kRoot, "tests/data/toy_cnn.pte"), "--output-root", ladder, "--launches", "2", "--runs", "2");
 
   const rows = ["name,start_us,end_us,run_index"];
   for (let i = 0; i < 4; i++) {
@@ -88,6 +92,14 @@ async function open(in_folder: string, hash = "", options: Parameters<Browser["n
 
 async function rowCount(page: Page): Promise<number> {
   return Number(await page.locator("table").last().getAttribute("aria-rowcount")) - 1;
+}
+
+// The table that is exported under this name, cell by cell (no cell of these has a comma in it).
+async function exported(page: Page, region: string): Promise<string[][]> {
+  const table = page.locator(".table", { has: page.getByRole("region", { name: region }) });
+  const [download] = await Promise.all([page.waitForEvent("download"), table.getByRole("button", { name: "CSV" }).click()]);
+  const text = readFileSync(await download.path(), "utf8").trim();
+  return text.split("\n").map((line) => (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"(.*)"$/, "$1")));
 }
 
 async function violations(page: Page): Promise<string[]> {
@@ -181,6 +193,153 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("shows an operator's time run by run", async () => {
+    const { page, context } = await open(run, "#operators?q=softmax");
+    await page.locator("tbody tr").first().click();
+    const chart = page.locator("aside.details .chart");
+    await chart.waitFor();
+    // A point a run and side, but for the first runs of processes.
+    const steady = report.experiments.map((e) => e.operators?.find((op) => op.name.includes("Softmax"))?.self_ms.n ?? 0);
+    await expect.poll(() => chart.locator("svg path[fill='#0072b2'], svg path[fill='#d55e00']").count()).toBeGreaterThanOrEqual(steady[0] as number);
+    await context.close();
+  });
+
+  it("has the spans of the median run of each side, as the timeline CSV has them", async () => {
+    const { page, context } = await open(run, "#timeline");
+    await page.locator(".lane canvas").first().waitFor();
+    expect(await page.locator(".lane canvas").count()).toBe(2);
+    const label = report.experiments[0]?.label as string;
+    const shown = await page.getByLabel(`Run of ${label}`).locator("option:checked").innerText();
+    expect(shown).toContain("the median");
+    const index = /^run (\d+):/.exec(shown)?.[1];
+    const file = readdirSync(join(run, "one")).find((name) => name.endsWith("_exec_all_runs_timeline.csv")) as string;
+    const [head, ...lines] = readFileSync(join(run, "one", file), "utf8").trim().split("\n");
+    const columns = (head as string).split(",");
+    // No name of this model has quotes; those with commas stand in quotes.
+    const cells = lines.map((line) => (line.match(/("[^"]*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"|"$/g, "")));
+    const expected = cells
+      .filter((row) => row[columns.indexOf("run_index")] === index)
+      .map((row) => `${row[columns.indexOf("name")]} ${Number(row[columns.indexOf("duration_ms")])}`);
+    expect(expected.length).toBeGreaterThan(5);
+    const rows = (await exported(page, `spans of ${label}`)).slice(1);
+    expect(rows.map((row) => `${row[0]} ${Number(row[2])}`).sort()).toEqual(expected.sort());
+    // Self times add up to the run.
+    const whole = rows.find((row) => row[0] === "Method::execute");
+    expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(Number(whole?.[2]), 9);
+    await context.close();
+  });
+
+  it("zooms and moves through a timeline with Perfetto's keys, the wheel and the mouse", async () => {
+    const { page, context, complaints } = await open(run, "#timeline");
+    const canvas = page.locator(".lane canvas").first();
+    const frame = page.locator(".timeline");
+    await canvas.waitFor();
+    await page.waitForTimeout(300); // until all is drawn
+    const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
+    const changes = async (what: () => Promise<unknown>) => {
+      const before = await picture();
+      await what();
+      await expect.poll(async () => (await picture()) !== before).toBe(true);
+    };
+    const whole = await picture();
+    await frame.focus();
+    await changes(() => page.keyboard.press("w"));
+    await changes(() => page.keyboard.press("d"));
+    await changes(() => page.keyboard.press("a"));
+    await changes(() => page.keyboard.press("s"));
+    await page.keyboard.press("f");
+    await expect.poll(picture).toBe(whole);
+    const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
+    await page.mouse.move(box.x + box.width / 2, box.y + 10);
+    await page.keyboard.down("Control");
+    await changes(() => page.mouse.wheel(0, -400));
+    await page.keyboard.up("Control");
+    await changes(async () => {
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width / 2 - 120, box.y + 10, { steps: 4 });
+      await page.mouse.up();
+    });
+    expect(await page.locator("aside.details").count()).toBe(0); // dragging chooses nothing
+    await page.getByRole("button", { name: "Whole run" }).click();
+    await expect.poll(picture).toBe(whole);
+
+    // From span to span, inside and out.
+    const chosen = page.locator("aside.details dd").first();
+    await frame.focus();
+    await page.keyboard.press(".");
+    expect(await chosen.innerText()).toBe("Method::execute");
+    await page.keyboard.press("ArrowDown");
+    const first = await chosen.innerText();
+    expect(first).toBe("DELEGATE_CALL");
+    await page.keyboard.press("ArrowDown");
+    const inside = await chosen.innerText();
+    await page.keyboard.press(".");
+    expect(await chosen.innerText()).not.toBe(inside);
+    await page.keyboard.press(",");
+    expect(await chosen.innerText()).toBe(inside);
+    // Its counterpart on the other side stands beside it.
+    expect(await page.locator("aside.details h3").count()).toBe(2);
+    await page.keyboard.press("ArrowUp");
+    expect(await chosen.innerText()).toBe(first);
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("softmax");
+    await expect.poll(() => page.locator(".timeline output").innerText()).toBe("2 spans");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => chosen.innerText()).toContain("Softmax");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.locator(".timeline dl").waitFor();
+    // A span under the pointer says what it is.
+    await page.mouse.move(box.x + box.width / 2, box.y + 5);
+    await page.mouse.move(box.x + box.width / 2 + 3, box.y + 6);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("shows any run of a timeline, by its address too", async () => {
+    const { page, context } = await open(run, "#timeline");
+    const runs = page.getByLabel(`Run of ${report.experiments[1]?.label}`);
+    await runs.waitFor();
+    const other = await runs.locator("option:not(:checked)").first().innerText();
+    await runs.selectOption({ label: other });
+    await expect.poll(() => page.url()).toContain("run1=");
+    const again = await context.newPage();
+    await again.goto(page.url());
+    await again.getByLabel(`Run of ${report.experiments[1]?.label}`).waitFor();
+    expect(await again.getByLabel(`Run of ${report.experiments[1]?.label}`).locator("option:checked").innerText()).toBe(other);
+    await context.close();
+  });
+
+  it("counts every operator among the kernels, and holds them against the roofs", async () => {
+    const { page, context } = await open(run, "#kernels");
+    const rows = (await exported(page, "kernels")).slice(1);
+    for (const [i, experiment] of report.experiments.entries()) {
+      expect(rows.reduce((sum, row) => sum + Number(row[2 + 3 * i]), 0)).toBe(experiment.operators?.length);
+      const total = experiment.operators?.reduce((sum, op) => sum + (op.mean_ms ?? 0), 0);
+      expect(rows.reduce((sum, row) => sum + Number(row[3 + 3 * i]), 0)).toBeCloseTo(total as number, 9);
+    }
+    await page.goto(`${page.url().split("#")[0]}#roofline`);
+    await page.locator("main .chart").waitFor();
+    expect(await rowCount(page)).toBe(report.experiments.at(-1)?.roofline?.rows.length);
+    await context.close();
+  });
+
+  it("shows the bursts and what was measured how", async () => {
+    const { page, context } = await open(run);
+    await page.getByText("As a table").click();
+    const bursts = (await exported(page, "bursts")).slice(1);
+    expect(bursts.length).toBe(report.experiments.reduce((sum, e) => sum + e.burst_medians.median_ms.length, 0));
+    expect(bursts.length).toBe(2 * 3 * 2); // sides, launches, rounds
+    expect(bursts.map((row) => Number(row[4])).sort()).toEqual(report.experiments.flatMap((e) => e.burst_medians.median_ms).sort());
+    await page.goto(`${page.url().split("#")[0]}#conditions`);
+    const text = await page.locator("main").innerText();
+    const manifest = JSON.parse(readFileSync(join(run, "manifest.json"), "utf8"));
+    expect(text).toContain(manifest.model_sha256);
+    for (const experiment of report.experiments) for (const fact of experiment.conditions) expect(text).toContain(fact.value);
+    await context.close();
+  });
+
   it("is reached by the keyboard alone", async () => {
     const { page, context } = await open(run);
     await page.keyboard.press("Tab"); // to the content
@@ -215,15 +374,38 @@ described("a report opened from disk", () => {
   });
 });
 
+described("a ladder", () => {
+  it("has its levels, what each is worth, and no complaint", async () => {
+    const { page, context, complaints } = await open(ladder, "#ladder");
+    const of: Report = JSON.parse(readFileSync(join(ladder, "analysis_summary.json"), "utf8"));
+    const levels = of.ladder?.levels.map((level) => level.name) ?? [];
+    expect(levels.length).toBeGreaterThan(1);
+    const rows = (await exported(page, "levels")).slice(1);
+    expect(rows.map((row) => row[0])).toEqual(levels);
+    expect(rows.map((row) => Number(row[2]))).toEqual(of.ladder?.latency.cells.map((cell) => cell.ms));
+    await page.getByLabel("By").selectOption("operator");
+    await expect.poll(() => rowCount(page)).toBe(of.ladder?.operators.length);
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
 described("hostile names", () => {
   it("are shown as text, and run nothing", async () => {
     const { page, context, complaints } = await open(hostile, "#operators");
     const shown = await page.locator("tbody tr td:first-child").allInnerTexts();
     for (const name of kHostile) expect(shown, name.slice(0, 40)).toContain(name);
-    for (const view of kViews) {
-      await page.goto(`${page.url().split("#")[0]}#${view}`);
-      await page.locator(`nav a[aria-current=page][href="#${view}"]`).waitFor();
+    const views = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    expect(views).toContain("#timeline");
+    for (const view of views) {
+      await page.goto(`${page.url().split("#")[0]}${view}`);
+      await page.locator(`nav a[aria-current=page][href="${view}"]`).waitFor();
     }
+    await page.goto(`${page.url().split("#")[0]}#timeline`);
+    await page.locator(".lane canvas").hover({ position: { x: 30, y: 50 } });
+    await page.locator(".lane canvas").click({ position: { x: 30, y: 50 } });
+    await page.locator("aside.details").waitFor();
     expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
     expect(complaints).toEqual([]);

@@ -7,19 +7,38 @@ import "./style.css";
 import { restoreTheme, toggleTheme, useTheme } from "./theme";
 import { Conditions } from "./views/conditions";
 import { Insights } from "./views/insights";
+import { Kernels } from "./views/kernels";
+import { LadderView } from "./views/ladder";
 import { Layers } from "./views/layers";
 import { Operators } from "./views/operators";
+import { RooflineView } from "./views/roofline";
 import { Summary } from "./views/summary";
+import { Timelines } from "./views/timeline";
 import { Where } from "./views/where";
 
-const kViews: { id: string; title: string; view: ComponentType<{ report: Report }> }[] = [
+interface View {
+  id: string;
+  title: string;
+  view: ComponentType<{ report: Report }>;
+  holds?: (report: Report) => boolean; // whether the report has what it shows; default: always
+}
+
+const kViews: View[] = [
   { id: "summary", title: "Summary", view: Summary },
   { id: "where", title: "Where time goes", view: Where },
   { id: "operators", title: "Operators", view: Operators },
   { id: "layers", title: "Layers", view: Layers },
+  { id: "timeline", title: "Timeline", view: Timelines, holds: traced },
+  { id: "kernels", title: "Kernels", view: Kernels, holds: traced },
+  { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline) },
+  { id: "ladder", title: "ISA ladder", view: LadderView, holds: (report) => report.ladder !== null },
   { id: "insights", title: "Insights", view: Insights },
   { id: "conditions", title: "Conditions", view: Conditions },
 ];
+
+function traced(report: Report): boolean {
+  return report.experiments.some((experiment) => experiment.operators !== undefined);
+}
 
 // A view that fails says so, and leaves the others.
 class Guard extends Component<{ children: ComponentChildren; view: string }, { problem: string | null }> {
@@ -39,7 +58,8 @@ class Guard extends Component<{ children: ComponentChildren; view: string }, { p
 function App({ report, title }: { report: Report; title: string }) {
   const route = useRoute();
   const theme = useTheme();
-  const shown = kViews.find((view) => view.id === route.view) ?? (kViews[0] as (typeof kViews)[number]);
+  const views = kViews.filter((view) => view.holds?.(report) ?? true);
+  const shown = views.find((view) => view.id === route.view) ?? (views[0] as View);
   const View = shown.view;
   const facts = [report.backend, report.dtype, report.platform].filter(Boolean).join(" · ");
   return (
@@ -59,7 +79,7 @@ function App({ report, title }: { report: Report; title: string }) {
         </button>
       </header>
       <nav aria-label="Views">
-        {kViews.map((view) => (
+        {views.map((view) => (
           <a key={view.id} href={href(view.id)} aria-current={view.id === shown.id ? "page" : undefined}>
             {view.title}
           </a>

@@ -29,6 +29,7 @@ export function Section(props: { title: string; id?: string; children: Component
 
 export function Choice<T extends string | number>(props: {
   label: string;
+  name?: string; // said in place of the label
   value: T;
   options: { value: T; text: string }[];
   onChange: (value: T) => void;
@@ -38,6 +39,7 @@ export function Choice<T extends string | number>(props: {
     <label class="choice">
       {props.label}{" "}
       <select
+        aria-label={props.name}
         value={String(props.value)}
         onChange={(event) => {
           const chosen = props.options[event.currentTarget.selectedIndex];

@@ -68,8 +68,64 @@ export interface Layer {
 export interface RooflineRow {
   key: string;
   name: string;
-  bound_by: string;
-  [value: string]: unknown;
+  dtype: string;
+  roof_dtype: string;
+  time_ms: number;
+  time_low_ms: number | null;
+  time_high_ms: number | null;
+  macs: number;
+  bytes: number;
+  flops_per_byte: number | null;
+  macs_per_s: number;
+  bytes_per_s: number;
+  bound: "compute" | "memory";
+  roof_ms: number;
+  share_of_roof: number;
+  would_save_ms: number;
+}
+
+export interface Roofline {
+  compute: { name: string; macs_per_s: number }[];
+  memory: { name: string; bytes_per_s: number }[];
+  covered_ms: number;
+  roof_ms: number;
+  not_covered_ms: number;
+  rows: RooflineRow[];
+}
+
+export interface MatrixKernels {
+  kernels: string;
+  why: string | null;
+  change: string | null;
+  mean_ms: number;
+  operators: string[];
+}
+
+export interface Counters {
+  key: string;
+  name: string;
+  runs: number;
+  effective_hz: number | null;
+  instructions_per_cycle: number | null;
+  cache_misses_per_1000_instructions: number | null;
+  branch_misses_per_1000_instructions: number | null;
+}
+
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+// In columns: entry i of each is burst i.
+export interface Bursts {
+  launch: number[];
+  round: number[];
+  seconds: (number | null)[];
+  median_ms: number[];
+  disturbed: boolean[];
+  throttled: boolean[];
+  frequency_mhz: (number | null)[];
+  temperature_c: (number | null)[];
 }
 
 export interface Experiment {
@@ -91,6 +147,8 @@ export interface Experiment {
   launches: number;
   bursts: number;
   disturbed_bursts: number;
+  burst_medians: Bursts;
+  conditions: Fact[];
   mean_execute_ms: number | null;
   tracer_ms: number | null;
   groups: Breakdown | null;
@@ -102,7 +160,13 @@ export interface Experiment {
     layers: Layer[];
     by_source: Breakdown;
   } | null;
-  operators: Operator[];
+  operators?: Operator[]; // not of one without a trace, like all that follows
+  roofline?: Roofline | null;
+  matrix_kernels?: MatrixKernels[];
+  kernel_evidence?: string[];
+  counters?: Counters[];
+  unknown_operators?: string[];
+  health?: { name: string; explanation: string; count: number }[];
   delegate_calls: number;
   portable_kernels: number;
 }
@@ -169,6 +233,35 @@ export interface Comparison {
   warnings: string[];
 }
 
+export interface LadderCell {
+  level: string;
+  threads: number;
+  ms: number | null;
+  name: string | null;
+  key: string | null;
+  over_below: Quantity | null;
+  over_lowest: Quantity | null;
+  over_fewest_threads: Quantity | null;
+  efficiency: number | null;
+}
+
+export interface LadderRow {
+  name: string;
+  cells: LadderCell[];
+}
+
+export interface Ladder {
+  levels: { name: string; isa: string; adds: string[]; error: string | null }[];
+  threads: number[];
+  interleaved: boolean;
+  latency: LadderRow;
+  groups: LadderRow[];
+  categories: LadderRow[];
+  operators: LadderRow[];
+  best: { level: string; threads: number; median_ms: number | null } | null;
+  portable_share: number | null;
+}
+
 export interface Insight {
   kind: string;
   text: string;
@@ -187,8 +280,10 @@ export interface Report {
   generated_at: string | null;
   status: string;
   noise_floor: number | null;
+  conditions: Fact[];
   experiments: Experiment[];
   comparisons: Comparison[];
+  ladder: Ladder | null;
   insights: Insight[];
   warnings: string[];
 }
@@ -206,11 +301,16 @@ export function sidesOf(report: Report, comparison: Comparison): [Experiment, Ex
 // Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
 export const DATA_ID = "etprof-report";
 
-export async function readReport(page: Document): Promise<{ report: Report; title: string }> {
-  const element = page.getElementById(DATA_ID);
+// The value that an element of the page holds: JSON, gzip, base64.
+export async function unpack<T>(page: Document, id: string): Promise<T> {
+  const element = page.getElementById(id);
   if (!element?.textContent) throw new Error("this page holds no report: etprof report writes one");
   const bytes = Uint8Array.from(atob(element.textContent.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const report = JSON.parse(await new Response(stream).text()) as Report;
-  return { report, title: element.dataset.title ?? report.model_id };
+  return JSON.parse(await new Response(stream).text()) as T;
+}
+
+export async function readReport(page: Document): Promise<{ report: Report; title: string }> {
+  const report = await unpack<Report>(page, DATA_ID);
+  return { report, title: page.getElementById(DATA_ID)?.dataset.title ?? report.model_id };
 }

@@ -4,15 +4,8 @@ import type { Experiment, Report } from "../report";
 import { DataTable } from "../table";
 
 export function Conditions({ report }: { report: Report }) {
-  const facts: [string, string | null][] = [
-    ["Model", report.model_id],
-    ["Backend", report.backend],
-    ["Data type", report.dtype],
-    ["Platform", report.platform],
-    ["Measured", report.generated_at],
-    ["Run", report.status],
-    ["Smallest change that shows", report.noise_floor === null ? "not measured (an A/A pair would)" : share(report.noise_floor)],
-  ];
+  const facts = report.conditions.map((fact): [string, string] => [fact.name, fact.value]);
+  facts.push(["Smallest change that shows", report.noise_floor === null ? "not measured (an A/A pair would)" : share(report.noise_floor)]);
   const emulated = report.experiments.filter((e) => e.emulated).map((e) => e.label);
   const traced = report.experiments.filter((e) => e.trace_enabled).map((e) => e.label);
   const missing = report.experiments.filter((e) => e.etdump === null).map((e) => e.label);
@@ -45,6 +38,26 @@ export function Conditions({ report }: { report: Report }) {
             { id: "etdump", title: "ETDump", value: (e) => e.etdump },
           ]}
         />
+        {report.experiments.map((e) => (
+          <details key={`${e.name} ${e.threads}`} open={report.experiments.length <= 2}>
+            <summary>
+              <b>{e.label}</b>
+            </summary>
+            <Facts facts={e.conditions.map((fact) => [fact.name, fact.value])} />
+            {e.health && e.health.length > 0 && (
+              <>
+                <h3>What is odd in its trace</h3>
+                <ul>
+                  {e.health.map((entry) => (
+                    <li key={entry.name}>
+                      {entry.count} × {entry.name}: {entry.explanation}
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
+          </details>
+        ))}
       </Section>
     </>
   );

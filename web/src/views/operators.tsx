@@ -1,9 +1,13 @@
-import { useMemo, useState } from "preact/hooks";
-import { bytes, count, NONE, share, time } from "../format";
+import type { EChartsCoreOption } from "echarts/core";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Chart } from "../chart";
+import { bytes, count, interval, NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
+import { readTimeline, type Timeline, timesOf } from "../timeline";
+import { escapeHtml } from "./where";
 
 // An operator of one experiment, or of both sides of a comparison.
 export interface OperatorRow {
@@ -109,6 +113,23 @@ function Verdict({ row, comparison }: { row: OperatorComparison; comparison: Com
   return <VerdictText row={row} />;
 }
 
+// What the framework itself takes: there is no operator behind it.
+function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Comparison }) {
+  return (
+    <div>
+      <h3>{row.name}</h3>
+      <Facts
+        facts={[
+          ["what", "the framework's own: the time of the call less that of the operators inside"],
+          [comparison.baseline, time(row.baseline_ms)],
+          [comparison.candidate, time(row.candidate_ms)],
+          ["verdict", `${verdict(row)} ${interval(row)}`],
+        ]}
+      />
+    </div>
+  );
+}
+
 function Side({ title, op }: { title: string; op: Operator }) {
   const d = op.self_ms;
   const facts: [string, string | null | undefined][] = [
@@ -133,6 +154,46 @@ function Side({ title, op }: { title: string; op: Operator }) {
   );
 }
 
+interface ShownSide {
+  experiment: number; // of the report
+  key: string; // of the operator
+}
+
+// The self time in each traced run that the page holds: how it is spread, and whether it drifts.
+function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
+  const [timeline, setTimeline] = useState<Timeline | null>(null);
+  useEffect(() => {
+    readTimeline(document).then(setTimeline, () => setTimeline(null));
+  }, []);
+  const series = useMemo(
+    () =>
+      sides.map(({ experiment, key }) => {
+        const own = timeline?.experiments[experiment];
+        return { name: report.experiments[experiment]?.label ?? "", points: own ? timesOf(own, key) : [], of: own?.traced_runs ?? 0 };
+      }),
+    [timeline, sides, report],
+  );
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 80, right: 20, top: 34, bottom: 44 },
+      tooltip: { trigger: "item", formatter: (point: { seriesName: string; value: number[] }) => `${escapeHtml(point.seriesName)}, run ${point.value[0]}: ${time(point.value[1])}` },
+      xAxis: { type: "value", name: "traced run", nameLocation: "middle", nameGap: 26, minInterval: 1, max: "dataMax" },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: (v: number) => time(v) } },
+      series: series.map((one) => ({ name: one.name, type: "scatter", symbolSize: 6, data: one.points.map((point) => [point.run, point.ms]) })),
+    }),
+    [series],
+  );
+  if (!series.some((one) => one.points.length > 1)) return null;
+  const some = series.find((one) => one.points.length < one.of);
+  return (
+    <div>
+      <h3>Self time, run by run</h3>
+      <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((one) => one.name).join(" and ")}.`} />
+      {some && <p class="quiet">Of the {some.of} traced runs {some.points.length} are in this file; the numbers beside are of all.</p>}
+    </div>
+  );
+}
+
 export function Operators({ report }: { report: Report }) {
   const { query } = useRoute();
   const [pair, setPair] = useState(0);
@@ -151,6 +212,19 @@ export function Operators({ report }: { report: Report }) {
   );
   const columns = useMemo(() => columnsOf(comparison, largest), [comparison, largest]);
   const chosen = rows.find((row) => row.id === query.get("op"));
+  const sides = useMemo<ShownSide[]>(() => {
+    const of = comparison ? sidesOf(report, comparison) : null;
+    const [before, after] = of ?? [undefined, experiment];
+    const made: ShownSide[] = [];
+    const add = (side: Experiment | undefined, key: string | null | undefined) => {
+      if (side && key) made.push({ experiment: report.experiments.indexOf(side), key });
+    };
+    if (chosen) {
+      add(before, chosen.compared?.baseline_key);
+      add(after, comparison ? chosen.compared?.candidate_key : chosen.after?.key);
+    }
+    return made;
+  }, [report, comparison, experiment, chosen]);
   if (rows.length === 0) return <p>No experiment has a trace.</p>;
   return (
     <Section title="Operators" note="Choose one to see all that is known of it.">
@@ -161,7 +235,8 @@ export function Operators({ report }: { report: Report }) {
           </button>
           {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} />}
           {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} />}
-          {!chosen.before && !chosen.after && <p>It is among those that the report lists by their sum alone.</p>}
+          <Spread report={report} sides={sides} />
+          {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead row={chosen.compared} comparison={comparison} />}
         </aside>
       )}
       <DataTable

@@ -6,6 +6,7 @@ import { Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Report, sidesOf } from "../report";
 import { href } from "../route";
 import { type Column, DataTable } from "../table";
+import { escapeHtml } from "./where";
 
 // "avx on is 2.00x faster than avx off: 8.45 ms -> 4.02 ms."
 export function answer(comparison: Comparison): string {
@@ -63,6 +64,18 @@ function Answer({ report, comparison }: { report: Report; comparison: Comparison
   );
 }
 
+// More pairs than these are told in a table.
+const kMostAnswers = 3;
+
+const kComparisons: Column<Comparison>[] = [
+  { id: "candidate", title: "Experiment", value: (c) => c.candidate },
+  { id: "baseline", title: "Against", value: (c) => c.baseline },
+  { id: "before", title: "Before", value: (c) => c.latency.baseline_ms, text: (c) => time(c.latency.baseline_ms), numeric: true },
+  { id: "after", title: "After", value: (c) => c.latency.candidate_ms, text: (c) => time(c.latency.candidate_ms), numeric: true },
+  { id: "verdict", title: "Verdict", value: (c) => c.latency.ratio, text: (c) => <VerdictText row={c.latency} /> },
+  { id: "outputs", title: "Outputs", value: (c) => c.outputs?.note ?? null },
+];
+
 const kExperiments: Column<Experiment>[] = [
   { id: "label", title: "Experiment", value: (e) => e.label },
   { id: "threads", title: "Threads", value: (e) => e.threads, numeric: true },
@@ -103,14 +116,18 @@ function Latencies({ report }: { report: Report }) {
   const option = useMemo<EChartsCoreOption>(() => {
     const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
     const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
+    const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
+    // At first without the far end of the tail, which would leave no room for the rest.
+    const start = Math.floor(fastest * 0.95 * 10) / 10;
+    const end = Math.min(slowest, 1.6 * Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest)));
     return {
       grid: { left: 60, right: 20, top: 40, bottom: 70 },
       legend: { type: "scroll" },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
-      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: Math.floor(fastest * 0.95 * 10) / 10, axisLabel: { showMinLabel: false } },
+      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: slowest, axisLabel: { showMinLabel: false, showMaxLabel: false } },
       yAxis: { type: "value", name: "share of runs", min: 0, max: 1, axisLabel: { formatter: (v: number) => share(v) } },
       dataZoom: [
-        { type: "inside", filterMode: "none" },
+        { type: "inside", filterMode: "none", startValue: start, endValue: end },
         { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => time(v) },
       ],
       series: shown.map((e) => ({
@@ -128,6 +145,93 @@ function Latencies({ report }: { report: Report }) {
       height={320}
       label={`Empirical distribution of the latency of ${report.experiments.length} experiments: the share of runs that take at most so long.`}
     />
+  );
+}
+
+// A burst of an experiment, as a point and as a row.
+export interface BurstRow {
+  experiment: string;
+  launch: number;
+  round: number;
+  seconds: number | null;
+  median: number;
+  marks: string; // "", "disturbed", "throttled", or both
+  mhz: number | null;
+  celsius: number | null;
+}
+
+export function burstsOf(e: Experiment): BurstRow[] {
+  const b = e.burst_medians;
+  return b.median_ms.map((median, i) => ({
+    experiment: e.label,
+    launch: b.launch[i] ?? 0,
+    round: b.round[i] ?? 0,
+    seconds: b.seconds[i] ?? null,
+    median,
+    marks: [b.disturbed[i] ? "disturbed" : "", b.throttled[i] ? "throttled" : ""].filter(Boolean).join(", "),
+    mhz: b.frequency_mhz[i] ?? null,
+    celsius: b.temperature_c[i] ?? null,
+  }));
+}
+
+const kBursts: Column<BurstRow>[] = [
+  { id: "experiment", title: "Experiment", value: (r) => r.experiment },
+  { id: "launch", title: "Launch", value: (r) => r.launch, numeric: true },
+  { id: "round", title: "Round", value: (r) => r.round, numeric: true },
+  { id: "seconds", title: "At", hint: "seconds since the first burst", value: (r) => r.seconds, text: (r) => (r.seconds === null ? NONE : `${r.seconds.toFixed(1)} s`), numeric: true },
+  { id: "median", title: "Median", value: (r) => r.median, text: (r) => time(r.median), numeric: true },
+  { id: "marks", title: "Marks", value: (r) => r.marks },
+  { id: "mhz", title: "Clock", value: (r) => r.mhz, text: (r) => (r.mhz === null ? NONE : `${r.mhz.toFixed(0)} MHz`), numeric: true },
+  { id: "celsius", title: "Temperature", value: (r) => r.celsius, text: (r) => (r.celsius === null ? NONE : `${r.celsius.toFixed(0)} °C`), numeric: true },
+];
+
+function Bursts({ report }: { report: Report }) {
+  const rows = useMemo(() => report.experiments.map(burstsOf), [report]);
+  const all = useMemo(() => rows.flat(), [rows]);
+  const timed = all.every((row) => row.seconds !== null);
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 80, right: 20, top: 40, bottom: 70 },
+      legend: { type: "scroll" },
+      tooltip: {
+        trigger: "item",
+        formatter: (point: { seriesIndex: number; dataIndex: number }) => {
+          const row = rows[point.seriesIndex]?.[point.dataIndex];
+          if (!row) return "";
+          return `${escapeHtml(row.experiment)}, launch ${row.launch}, round ${row.round}<br>${time(row.median)}${row.marks ? `<br>${row.marks}` : ""}`;
+        },
+      },
+      xAxis: { type: "value", name: timed ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: (v: number) => time(v) } },
+      dataZoom: [
+        { type: "inside", filterMode: "none" },
+        { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (timed ? `${v.toFixed(1)} s` : v.toFixed(0)) },
+      ],
+      series: report.experiments.map((e, i) => ({
+        name: e.label,
+        type: "scatter",
+        symbolSize: 7,
+        data: rows[i]?.map((row, n) => ({
+          value: [timed ? row.seconds : n, row.median],
+          symbol: row.marks.includes("throttled") ? "diamond" : row.marks ? "emptyTriangle" : "circle",
+          symbolSize: row.marks ? 11 : 6,
+        })),
+      })),
+    }),
+    [report, rows, timed],
+  );
+  if (all.length === 0) return null;
+  return (
+    <Section
+      title="Bursts"
+      note="The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or never level), diamonds throttled; both are kept."
+    >
+      <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
+      <details>
+        <summary>As a table</summary>
+        <DataTable rows={all} columns={kBursts} name="bursts" />
+      </details>
+    </Section>
   );
 }
 
@@ -175,9 +279,15 @@ export function Summary({ report }: { report: Report }) {
   const unpaired = report.comparisons.filter((comparison) => sidesOf(report, comparison) === null);
   return (
     <>
-      {report.comparisons.map((comparison) => (
-        <Answer key={`${comparison.baseline} ${comparison.candidate}`} report={report} comparison={comparison} />
-      ))}
+      {report.comparisons.length <= kMostAnswers ? (
+        report.comparisons.map((comparison) => (
+          <Answer key={`${comparison.baseline} ${comparison.candidate}`} report={report} comparison={comparison} />
+        ))
+      ) : (
+        <Section title="Comparisons" note={`${report.comparisons.length} pairs.`}>
+          <DataTable rows={report.comparisons} columns={kComparisons} name="comparisons" />
+        </Section>
+      )}
       {report.comparisons.length === 0 &&
         report.experiments.map((e) => (
           <div class="answer" key={`${e.label} ${e.threads}`}>
@@ -195,10 +305,11 @@ export function Summary({ report }: { report: Report }) {
           </div>
         ))}
       {unpaired.length > 0 && <p class="warning">A side of a comparison has no data of its own.</p>}
-      <Section title="Latency" note="Steady runs. A curve further left is faster; a long flat end to the right is a slow tail.">
+      <Section title="Latency" note="Steady runs. A curve further left is faster; a long flat end to the right is a slow tail, the far end of which the slider below brings into view.">
         <Latencies report={report} />
         <DataTable rows={report.experiments} columns={kExperiments} name="experiments" />
       </Section>
+      <Bursts report={report} />
       {costs.length > 0 && (
         <Section title="Costs of a process" note="Beside its runs: what starting it takes, paired launch by launch.">
           <DataTable

@@ -15,7 +15,7 @@ export interface StackRow {
   shares: (number | null)[];
 }
 
-// The rows of every experiment's breakdown, in the order of the first that has them; the tracer's last.
+// The rows of every experiment's breakdown, in the order of the first that has them.
 export function stack(experiments: Experiment[], by: By): StackRow[] {
   const names: string[] = [];
   const of = (e: Experiment): Breakdown | null => e[by];
@@ -27,6 +27,34 @@ export function stack(experiments: Experiment[], by: By): StackRow[] {
     return { name, values: found.map((r) => r?.mean_ms ?? null), shares: found.map((r) => r?.share ?? null) };
   });
   return rows.filter((row) => row.values.some((value) => value !== null && value !== 0));
+}
+
+// What leads from the mean of the traced runs to the median of the others, below the rows that add up to it.
+function Rest({ experiments }: { experiments: Experiment[] }) {
+  const line = (name: string, of: (e: Experiment) => number | null, hint: string) => (
+    <tr>
+      <th scope="row" title={hint}>
+        {name}
+      </th>
+      {experiments.flatMap((e) => [
+        <td key={`${e.label} ${e.threads}`} class="number">
+          {time(of(e))}
+        </td>,
+        <td key={`${e.label} ${e.threads} share`} />,
+      ])}
+    </tr>
+  );
+  return (
+    <tfoot>
+      {line("Method::execute", (e) => e.mean_execute_ms, "the mean of traced steady runs: what the rows add up to")}
+      {experiments.some((e) => e.tracer_ms !== null) && (
+        <>
+          {line("Tracer", (e) => e.tracer_ms, "from that mean to the median of untraced runs; below 0: untraced runs are shorter")}
+          {line("Median latency", (e) => e.latency_ms.p50, "of untraced steady runs")}
+        </>
+      )}
+    </tfoot>
+  );
 }
 
 function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
@@ -220,7 +248,7 @@ export function Where({ report }: { report: Report }) {
         note="Mean self time of traced steady runs: an operator's time less that of what it calls. The parts add up to the whole."
       >
         <Stacked report={report} by={by} relative={relative} />
-        <DataTable rows={stack(experiments, by)} columns={columns} name="where the time goes" />
+        <DataTable rows={stack(experiments, by)} columns={columns} name="where the time goes" total={<Rest experiments={experiments} />} />
       </Section>
       {comparison && (
         <Section

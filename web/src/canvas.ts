@@ -1,0 +1,122 @@
+// Draws the spans of a run onto a canvas: one row a depth.
+import type { Theme } from "./theme";
+import type { ExperimentTimeline, Spans } from "./timeline";
+import { firstEndingAfter } from "./timeline";
+import { kColors } from "./chart";
+
+export const ROW = 22; // pixels, of one depth
+
+// What part of the time is shown, ns.
+export interface Window {
+  from: number;
+  to: number;
+}
+
+export interface Marks {
+  selected: number; // a span; -1: none
+  counterpart: string | undefined; // an operator's key
+  matches: ((op: number) => boolean) | null; // others are pale; null: all are alike
+}
+
+// As in the other charts: groups in the order in which reports list them.
+const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other"];
+
+export function colourOf(group: string, kind: string, theme: Theme): string {
+  const at = kGroups.indexOf(group);
+  if (at < 0 || kind === "method" || kind.endsWith("_call")) return theme === "dark" ? "#3f4853" : "#c9d1d9";
+  return kColors[theme][at] as string;
+}
+
+function inkOn(group: string, kind: string, theme: Theme): string {
+  if (kGroups.indexOf(group) < 0 || kind === "method" || kind.endsWith("_call")) return theme === "dark" ? "#e3e7eb" : "#1f2328";
+  return theme === "dark" ? "#10141a" : "#ffffff";
+}
+
+// Fits the canvas's pixels to its place on the screen. Returns null where it has none.
+export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+  const ratio = window.devicePixelRatio || 1;
+  const width = Math.round(canvas.clientWidth * ratio);
+  const height = Math.round(canvas.clientHeight * ratio);
+  if (width === 0 || height === 0) return null;
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext("2d");
+  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimeline, spans: Spans, shown: Window, marks: Marks, theme: Theme): void {
+  const context = prepare(canvas);
+  if (!context) return;
+  const width = canvas.clientWidth;
+  const scale = width / (shown.to - shown.from);
+  context.clearRect(0, 0, width, canvas.clientHeight);
+  context.font = `12px ${getComputedStyle(canvas).fontFamily}`;
+  context.textBaseline = "middle";
+  const outline = theme === "dark" ? "#ffffff" : "#000000";
+  spans.levels.forEach((level, depth) => {
+    const top = depth * ROW;
+    let last = Number.NEGATIVE_INFINITY; // the right edge of what was drawn; more within its pixel does not show
+    for (let i = firstEndingAfter(spans, level, shown.from); i < level.length; i++) {
+      const span = level[i] as number;
+      const start = spans.start[span] as number;
+      if (start > shown.to) break;
+      const left = Math.max(0, (start - shown.from) * scale);
+      const right = Math.min(width, ((spans.end[span] as number) - shown.from) * scale);
+      if (right - last < 0.5 && span !== marks.selected) continue;
+      const wide = Math.max(0.75, right - left - (right - left > 3 ? 1 : 0));
+      last = left + wide;
+      const op = timeline.operators[spans.op[span] as number];
+      if (!op) continue;
+      const pale = marks.matches !== null && !marks.matches(spans.op[span] as number);
+      context.globalAlpha = pale ? 0.2 : 1;
+      context.fillStyle = colourOf(op.group, op.kind, theme);
+      context.fillRect(left, top, wide, ROW - 2);
+      if (wide > 34 && !pale) {
+        context.fillStyle = inkOn(op.group, op.kind, theme);
+        context.fillText(fitted(context, op.name, wide - 8), left + 4, top + (ROW - 2) / 2 + 0.5);
+      }
+      context.globalAlpha = 1;
+      if (span === marks.selected || (marks.counterpart !== undefined && op.key === marks.counterpart)) {
+        context.strokeStyle = outline;
+        context.lineWidth = 2;
+        context.setLineDash(span === marks.selected ? [] : [4, 3]);
+        context.strokeRect(left + 1, top + 1, Math.max(2, wide - 2), ROW - 4);
+        context.setLineDash([]);
+      }
+    }
+  });
+}
+
+// As much of the text as fits, with an ellipsis where it was cut.
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  // No letter is narrower than 3 pixels: what cannot fit is not measured, however long a name is.
+  let cut = text.slice(0, Math.ceil(width / 3));
+  if (cut === text && context.measureText(text).width <= width) return text;
+  let low = 0;
+  let high = cut.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(`${cut.slice(0, middle)}…`).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  cut = cut.slice(0, low);
+  return low === 0 ? "" : `${cut}…`;
+}
+
+export function drawRuler(canvas: HTMLCanvasElement, shown: Window, marks: number[], text: (ns: number) => string, theme: Theme): void {
+  const context = prepare(canvas);
+  if (!context) return;
+  const width = canvas.clientWidth;
+  context.clearRect(0, 0, width, canvas.clientHeight);
+  context.font = `12px ${getComputedStyle(canvas).fontFamily}`;
+  context.textBaseline = "middle";
+  context.fillStyle = theme === "dark" ? "#a3adb8" : "#57606a";
+  for (const mark of marks) {
+    const x = ((mark - shown.from) / (shown.to - shown.from)) * width;
+    context.fillRect(Math.round(x), canvas.clientHeight - 6, 1, 6);
+    const label = text(mark);
+    const room = context.measureText(label).width;
+    context.fillText(label, Math.min(Math.max(0, x - room / 2), width - room), canvas.clientHeight / 2 - 3);
+  }
+}

@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import type { Report } from "./report";
+import { counterparts, type ExperimentTimeline, firstEndingAfter, sibling, spanAt, spansOf, ticks, timesOf } from "./timeline";
+
+// Method::execute 0..100; in it a delegate 10..60 with two operators 15..30 and 32..58, then a call 70..90.
+const timeline: ExperimentTimeline = {
+  label: "on",
+  traced_runs: 2,
+  median: 0,
+  operators: ["execute", "delegate", "a", "b", "call"].map((key) => ({ key, name: key, kind: "backend", category: "GEMM", group: "GEMM" })),
+  shapes: [
+    { op: [0, 1, 2, 3, 4], depth: [0, 1, 2, 2, 1] },
+    { op: [0, 1, 2, 2], depth: [0, 1, 2, 2] },
+  ],
+  runs: [
+    { run: 3, shape: 0, phase: "steady", launch: 0, round: 0, times: [0, 100, 10, 50, 5, 15, 2, 26, 10, 20] },
+    { run: 4, shape: 1, phase: "steady", launch: 0, round: 0, times: [0, 100, 0, 100, 0, 10, 0, 30] },
+    { run: 0, shape: 1, phase: "first", launch: 0, round: 0, times: [0, 900, 0, 900, 0, 10, 0, 30] },
+  ],
+};
+
+it("gaps and durations become starts and ends, self times and parents", () => {
+  const spans = spansOf(timeline, 0);
+  expect([...spans.start]).toEqual([0, 10, 15, 32, 70]);
+  expect([...spans.end]).toEqual([100, 60, 30, 58, 90]);
+  expect([...spans.self]).toEqual([30, 9, 15, 26, 20]);
+  expect([...spans.parent]).toEqual([-1, 0, 1, 1, 0]);
+  expect(spans.levels).toEqual([[0], [1, 4], [2, 3]]);
+  // Self times add up to the run.
+  expect([...spans.self].reduce((sum, ns) => sum + ns, 0)).toBe(100);
+  expect(spansOf(timeline, 9).op).toEqual([]);
+});
+
+it("finds the span under the pointer, or a near one", () => {
+  const spans = spansOf(timeline, 0);
+  expect(spanAt(spans, 2, 20, 0)).toBe(2);
+  expect(spanAt(spans, 2, 31, 0)).toBe(-1);
+  expect(spanAt(spans, 2, 31.2, 1)).toBe(3);
+  expect(spanAt(spans, 2, 30.5, 1)).toBe(2);
+  expect(spanAt(spans, 7, 20, 5)).toBe(-1);
+  expect(firstEndingAfter(spans, [2, 3], 30)).toBe(1);
+  expect(firstEndingAfter(spans, [2, 3], 58)).toBe(2);
+});
+
+it("goes from span to span of a depth, and stops at the ends", () => {
+  const spans = spansOf(timeline, 0);
+  expect(sibling(spans, 2, 1)).toBe(3);
+  expect(sibling(spans, 3, 1)).toBe(3);
+  expect(sibling(spans, 4, -1)).toBe(1);
+});
+
+it("ticks are round, and within what is shown", () => {
+  expect(ticks(0, 100, 5)).toEqual([0, 20, 40, 60, 80, 100]);
+  expect(ticks(13, 57, 5)).toEqual([20, 30, 40, 50]);
+  expect(ticks(5, 5, 5)).toEqual([]);
+});
+
+it("an operator's self time in each run but the first of a process, loops added up", () => {
+  expect(timesOf(timeline, "delegate")).toEqual([
+    { run: 3, ms: 9 / 1e6 },
+    { run: 4, ms: 60 / 1e6 },
+  ]);
+  expect(timesOf(timeline, "a")[1]).toEqual({ run: 4, ms: 40 / 1e6 });
+  expect(timesOf(timeline, "b").map((one) => one.run)).toEqual([3]);
+  expect(timesOf(timeline, "nothing")).toEqual([]);
+});
+
+it("an operator's counterpart on the other side of a comparison", () => {
+  const report = {
+    experiments: [
+      { name: "off", threads: 1 },
+      { name: "on", threads: 1 },
+    ],
+    comparisons: [
+      { baseline_experiment: "off", candidate_experiment: "on", operators: [{ baseline_key: "x", candidate_key: "a" }, { baseline_key: "y", candidate_key: null }] },
+    ],
+  } as unknown as Report;
+  expect([...counterparts(report, 1, "a")]).toEqual([[0, "x"]]);
+  expect([...counterparts(report, 0, "x")]).toEqual([[1, "a"]]);
+  expect([...counterparts(report, 0, "y")]).toEqual([]);
+});

@@ -1,0 +1,172 @@
+// The spans of some runs of each experiment, as etprof writes them beside the report
+// (src/render/timeline_json.h). Times are whole nanoseconds from the start of the run.
+import type { Report } from "./report";
+import { unpack } from "./report";
+
+export interface TimelineOperator {
+  key: string;
+  name: string;
+  kind: string; // "method", "operator_call", "delegate_call", "kernel", "backend", "other"
+  category: string;
+  group: string;
+}
+
+export interface TimelineRun {
+  run: number; // of the trace, from 0
+  shape: number;
+  phase: string;
+  launch: number;
+  round: number;
+  times: number[]; // by span: the gap before it, and its duration
+}
+
+export interface ExperimentTimeline {
+  label: string;
+  traced_runs: number;
+  median: number | null; // index into runs
+  operators: TimelineOperator[];
+  shapes: { op: number[]; depth: number[] }[];
+  runs: TimelineRun[];
+}
+
+export interface Timeline {
+  experiments: (ExperimentTimeline | null)[]; // as Report.experiments
+}
+
+export const TIMELINE_ID = "etprof-timeline";
+
+// Read once, when a view first asks for it.
+let read: Promise<Timeline> | undefined;
+export function readTimeline(page: Document): Promise<Timeline> {
+  read ??= unpack<Timeline>(page, TIMELINE_ID);
+  return read;
+}
+
+// A run, span by span: parents before children, siblings in order of time.
+export interface Spans {
+  op: number[];
+  depth: number[];
+  start: Float64Array;
+  end: Float64Array;
+  self: Float64Array; // less the spans inside
+  parent: Int32Array; // -1: none
+  // By depth: its spans in order of time.
+  levels: number[][];
+}
+
+export function spansOf(timeline: ExperimentTimeline, index: number): Spans {
+  const run = timeline.runs[index];
+  const shape = run && timeline.shapes[run.shape];
+  const count = shape?.op.length ?? 0;
+  const spans: Spans = {
+    op: shape?.op ?? [],
+    depth: shape?.depth ?? [],
+    start: new Float64Array(count),
+    end: new Float64Array(count),
+    self: new Float64Array(count),
+    parent: new Int32Array(count).fill(-1),
+    levels: [],
+  };
+  const from = [0]; // by depth: where the next one is counted from
+  const open: number[] = []; // by depth: the last span
+  for (let i = 0; i < count; i++) {
+    const depth = spans.depth[i] as number;
+    const start = (from[depth] ?? 0) + (run?.times[2 * i] ?? 0);
+    const end = start + (run?.times[2 * i + 1] ?? 0);
+    spans.start[i] = start;
+    spans.end[i] = end;
+    spans.self[i] = end - start;
+    from[depth] = end;
+    from[depth + 1] = start;
+    open[depth] = i;
+    const parent = depth > 0 ? (open[depth - 1] ?? -1) : -1;
+    spans.parent[i] = parent;
+    if (parent >= 0) spans.self[parent] = (spans.self[parent] as number) - (end - start);
+    (spans.levels[depth] ??= []).push(i);
+  }
+  return spans;
+}
+
+// The first of `level` (in order of time) that ends after `time`; level.length where none does.
+export function firstEndingAfter(spans: Spans, level: number[], time: number): number {
+  let low = 0;
+  let high = level.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans.end[level[middle] as number] as number) > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// The span of that depth at `time`, or the one that is nearest within `reach`; -1: there is none.
+export function spanAt(spans: Spans, depth: number, time: number, reach: number): number {
+  const level = spans.levels[depth] ?? [];
+  const at = firstEndingAfter(spans, level, time);
+  let best = -1;
+  let distance = Number.POSITIVE_INFINITY;
+  for (const near of [at - 1, at]) {
+    const span = level[near];
+    if (span === undefined) continue;
+    const start = spans.start[span] as number;
+    const end = spans.end[span] as number;
+    const away = time < start ? start - time : time > end ? time - end : 0;
+    if (away <= reach && away < distance) {
+      best = span;
+      distance = away;
+    }
+  }
+  return best;
+}
+
+// The next span of the same depth, or the one before it; the same where there is none.
+export function sibling(spans: Spans, span: number, step: 1 | -1): number {
+  const level = spans.levels[spans.depth[span] as number] ?? [];
+  return level[level.indexOf(span) + step] ?? span;
+}
+
+// Round numbers of time between `from` and `to`, some `wanted` of them: 1, 2 or 5 of a power of ten apart.
+export function ticks(from: number, to: number, wanted: number): number[] {
+  const rough = (to - from) / Math.max(1, wanted);
+  if (!(rough > 0)) return [];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough * (1 - 1e-9)) ?? 10) * power;
+  const made: number[] = [];
+  for (let i = Math.ceil(from / step); i * step <= to; i++) made.push(i * step);
+  return made;
+}
+
+// What stands on the other side of each comparison: by the operator's key, in the candidate's or the
+// baseline's timeline, indices of experiments of the report.
+export function counterparts(report: Report, experiment: number, key: string): Map<number, string> {
+  const found = new Map<number, string>();
+  const own = report.experiments[experiment];
+  for (const comparison of report.comparisons) {
+    const other = comparison.candidate_experiment === own?.name ? comparison.baseline_experiment : comparison.candidate_experiment;
+    const is_candidate = comparison.candidate_experiment === own?.name;
+    if (!is_candidate && comparison.baseline_experiment !== own?.name) continue;
+    const row = comparison.operators.find((one) => (is_candidate ? one.candidate_key : one.baseline_key) === key);
+    const there = is_candidate ? row?.baseline_key : row?.candidate_key;
+    const index = report.experiments.findIndex((one) => one.name === other && one.threads === own?.threads);
+    if (there && index >= 0) found.set(index, there);
+  }
+  return found;
+}
+
+// The self times of an operator in the runs that are here, in ms.
+export function timesOf(timeline: ExperimentTimeline, key: string): { run: number; ms: number }[] {
+  const op = timeline.operators.findIndex((one) => one.key === key);
+  const found: { run: number; ms: number }[] = [];
+  if (op < 0) return found;
+  timeline.runs.forEach((run, index) => {
+    if (run.phase === "first") return;
+    if (!timeline.shapes[run.shape]?.op.includes(op)) return;
+    const spans = spansOf(timeline, index);
+    let ns = 0;
+    spans.op.forEach((own, i) => {
+      if (own === op) ns += spans.self[i] as number;
+    });
+    found.push({ run: run.run, ms: ns / 1e6 });
+  });
+  return found;
+}

@@ -1,0 +1,112 @@
+import { useMemo } from "preact/hooks";
+import { count, digits, NONE, share, time } from "../format";
+import { Section } from "../parts";
+import type { Counters, Experiment, MatrixKernels, Report } from "../report";
+import { type Column, DataTable } from "../table";
+
+export interface KernelRow {
+  type: string;
+  group: string;
+  // By experiment.
+  operators: number[];
+  ms: (number | null)[]; // null: it has none of this kind
+  shares: (number | null)[];
+}
+
+// Operators that are of one kind: XNNPACK's name without its number, or a kernel's own name.
+export function kernelsOf(experiments: Experiment[]): KernelRow[] {
+  const rows = new Map<string, KernelRow>();
+  experiments.forEach((experiment, index) => {
+    for (const op of experiment.operators ?? []) {
+      const none = () => experiments.map(() => null);
+      const row = rows.get(op.type) ?? { type: op.type, group: op.group, operators: experiments.map(() => 0), ms: none(), shares: none() };
+      rows.set(op.type, row);
+      row.operators[index] = (row.operators[index] ?? 0) + 1;
+      row.ms[index] = (row.ms[index] ?? 0) + (op.mean_ms ?? 0);
+      row.shares[index] = (row.shares[index] ?? 0) + (op.share ?? 0);
+    }
+  });
+  return [...rows.values()];
+}
+
+export function Kernels({ report }: { report: Report }) {
+  const experiments = useMemo(() => report.experiments.filter((e) => e.operators), [report]);
+  const rows = useMemo(() => kernelsOf(experiments), [experiments]);
+  const columns = useMemo<Column<KernelRow>[]>(
+    () => [
+      { id: "type", title: "Kernel", value: (r) => r.type },
+      { id: "group", title: "Group", value: (r) => r.group },
+      ...experiments.flatMap((e, i): Column<KernelRow>[] => [
+        { id: `n${i}`, title: `${e.label}: operators`, value: (r) => r.operators[i] || null, numeric: true },
+        { id: `ms${i}`, title: "time", value: (r) => r.ms[i] ?? null, text: (r) => time(r.ms[i]), numeric: true },
+        { id: `share${i}`, title: "share", value: (r) => r.shares[i] ?? null, text: (r) => share(r.shares[i]), numeric: true, bar: (r) => r.shares[i] ?? null },
+      ]),
+    ],
+    [experiments],
+  );
+  const last = experiments.length - 1;
+  return (
+    <>
+      <Section title="Kernels" note="Operators of one kind together: a delegate's by the name it gives them, which says data types and algorithm; portable kernels by their own. Means of self times.">
+        <DataTable rows={rows} columns={columns} name="kernels" sort={{ id: `ms${last}`, descending: true }} />
+      </Section>
+      {experiments.map((e) => (
+        <MatrixTable key={`${e.name} ${e.threads}`} experiment={e} />
+      ))}
+      {experiments.map((e) => (
+        <CounterTable key={`${e.name} ${e.threads}`} experiment={e} />
+      ))}
+      {experiments.some((e) => (e.unknown_operators ?? []).length > 0) && (
+        <Section title="Not known" note="Kinds of operators that have no category of their own, and are in the group Other.">
+          <ul>
+            {[...new Set(experiments.flatMap((e) => e.unknown_operators ?? []))].map((name) => (
+              <li key={name}>{name}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}
+
+const kMatrix: Column<MatrixKernels>[] = [
+  { id: "kernels", title: "Kernels", value: (r) => r.kernels },
+  { id: "operators", title: "Operators", value: (r) => r.operators.length, numeric: true },
+  { id: "mean", title: "Time", value: (r) => r.mean_ms, text: (r) => time(r.mean_ms), numeric: true },
+  { id: "why", title: "Why not KleidiAI's for SME2", value: (r) => r.why, wide: true },
+  { id: "change", title: "To change at export", value: (r) => r.change, wide: true },
+];
+
+function MatrixTable({ experiment }: { experiment: Experiment }) {
+  const rows = experiment.matrix_kernels ?? [];
+  if (rows.length === 0) return null;
+  const evidence = experiment.kernel_evidence ?? [];
+  return (
+    <Section
+      title={`Kernels for matrices: ${experiment.label}`}
+      note={evidence.length > 0 ? `Only KleidiAI's SME and SME2 kernels compute what is packed like this: ${evidence.join(", ")}.` : "No operator of KleidiAI's SME kernels."}
+    >
+      <DataTable rows={rows} columns={kMatrix} name={`kernels for matrices of ${experiment.label}`} sort={{ id: "mean", descending: true }} />
+    </Section>
+  );
+}
+
+const number = (value: number | null): string => (value === null ? NONE : digits(value));
+const kCounters: Column<Counters>[] = [
+  { id: "name", title: "Operator", value: (r) => r.name },
+  { id: "runs", title: "Runs", value: (r) => r.runs, numeric: true },
+  { id: "clock", title: "Clock", value: (r) => r.effective_hz, text: (r) => (r.effective_hz === null ? NONE : `${count(r.effective_hz)}Hz`), numeric: true },
+  { id: "ipc", title: "Instructions a cycle", value: (r) => r.instructions_per_cycle, text: (r) => number(r.instructions_per_cycle), numeric: true },
+  { id: "cache", title: "Cache misses", hint: "of 1000 instructions", value: (r) => r.cache_misses_per_1000_instructions, text: (r) => number(r.cache_misses_per_1000_instructions), numeric: true },
+  { id: "branch", title: "Branch misses", hint: "of 1000 instructions", value: (r) => r.branch_misses_per_1000_instructions, text: (r) => number(r.branch_misses_per_1000_instructions), numeric: true },
+];
+
+function CounterTable({ experiment }: { experiment: Experiment }) {
+  const rows = experiment.counters ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <Section title={`Hardware counters: ${experiment.label}`} note="Of runs of their own: reading them costs time.">
+      <DataTable rows={rows} columns={kCounters} name={`counters of ${experiment.label}`} />
+    </Section>
+  );
+}

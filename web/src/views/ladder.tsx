@@ -1,0 +1,109 @@
+import type { EChartsCoreOption } from "echarts/core";
+import { useMemo, useState } from "preact/hooks";
+import { Chart } from "../chart";
+import { NONE, time } from "../format";
+import { Choice, Facts, Section, VerdictText } from "../parts";
+import type { Ladder, LadderCell, LadderRow, Report } from "../report";
+import { type Column, DataTable } from "../table";
+
+export function cellAt(row: LadderRow, level: string, threads: number): LadderCell | undefined {
+  return row.cells.find((cell) => cell.level === level && cell.threads === threads);
+}
+
+function Picture({ ladder }: { ladder: Ladder }) {
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 70, right: 30, top: 40, bottom: 40 },
+      legend: { show: ladder.threads.length > 1 },
+      tooltip: { trigger: "axis", valueFormatter: (value: unknown) => time(value as number) },
+      xAxis: { type: "category", data: ladder.levels.map((level) => level.name) },
+      yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: (v: number) => time(v) } },
+      series: ladder.threads.map((threads) => ({
+        name: threads === 1 ? "1 thread" : `${threads} threads`,
+        type: "line",
+        symbolSize: 9,
+        data: ladder.levels.map((level) => cellAt(ladder.latency, level.name, threads)?.ms ?? null),
+      })),
+    }),
+    [ladder],
+  );
+  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.join(", ")} threads.`} />;
+}
+
+interface LevelRow {
+  level: Ladder["levels"][number];
+  threads: number;
+  cell: LadderCell | undefined;
+}
+
+type What = "groups" | "categories" | "operators";
+
+export function LadderView({ report }: { report: Report }) {
+  const ladder = report.ladder;
+  const [what, setWhat] = useState<What>("groups");
+  const [threads, setThreads] = useState(ladder?.threads[0] ?? 1);
+  const columns = useMemo(() => (ladder ? columnsOf(ladder, threads) : []), [ladder, threads]);
+  if (!ladder) return <p>This run is no ladder: etprof isa MODEL.pte measures one.</p>;
+  const rows: LevelRow[] = ladder.threads.flatMap((count) => ladder.levels.map((level) => ({ level, threads: count, cell: cellAt(ladder.latency, level.name, count) })));
+  return (
+    <>
+      <Section title="ISA ladder" note="The same model and binary at each level of the instruction set: what each level is worth over the one below it.">
+        <Picture ladder={ladder} />
+        <Facts
+          facts={[
+            ["fastest", ladder.best ? `${ladder.best.level} with ${ladder.best.threads === 1 ? "1 thread" : `${ladder.best.threads} threads`}, ${time(ladder.best.median_ms)}` : null],
+            ["measured", ladder.interleaved ? null : "not in turns: drift between levels cannot be told from an effect"],
+          ]}
+        />
+        <DataTable
+          rows={rows}
+          name="levels"
+          columns={[
+            { id: "level", title: "Level", value: (r) => r.level.name },
+            { id: "threads", title: "Threads", value: (r) => r.threads, numeric: true },
+            { id: "median", title: "Median latency", value: (r) => r.cell?.ms ?? null, text: (r) => (r.level.error ? r.level.error : time(r.cell?.ms)), numeric: true },
+            { id: "below", title: "Over the level below", value: (r) => r.cell?.over_below?.ratio ?? null, text: (r) => (r.cell?.over_below ? <VerdictText row={r.cell.over_below} /> : NONE) },
+            { id: "lowest", title: "Over the lowest", value: (r) => r.cell?.over_lowest?.ratio ?? null, text: (r) => (r.cell?.over_lowest ? <VerdictText row={r.cell.over_lowest} /> : NONE) },
+            { id: "adds", title: "Adds", value: (r) => r.level.adds.join(", ") },
+          ]}
+        />
+      </Section>
+      <Section title="Where each level helps" note="Mean self times, and beside each what it is over the level below.">
+        <DataTable rows={ladder[what]} columns={columns} name={`ladder of ${what}`}>
+          <Choice
+            label="By"
+            value={what}
+            options={[
+              { value: "groups", text: "group" },
+              { value: "categories", text: "category" },
+              { value: "operators", text: "operator" },
+            ]}
+            onChange={setWhat}
+          />
+          <Choice label="Threads" value={threads} options={ladder.threads.map((count) => ({ value: count, text: String(count) }))} onChange={setThreads} />
+        </DataTable>
+      </Section>
+    </>
+  );
+}
+
+function columnsOf(ladder: Ladder, threads: number): Column<LadderRow>[] {
+  return [
+    { id: "name", title: "Name", value: (row) => row.name },
+    ...ladder.levels.flatMap((level, i): Column<LadderRow>[] => {
+      const cell = (row: LadderRow) => cellAt(row, level.name, threads);
+      const own: Column<LadderRow> = { id: `ms${i}`, title: level.name, value: (r) => cell(r)?.ms ?? null, text: (r) => time(cell(r)?.ms), numeric: true };
+      if (i === 0) return [own];
+      const over: Column<LadderRow> = {
+        id: `over${i}`,
+        title: "over below",
+        value: (r) => cell(r)?.over_below?.ratio ?? null,
+        text: (r) => {
+          const quantity = cell(r)?.over_below;
+          return quantity ? <VerdictText row={quantity} /> : NONE;
+        },
+      };
+      return [own, over];
+    }),
+  ];
+}

@@ -1,0 +1,569 @@
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { colourOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
+import { bytes, count, share, time } from "../format";
+import { Choice, Facts, Section } from "../parts";
+import type { Operator, Report } from "../report";
+import { href, setQuery, useRoute } from "../route";
+import { type Column, DataTable } from "../table";
+import { useTheme } from "../theme";
+import { counterparts, type ExperimentTimeline, readTimeline, sibling, type Spans, spanAt, spansOf, type Timeline, type TimelineOperator, ticks } from "../timeline";
+
+const ms = (ns: number): string => time(ns / 1e6);
+// On the ruler every mark has the unit that the longest of them needs, so that they can be compared.
+function rulerText(shown: Window): (ns: number) => string {
+  const span = shown.to - shown.from;
+  const [unit, scale] = shown.to >= 1e6 ? ["ms", 1e6] : shown.to >= 1e3 ? ["µs", 1e3] : ["ns", 1];
+  const decimals = Math.max(0, Math.min(6, Math.ceil(Math.log10(scale / span)) + 1));
+  return (ns) => `${(ns / scale).toFixed(ns === 0 ? 0 : decimals)} ${unit}`;
+}
+
+// One run of one experiment.
+interface Lane {
+  experiment: number; // of the report
+  timeline: ExperimentTimeline;
+  run: number; // index into timeline.runs
+  spans: Spans;
+}
+
+interface Chosen {
+  lane: number;
+  span: number;
+}
+type Hover = Chosen & { x: number; y: number };
+
+const kLeast = 20; // ns: more cannot be zoomed in
+
+const kKeys: [string, string][] = [
+  ["W, S", "zoom in and out where the pointer is; so does the wheel with Ctrl"],
+  ["A, D", "to the left and to the right; so does the wheel with Shift, and dragging"],
+  ["F", "the chosen span fills the width; once more, or with none chosen: the whole run"],
+  [". and ,", "the next and the previous span of the same depth"],
+  ["↓ and ↑", "into the first span inside, and out to the one around"],
+  ["/", "search; Enter goes from match to match"],
+  ["Enter", "the chosen operator in the table of operators"],
+  ["Esc", "nothing chosen"],
+  ["?", "these keys"],
+];
+
+function runText(timeline: ExperimentTimeline, index: number): string {
+  const run = timeline.runs[index];
+  if (!run) return "";
+  const phase = run.phase === "steady" ? "" : `, ${run.phase}`;
+  return `run ${run.run}: ${ms(run.times[1] ?? 0)}${index === timeline.median ? ", the median" : ""}${phase}`;
+}
+
+// The run of an experiment that the address names, else the median one, else the first.
+export function chosenRun(timeline: ExperimentTimeline, asked: string | null): number {
+  if (asked !== null && asked !== "") {
+    const index = timeline.runs.findIndex((run) => run.run === Number(asked));
+    if (index >= 0) return index;
+  }
+  return timeline.median ?? 0;
+}
+
+// Zooms by `factor` (below 1: in) so that what is at `at` stays where it is; never beyond the whole.
+export function zoomed(shown: Window, at: number, factor: number, whole: number): Window {
+  const width = Math.min(whole, Math.max(kLeast, (shown.to - shown.from) * factor));
+  const part = (at - shown.from) / (shown.to - shown.from);
+  return moved({ from: at - part * width, to: at + (1 - part) * width }, 0, whole);
+}
+
+export function moved(shown: Window, by: number, whole: number): Window {
+  const width = Math.min(whole, shown.to - shown.from);
+  const from = Math.min(Math.max(0, shown.from + by), whole - width);
+  return { from, to: from + width };
+}
+
+export function Timelines({ report }: { report: Report }) {
+  const [data, setData] = useState<Timeline | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    readTimeline(document).then(setData, (error: unknown) => setProblem(String(error)));
+  }, []);
+  if (problem) return <p class="warning">The timelines cannot be shown: {problem}</p>;
+  if (!data) return <p class="quiet">Unpacking…</p>;
+  if (data.experiments.every((one) => one === null)) return <p>No experiment has a trace.</p>;
+  return <Drawn report={report} data={data} />;
+}
+
+function Drawn({ report, data }: { report: Report; data: Timeline }) {
+  const { query } = useRoute();
+  const asked = data.experiments.map((_, i) => query.get(`run${i}`)).join();
+  const lanes = useMemo<Lane[]>(
+    () =>
+      data.experiments.flatMap((timeline, experiment) => {
+        if (!timeline) return [];
+        const run = chosenRun(timeline, query.get(`run${experiment}`));
+        return [{ experiment, timeline, run, spans: spansOf(timeline, run) }];
+      }),
+    [data, asked],
+  );
+  const whole = Math.max(1, ...lanes.map((lane) => lane.spans.end[0] ?? 0));
+  const theme = useTheme();
+  const frame = useRef<HTMLDivElement>(null);
+  const ruler = useRef<HTMLCanvasElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
+  const shown = useRef<Window>({ from: 0, to: whole });
+  const pointer = useRef<number | null>(null); // x within a canvas
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const tip = useRef<(hover: Hover | null) => void>(() => {});
+  const [text, setText] = useState("");
+  const [help, setHelp] = useState(false);
+  const [listed, setListed] = useState(0);
+
+  const others = useMemo(() => {
+    const lane = chosen && lanes[chosen.lane];
+    const op = lane?.timeline.operators[lane.spans.op[chosen?.span ?? -1] ?? -1];
+    return lane && op ? counterparts(report, lane.experiment, op.key) : new Map<number, string>();
+  }, [report, lanes, chosen]);
+
+  const draw = () => {
+    if (ruler.current) drawRuler(ruler.current, shown.current, ticks(shown.current.from, shown.current.to, ruler.current.clientWidth / 110), rulerText(shown.current), theme);
+    lanes.forEach((lane, i) => {
+      const canvas = canvases.current[i];
+      if (!canvas) return;
+      const box = canvas.getBoundingClientRect();
+      if (box.bottom < 0 || box.top > innerHeight) return; // drawn when it comes into view
+      const wanted = text.toLowerCase();
+      drawSpans(
+        canvas,
+        lane.timeline,
+        lane.spans,
+        shown.current,
+        {
+          selected: chosen?.lane === i ? chosen.span : -1,
+          counterpart: others.get(lane.experiment),
+          matches: wanted ? (op) => (lane.timeline.operators[op]?.name ?? "").toLowerCase().includes(wanted) : null,
+        },
+        theme,
+      );
+    });
+  };
+  const drawLatest = useRef(draw);
+  drawLatest.current = draw;
+  const pending = useRef(0);
+  const redraw = () => {
+    if (pending.current) return;
+    pending.current = requestAnimationFrame(() => {
+      pending.current = 0;
+      drawLatest.current();
+    });
+  };
+  useEffect(() => {
+    shown.current = moved(shown.current, 0, whole);
+    redraw();
+  });
+  useEffect(() => {
+    shown.current = { from: 0, to: whole };
+    redraw();
+  }, [whole]);
+  useEffect(() => {
+    const observer = new ResizeObserver(redraw);
+    if (frame.current) observer.observe(frame.current);
+    addEventListener("scroll", redraw, { passive: true });
+    return () => {
+      observer.disconnect();
+      removeEventListener("scroll", redraw);
+      cancelAnimationFrame(pending.current);
+      pending.current = 0;
+    };
+  }, []);
+
+  const width = () => ruler.current?.clientWidth || 1;
+  const timeAt = (x: number) => shown.current.from + (x / width()) * (shown.current.to - shown.current.from);
+  const show = (next: Window) => {
+    shown.current = next;
+    tip.current(null);
+    redraw();
+  };
+  const zoom = (factor: number, x: number | null) => show(zoomed(shown.current, timeAt(x ?? width() / 2), factor, whole));
+  const pan = (part: number) => show(moved(shown.current, part * (shown.current.to - shown.current.from), whole));
+
+  // A span that was chosen otherwise than by pointing at it comes into view.
+  const choose = (next: Chosen | null, reveal = false) => {
+    setChosen(next);
+    const spans = next && lanes[next.lane]?.spans;
+    if (!next || !spans || !reveal) return;
+    const start = spans.start[next.span] as number;
+    const end = spans.end[next.span] as number;
+    const { from, to } = shown.current;
+    if (start < from || end > to) show(moved({ from, to }, (start + end) / 2 - (from + to) / 2, whole));
+  };
+  const fit = () => {
+    const spans = chosen && lanes[chosen.lane]?.spans;
+    const start = spans && (spans.start[chosen.span] as number);
+    const end = spans && (spans.end[chosen.span] as number);
+    const pad = spans ? Math.max(kLeast / 2, ((end as number) - (start as number)) * 0.05) : 0;
+    const around = spans ? moved({ from: (start as number) - pad, to: (end as number) + pad }, 0, whole) : null;
+    const already = around && Math.abs(around.from - shown.current.from) < 1 && Math.abs(around.to - shown.current.to) < 1;
+    show(around && !already ? around : { from: 0, to: whole });
+  };
+  const matchesFrom = (step: Chosen | null): Chosen | null => {
+    const wanted = text.toLowerCase();
+    if (!wanted) return null;
+    const all: Chosen[] = lanes.flatMap((lane, at) =>
+      lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(wanted) ? [{ lane: at, span }] : [])),
+    );
+    const after = all.findIndex((one) => step !== null && (one.lane > step.lane || (one.lane === step.lane && one.span > step.span)));
+    return all[after >= 0 ? after : 0] ?? null;
+  };
+  const matches = useMemo(() => {
+    const wanted = text.toLowerCase();
+    if (!wanted) return 0;
+    return lanes.reduce((sum, lane) => sum + lane.spans.op.filter((op) => lane.timeline.operators[op]?.name.toLowerCase().includes(wanted)).length, 0);
+  }, [text, lanes]);
+
+  const goToOperator = () => {
+    const lane = chosen && lanes[chosen.lane];
+    const op = lane?.timeline.operators[lane.spans.op[chosen?.span ?? -1] ?? -1];
+    if (op && (op.kind === "kernel" || op.kind === "backend")) location.hash = operatorAddress(report, (lane as Lane).experiment, op.key);
+  };
+  const step = (by: 1 | -1) => {
+    const at = chosen ?? { lane: 0, span: 0 };
+    const spans = lanes[at.lane]?.spans;
+    if (spans) choose({ lane: at.lane, span: chosen ? sibling(spans, at.span, by) : 0 }, true);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
+    const lane = chosen && lanes[chosen.lane];
+    const actions: Record<string, () => void> = {
+      w: () => zoom(0.7, pointer.current),
+      s: () => zoom(1 / 0.7, pointer.current),
+      a: () => pan(-0.15),
+      d: () => pan(0.15),
+      f: fit,
+      ".": () => step(1),
+      ",": () => step(-1),
+      "/": () => search.current?.focus(),
+      "?": () => setHelp((open) => !open),
+      Escape: () => choose(null),
+      Enter: goToOperator,
+      ArrowDown: () => {
+        const inside = lane ? Array.from(lane.spans.parent).indexOf(chosen?.span ?? -1) : 0;
+        if (inside >= 0) choose({ lane: chosen?.lane ?? 0, span: inside }, true);
+      },
+      ArrowUp: () => {
+        const around = lane ? (lane.spans.parent[chosen?.span ?? 0] as number) : -1;
+        if (around >= 0) choose({ lane: (chosen as Chosen).lane, span: around }, true);
+      },
+    };
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    // Enter on a button is the button's.
+    if (!action || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
+    event.preventDefault();
+    action();
+  };
+
+  useWheel(frame, (event, x) => {
+    if (event.ctrlKey || event.metaKey) zoom(Math.exp(event.deltaY * 0.003), x);
+    else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan((event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX) / width());
+    else return false;
+    return true;
+  });
+  const fingers = useRef(new Map<number, { x: number; y: number }>());
+  const dragged = useRef(false);
+  const find = (lane: number, x: number, y: number): number => {
+    const spans = lanes[lane]?.spans;
+    const reach = (3 / width()) * (shown.current.to - shown.current.from);
+    return spans ? spanAt(spans, Math.floor(y / ROW), timeAt(x), reach) : -1;
+  };
+  const onPointer = (event: PointerEvent, lane: number) => {
+    const canvas = event.currentTarget as HTMLCanvasElement;
+    const box = canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    pointer.current = x;
+    const down = fingers.current;
+    if (event.type === "pointerdown") {
+      canvas.setPointerCapture(event.pointerId);
+      down.set(event.pointerId, { x, y });
+      dragged.current = down.size > 1;
+      frame.current?.focus({ preventScroll: true });
+      return;
+    }
+    const before = down.get(event.pointerId);
+    if (event.type === "pointermove") {
+      if (!before) {
+        const span = find(lane, x, y);
+        tip.current(span < 0 ? null : { lane, span, x: event.clientX, y: event.clientY });
+        return;
+      }
+      if (!dragged.current && Math.abs(x - before.x) < 4) return;
+      dragged.current = true;
+      const [one, two] = [...down.values()];
+      if (one && two) {
+        const apart = Math.abs(one.x - two.x);
+        down.set(event.pointerId, { x, y });
+        const [newOne, newTwo] = [...down.values()];
+        const now = Math.abs((newOne?.x ?? 0) - (newTwo?.x ?? 0));
+        if (apart > 8 && now > 8) zoom(apart / now, ((newOne?.x ?? 0) + (newTwo?.x ?? 0)) / 2);
+        return;
+      }
+      down.set(event.pointerId, { x, y });
+      pan((before.x - x) / width());
+      return;
+    }
+    down.delete(event.pointerId);
+    if (event.type === "pointerup" && !dragged.current) {
+      const span = find(lane, x, y);
+      choose(span < 0 ? null : { lane, span });
+    }
+  };
+
+  const list = lanes[listed] ?? lanes[0];
+  return (
+    <>
+      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute. The width of a box is its time; what a box contains stands below it.">
+        {/* biome-ignore lint: the keys of a viewer are heard where it has the focus */}
+        <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys" onKeyDown={onKey}>
+          <div class="choices">
+            <input
+              type="search"
+              ref={search}
+              placeholder="Search"
+              aria-label="Search operators"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === "Enter") choose(matchesFrom(chosen), true);
+                if (event.key === "Escape") frame.current?.focus();
+              }}
+            />
+            <output class="quiet">{text ? `${matches} spans` : ""}</output>
+            <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5, null)}>
+              +
+            </button>
+            <button type="button" aria-label="Zoom out" onClick={() => zoom(2, null)}>
+              −
+            </button>
+            <button type="button" onClick={() => show({ from: 0, to: whole })}>
+              Whole run
+            </button>
+            <button type="button" aria-expanded={help} onClick={() => setHelp(!help)}>
+              Keys
+            </button>
+          </div>
+          {help && <Facts facts={kKeys} />}
+          <canvas class="ruler" ref={ruler} role="img" aria-label="Time since the start of the run" />
+          {lanes.map((lane, i) => (
+            <div key={lane.experiment} class="lane">
+              <div class="choices">
+                <b>{lane.timeline.label}</b>
+                <Choice
+                  label=""
+                  name={`Run of ${lane.timeline.label}`}
+                  value={lane.run}
+                  options={lane.timeline.runs.map((_, index) => ({ value: index, text: runText(lane.timeline, index) }))}
+                  onChange={(index) => setQuery(`run${lane.experiment}`, index === lane.timeline.median ? undefined : String(lane.timeline.runs[index]?.run))}
+                />
+                {lane.timeline.runs.length === 1 && <span class="quiet">{runText(lane.timeline, 0)}</span>}
+                {lane.timeline.runs.length < lane.timeline.traced_runs && (
+                  <span class="quiet">
+                    {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
+                  </span>
+                )}
+              </div>
+              <canvas
+                ref={(element) => {
+                  canvases.current[i] = element;
+                }}
+                style={{ height: lane.spans.levels.length * ROW }}
+                role="img"
+                aria-label={`${lane.timeline.label}, ${runText(lane.timeline, lane.run)}, ${lane.spans.op.length} spans, which the table below lists`}
+                onPointerDown={(event) => onPointer(event, i)}
+                onPointerMove={(event) => onPointer(event, i)}
+                onPointerUp={(event) => onPointer(event, i)}
+                onPointerCancel={(event) => onPointer(event, i)}
+                onPointerLeave={() => {
+                  pointer.current = null;
+                  tip.current(null);
+                }}
+              />
+            </div>
+          ))}
+          <Legend lanes={lanes} />
+        </div>
+        <Tip lanes={lanes} report={report} show={tip} />
+        {chosen && lanes[chosen.lane] && (
+          <aside class="details" aria-label="The chosen span" aria-live="polite">
+            <button type="button" class="close" onClick={() => choose(null)}>
+              Close
+            </button>
+            <Details lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
+            {[...others].map(([experiment, key]) => {
+              const lane = lanes.find((one) => one.experiment === experiment);
+              const op = lane?.timeline.operators.findIndex((one) => one.key === key) ?? -1;
+              const span = lane?.spans.op.indexOf(op) ?? -1;
+              return lane && span >= 0 ? <Details key={experiment} lane={lane} span={span} report={report} /> : null;
+            })}
+          </aside>
+        )}
+      </Section>
+      {list && (
+        <Section title={`Spans of ${list.timeline.label}`} note={`${runText(list.timeline, list.run)}. Self time: less that of the spans inside; the self times add up to the run.`}>
+          <SpanTable
+            lane={list}
+            report={report}
+            onChoose={(span) => {
+              choose({ lane: lanes.indexOf(list), span }, true);
+              frame.current?.scrollIntoView({ block: "nearest" });
+            }}
+          >
+            <Choice label="Experiment" value={lanes.indexOf(list)} options={lanes.map((lane, i) => ({ value: i, text: lane.timeline.label }))} onChange={setListed} />
+          </SpanTable>
+        </Section>
+      )}
+    </>
+  );
+}
+
+// Wheels are heard before the page scrolls; `use` says whether it took the event.
+function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: number) => boolean) {
+  const latest = useRef(use);
+  latest.current = use;
+  useEffect(() => {
+    const element = frame.current;
+    const listen = (event: WheelEvent) => {
+      const box = (event.target as Element).closest("canvas")?.getBoundingClientRect();
+      if (box && latest.current(event, event.clientX - box.left)) event.preventDefault();
+    };
+    element?.addEventListener("wheel", listen, { passive: false });
+    return () => element?.removeEventListener("wheel", listen);
+  }, []);
+}
+
+// The row of the operators' view that holds an operator.
+export function operatorAddress(report: Report, experiment: number, key: string): string {
+  const own = report.experiments[experiment];
+  for (const comparison of report.comparisons) {
+    for (const side of ["candidate", "baseline"] as const) {
+      if (comparison[`${side}_experiment`] !== own?.name) continue;
+      const row = comparison.operators.find((one) => one[`${side}_key`] === key);
+      if (row) return href("operators", { op: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}` });
+    }
+  }
+  return href("operators", { op: key });
+}
+
+function operatorOf(report: Report, lane: Lane, op: TimelineOperator): Operator | undefined {
+  return report.experiments[lane.experiment]?.operators?.find((one) => one.key === op.key);
+}
+
+function Details({ lane, span, report }: { lane: Lane; span: number; report: Report }) {
+  const op = lane.timeline.operators[lane.spans.op[span] as number];
+  if (!op) return null;
+  const known = operatorOf(report, lane, op);
+  const start = lane.spans.start[span] as number;
+  const length = (lane.spans.end[span] as number) - start;
+  const facts: [string, string | null | undefined][] = [
+    ["name", op.name],
+    ["time", `${ms(length)}, ${share(length / (lane.spans.end[0] || 1))} of this run`],
+    ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
+    ["begins at", ms(start)],
+    ["mean of all runs", known ? time(known.mean_ms) : null],
+    ["category", `${op.category}, ${op.group}`],
+    ["layer", known?.program?.layer === "" ? "(the model)" : known?.program?.layer],
+    ["source", known?.program?.source],
+    ["shape", known?.program?.shape],
+    ["work", known?.program?.macs ? `${count(known.program.macs)} multiply-adds, ${bytes(known.program.bytes)} moved` : null],
+  ];
+  return (
+    <div>
+      <h3>{lane.timeline.label}</h3>
+      <Facts facts={facts} />
+      {known && <a href={operatorAddress(report, lane.experiment, op.key)}>In the table of operators</a>}
+    </div>
+  );
+}
+
+// What is under the pointer. Its state is its own, so that nothing else is drawn again when the pointer moves.
+function Tip({ lanes, report, show }: { lanes: Lane[]; report: Report; show: { current: (hover: Hover | null) => void } }) {
+  const [hover, setHover] = useState<Hover | null>(null);
+  show.current = setHover;
+  const lane = hover && lanes[hover.lane];
+  const op = lane?.timeline.operators[lane.spans.op[hover?.span ?? -1] ?? -1];
+  if (!hover || !lane || !op) return null;
+  const known = operatorOf(report, lane, op);
+  const length = (lane.spans.end[hover.span] as number) - (lane.spans.start[hover.span] as number);
+  const right = hover.x > innerWidth / 2;
+  return (
+    <div class="tip" style={{ top: Math.min(hover.y + 16, innerHeight - 110), [right ? "right" : "left"]: right ? innerWidth - hover.x : hover.x }}>
+      <b>{op.name}</b>
+      <div>
+        {ms(length)} · {op.category}
+      </div>
+      {known?.program?.layer && <div>{known.program.layer}</div>}
+      {known?.program?.shape && <div>{known.program.shape}</div>}
+    </div>
+  );
+}
+
+function Legend({ lanes }: { lanes: Lane[] }) {
+  const theme = useTheme();
+  const used = new Map<string, TimelineOperator>();
+  for (const lane of lanes) {
+    for (const op of lane.timeline.operators) if ((op.kind === "kernel" || op.kind === "backend") && !used.has(op.group)) used.set(op.group, op);
+  }
+  return (
+    <p class="legend quiet">
+      {[...used.values()].map((op) => (
+        <span key={op.group}>
+          <i style={{ background: colourOf(op.group, op.kind, theme) }} /> {op.group}
+        </span>
+      ))}
+      <span>
+        <i style={{ background: colourOf("", "method", theme) }} /> the framework and calls of delegates
+      </span>
+    </p>
+  );
+}
+
+interface SpanRow {
+  span: number;
+  name: string;
+  start: number; // ms
+  length: number;
+  self: number;
+  depth: number;
+  op: TimelineOperator | undefined;
+  known: Operator | undefined;
+}
+
+const kColumns: Column<SpanRow>[] = [
+  { id: "name", title: "Span", value: (r) => r.name },
+  { id: "start", title: "Begins at", value: (r) => r.start, text: (r) => time(r.start), numeric: true },
+  { id: "time", title: "Time", value: (r) => r.length, text: (r) => time(r.length), numeric: true },
+  { id: "self", title: "Self", value: (r) => r.self, text: (r) => time(r.self), numeric: true },
+  { id: "depth", title: "Depth", hint: "0: Method::execute", value: (r) => r.depth, numeric: true },
+  { id: "category", title: "Category", value: (r) => r.op?.category ?? null },
+  { id: "layer", title: "Layer", value: (r) => r.known?.program?.layer ?? null },
+  { id: "shape", title: "Shape", value: (r) => r.known?.program?.shape ?? null },
+];
+
+function SpanTable(props: { lane: Lane; report: Report; onChoose: (span: number) => void; children: ComponentChildren }) {
+  const { lane, report } = props;
+  const rows = useMemo<SpanRow[]>(() => {
+    const known = new Map(report.experiments[lane.experiment]?.operators?.map((op) => [op.key, op]));
+    return lane.spans.op.map((index, span) => {
+      const op = lane.timeline.operators[index];
+      const start = lane.spans.start[span] as number;
+      return {
+        span,
+        name: op?.name ?? "",
+        start: start / 1e6,
+        length: ((lane.spans.end[span] as number) - start) / 1e6,
+        self: (lane.spans.self[span] as number) / 1e6,
+        depth: lane.spans.depth[span] as number,
+        op,
+        known: op && known.get(op.key),
+      };
+    });
+  }, [lane, report]);
+  return (
+    <DataTable rows={rows} columns={kColumns} name={`spans of ${lane.timeline.label}`} sort={{ id: "start", descending: false }} onRow={(row) => props.onChoose(row.span)}>
+      {props.children}
+    </DataTable>
+  );
+}
