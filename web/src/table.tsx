@@ -1,14 +1,13 @@
 import {
   type ColumnDef,
   getCoreRowModel,
-  getFilteredRowModel,
   getSortedRowModel,
   type SortingState,
   useReactTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toCsv } from "./csv";
 import { Bar } from "./parts";
 
@@ -45,7 +44,8 @@ export function DataTable<T>(props: TableProps<T>) {
   const [sorting, setSorting] = useState<SortingState>(
     props.sort ? [{ id: props.sort.id, desc: props.sort.descending }] : [],
   );
-  const [filter, setFilter] = useState(props.filter ?? "");
+  const [typed, setTyped] = useState(props.filter ?? "");
+  const filter = useLater(typed, 40);
   const [copied, setCopied] = useState("");
   const definitions = useMemo<ColumnDef<T>[]>(
     () =>
@@ -58,19 +58,19 @@ export function DataTable<T>(props: TableProps<T>) {
       })),
     [props.columns],
   );
+  const [searched, setSearched] = useState(filter !== "");
+  const texts = useTexts(props.rows, props.columns, searched);
+  const filtered = useMemo(() => {
+    const wanted = filter.toLowerCase();
+    return wanted && texts.length > 0 ? props.rows.filter((_, i) => texts[i]?.includes(wanted)) : props.rows;
+  }, [props.rows, texts, filter]);
   const table = useReactTable({
-    data: props.rows,
+    data: filtered,
     columns: definitions,
-    state: { sorting, globalFilter: filter },
+    state: { sorting },
     onSortingChange: setSorting,
-    globalFilterFn: (row, id, text: string) =>
-      String(row.getValue(id) ?? "")
-        .toLowerCase()
-        .includes(text.toLowerCase()),
-    getColumnCanGlobalFilter: () => true,
     getCoreRowModel: getCoreRowModel(),
     getSortedRowModel: getSortedRowModel(),
-    getFilteredRowModel: getFilteredRowModel(),
   });
   const rows = table.getRowModel().rows;
   const scroller = useRef<HTMLDivElement>(null);
@@ -116,9 +116,11 @@ export function DataTable<T>(props: TableProps<T>) {
           type="search"
           placeholder="Filter"
           aria-label={`Filter ${props.name}`}
-          value={filter}
+          value={typed}
+          onFocus={() => setSearched(true)}
+          onBlur={() => setSearched(typed !== "")}
           onInput={(event) => {
-            setFilter(event.currentTarget.value);
+            setTyped(event.currentTarget.value);
             props.onFilter?.(event.currentTarget.value);
           }}
         />
@@ -183,6 +185,26 @@ export function DataTable<T>(props: TableProps<T>) {
         </table>
       </div>
     </div>
+  );
+}
+
+// The value, once it has stayed the same for so long (ms): so that what is typed shows at once, however long it
+// takes to act on it.
+function useLater<T>(value: T, after: number): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    if (value === later) return;
+    const timer = setTimeout(() => setLater(value), after);
+    return () => clearTimeout(timer);
+  }, [value, later, after]);
+  return later;
+}
+
+// What a row is found by: all of its values, in small letters. Made once, when somebody is about to search.
+function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[] {
+  return useMemo(
+    () => (needed ? rows.map((row) => columns.map((column) => column.value(row) ?? "").join("\n").toLowerCase()) : []),
+    [rows, columns, needed],
   );
 }
 
