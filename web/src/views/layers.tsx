@@ -29,10 +29,14 @@ export function pieces(layers: Layer[]): Piece[] {
 
 const kRow = 24;
 
+// Faster is green and slower red, where it is certain; the stronger, the further from 1, up to 4x.
+export function strength(row: LayerComparison | undefined): number {
+  if (!row || !row.ratio || (row.verdict !== "faster" && row.verdict !== "slower")) return 0;
+  return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
+}
+
 function colour(row: LayerComparison | undefined): string {
-  if (row?.verdict === "faster") return "var(--faster-soft)";
-  if (row?.verdict === "slower") return "var(--slower-soft)";
-  return "var(--same-soft)";
+  return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
 }
 
 function Icicle(props: {
@@ -144,7 +148,7 @@ export function Layers({ report }: { report: Report }) {
       </div>
       <Section
         title={`Modules of ${experiment.label}`}
-        note={`Width is time. Choose one to see what is inside.${comparison ? ` Green is faster than ${comparison.baseline}, red slower, each for certain.` : ""}`}
+        note={`Width is time. Choose one to see what is inside.${comparison ? ` Green is faster than ${comparison.baseline}, red slower, each for certain; the stronger, the more.` : ""}`}
       >
         <Icicle layers={layers} runs={runs} compared={compared} root={root} onRoot={setRoot} />
         <DataTable rows={rows} columns={columns} name="modules" sort={{ id: "total", descending: true }} />

@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
-import type { Comparison, Experiment, Layer, Report } from "../report";
-import { pieces } from "./layers";
+import type { Comparison, Experiment, Layer, LayerComparison, Report, Roofline } from "../report";
+import { pieces, strength } from "./layers";
 import { rowsOf } from "./operators";
-import { answer, sureness } from "./summary";
+import { answer, sureness, why } from "./summary";
+import type { ExperimentTimeline } from "../timeline";
+import { kernelsOf } from "./kernels";
+import { rate, roofs } from "./roofline";
+import { chosenRun, moved, zoomed } from "./timeline";
 import { escapeHtml, meanOf, stack, steps } from "./where";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
@@ -100,4 +104,59 @@ it("operators that one side lacks stay in the table", () => {
 
 it("names are text, never markup", () => {
   expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
+});
+
+it("the reason is where the difference comes from, largest first", () => {
+  expect(why(comparison("faster", 1.67))).toBe("GEMM gains 4.50 ms of the 4.00 ms (113 %).");
+  expect(why(comparison("inconclusive", 1.01))).toBe("");
+  // A mean that goes the other way than the median explains nothing.
+  expect(why(comparison("slower", 0.9))).toBe("");
+});
+
+it("a module's colour is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
+  const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as LayerComparison;
+  expect(strength(row("faster", 4))).toBe(1);
+  expect(strength(row("slower", 1 / 9))).toBe(1);
+  expect(strength(row("faster", 2))).toBeCloseTo(0.625, 9);
+  expect(strength(row("slower", 0.5))).toBeCloseTo(0.625, 9);
+  expect(strength(row("inconclusive", 4))).toBe(0);
+  expect(strength(undefined)).toBe(0);
+});
+
+it("operators of one kind are counted together, side by side", () => {
+  const op = (type: string, mean_ms: number) => ({ type, group: "GEMM", mean_ms, share: mean_ms / 10 });
+  const sides = [{ operators: [op("a", 1), op("a", 2), op("b", 3)] }, { operators: [op("a", 4)] }, {}] as unknown as Experiment[];
+  expect(kernelsOf(sides)).toEqual([
+    { type: "a", group: "GEMM", operators: [2, 1, 0], ms: [3, 4, null], shares: [expect.closeTo(0.3, 9), 0.4, null] },
+    { type: "b", group: "GEMM", operators: [1, 0, 0], ms: [3, null, null], shares: [0.3, null, null] },
+  ]);
+});
+
+it("memory's roofs rise until they meet the highest of computing, which is level", () => {
+  const roofline = { compute: [{ name: "fp32", macs_per_s: 50 }], memory: [{ name: "L1", bytes_per_s: 100 }, { name: "DRAM", bytes_per_s: 10 }], rows: [] } as unknown as Roofline;
+  expect(roofs(roofline, 0.1, 100)).toEqual([
+    { name: "L1", line: [[0.1, 10], [1, 100]] },
+    { name: "DRAM", line: [[0.1, 1], [10, 100]] },
+    { name: "fp32", line: [[1, 100], [100, 100]] },
+  ]);
+  expect(rate(2.5e9, "FLOP")).toBe("2.50 GFLOP/s");
+  expect(rate(1500, "B")).toBe("1.50 kB/s");
+});
+
+it("zooming keeps what is under the pointer in its place, and neither it nor moving leaves the run", () => {
+  const shown = zoomed({ from: 0, to: 1000 }, 250, 0.5, 1000);
+  expect(shown).toEqual({ from: 125, to: 625 });
+  expect((250 - shown.from) / 500).toBe(0.25);
+  expect(zoomed(shown, 250, 100, 1000)).toEqual({ from: 0, to: 1000 });
+  expect(zoomed({ from: 500, to: 521 }, 510, 0.1, 1000).to - zoomed({ from: 500, to: 521 }, 510, 0.1, 1000).from).toBeCloseTo(20, 9);
+  expect(moved({ from: 900, to: 950 }, 200, 1000)).toEqual({ from: 950, to: 1000 });
+  expect(moved({ from: 100, to: 200 }, -500, 1000)).toEqual({ from: 0, to: 100 });
+});
+
+it("the run that the address asks for, else the median", () => {
+  const timeline = { median: 1, runs: [{ run: 4 }, { run: 9 }] } as unknown as ExperimentTimeline;
+  expect(chosenRun(timeline, "4")).toBe(0);
+  expect(chosenRun(timeline, "5")).toBe(1);
+  expect(chosenRun(timeline, null)).toBe(1);
+  expect(chosenRun({ ...timeline, median: null }, null)).toBe(0);
 });
