@@ -1,6 +1,37 @@
-"""etprof's Python side: from a PyTorch model to the files that etprof measures.
+"""etprof, a profiler for ExecuTorch models.
 
-Importing this package imports neither torch nor ExecuTorch, so that `etprof export --help` answers at once.
+    import etprof
+    dump = etprof.read_etdump("model.etdump")  # NumPy columns
+    dump.to_pandas()                           # as ExecuTorch's Inspector has it
+    etprof.compare("off.etdump", "on.etdump").interval
+
+Importing this package imports neither torch nor ExecuTorch nor NumPy, so that `etprof export --help` answers at once.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from etprof.comparison import Comparison, compare
+    from etprof.etdump import Etdump, Profile, read_etdump
+
 __version__ = "0.1.0"
+__all__ = ["Comparison", "Etdump", "Profile", "__version__", "compare", "read_etdump"]
+
+_WHERE = {
+    "Comparison": "comparison",
+    "compare": "comparison",
+    "Etdump": "etdump",
+    "Profile": "etdump",
+    "read_etdump": "etdump",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is first asked for."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

@@ -1,6 +1,5 @@
 #include "checkout/runner_build.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
+#include "core/utc.h"
 
 namespace etprof {
 
@@ -85,7 +85,6 @@ void TryHelp(const RunnerBuild& build, const std::function<bool()>& interrupted)
 
 void WriteRecord(const RunnerBuild& build, double seconds) {
   const Checkout& checkout = build.checkout;
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   json record = {
       {"schema_version", 1},
       {"preset", build.preset.name},
@@ -99,8 +98,7 @@ void WriteRecord(const RunnerBuild& build, double seconds) {
       {"ninja", build.host.ninja->version},
       {"ndk", build.preset.platform == RunnerPreset::Platform::kAndroid ? json(NdkVersion(*build.host.ndk))
                                                                         : json()},
-      {"built_at",
-       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+      {"built_at", UtcNow()},
       {"seconds", std::round(seconds * 10) / 10},
       {"etprof_version", build.etprof_version}};
   WriteFileAtomically(build.Record(), record.dump(2) + "\n");

@@ -13,12 +13,14 @@
 namespace etprof {
 namespace {
 
-// torch.export exists in Python only, so this command becomes `python -m etprof.export`, in the checkout's
-// environment or in the one that $VIRTUAL_ENV names.
+// torch.export exists in Python only, so this command becomes `python -m etprof.export`, by the Python of
+// $ETPROF_PYTHON (the wheel's own command sets it), else of the checkout's environment, else by python3.
 int RunPythonExporter(const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   std::string python = "python3";
-  if (root) {
+  if (const char* chosen = std::getenv("ETPROF_PYTHON"); chosen != nullptr && *chosen != '\0') {
+    python = chosen;
+  } else if (root) {
     const std::filesystem::path own = *root / ".venv" / "bin" / "python";
     if (std::filesystem::exists(own)) python = own.string();
     const char* inherited = std::getenv("PYTHONPATH");

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
+#include "core/utc.h"
 #include "device/executable.h"
 #include "measure/conditions.h"
 #include "measure/emulation.h"

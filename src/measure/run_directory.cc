@@ -8,13 +8,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/utc.h"
 #include "etdump/reader.h"
 #include "measure/manifest.h"
 
@@ -27,19 +27,7 @@ Error FolderError(const std::filesystem::path& folder, const std::string& proble
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
 }
 
-std::string Time(const char* format) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  std::array<char, 40> text{};
-  std::strftime(text.data(), text.size(), format, &utc);
-  return text.data();
-}
-
 }  // namespace
-
-std::string UtcNow() { return Time("%Y-%m-%dT%H:%M:%SZ"); }
-std::string UtcNowForFileName() { return Time("%Y-%m-%dT%H%M%SZ"); }
 
 RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
   std::error_code error;

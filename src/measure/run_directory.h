@@ -51,8 +51,4 @@ void RemoveParts(const std::vector<std::filesystem::path>& parts);
 // How many runs (blocks with a Method::execute) an ETDump has. Throws Error.
 std::size_t CountRuns(const std::filesystem::path& etdump);
 
-// "2026-05-04T10:11:12Z", and the same fit for a folder's name.
-std::string UtcNow();
-std::string UtcNowForFileName();
-
 }  // namespace etprof

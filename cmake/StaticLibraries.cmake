@@ -1,0 +1,29 @@
+# With ETPROF_STATIC, libraries that come from the system's -dev packages are linked in, so that what is built needs only
+# what every system has (the C and C++ libraries): a wheel, or a binary that is copied to another machine. Stands in for
+# find_package of what it defines.
+
+set(OPENSSL_USE_STATIC_LIBS ON)
+set(ZLIB_USE_STATIC_LIBS ON)
+find_package(ZLIB REQUIRED)
+
+# etprof_static(<target> <libx.a> <header>...): the static library and its headers.
+function(etprof_static target file header)
+  find_library(ETPROF_STATIC_${file} ${file} REQUIRED)
+  find_path(ETPROF_INCLUDE_OF_${header} ${header} REQUIRED)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE ${ETPROF_INCLUDE_OF_${header}})
+  target_link_libraries(${target} INTERFACE ${ETPROF_STATIC_${file}})
+endfunction()
+etprof_static(pugixml::pugixml libpugixml.a pugixml.hpp)
+etprof_static(minizip::minizip libminizip.a minizip/unzip.h)
+target_link_libraries(minizip::minizip INTERFACE ZLIB::ZLIB)
+
+# Debian has no libfmt.a, and to compile fmt header-only into every file takes twice as long. This one file holds all that
+# the others refer to: compiled header-only, every function of it kept.
+find_path(ETPROF_INCLUDE_OF_fmt fmt/format.h REQUIRED)
+add_library(etprof_fmt STATIC ${CMAKE_SOURCE_DIR}/cmake/fmt.cc)
+target_include_directories(etprof_fmt SYSTEM PUBLIC ${ETPROF_INCLUDE_OF_fmt})
+target_compile_definitions(etprof_fmt PRIVATE FMT_HEADER_ONLY=1)
+target_compile_options(etprof_fmt PRIVATE -fkeep-inline-functions -ffunction-sections)
+target_link_options(etprof_fmt INTERFACE -Wl,--gc-sections)
+add_library(fmt::fmt ALIAS etprof_fmt)

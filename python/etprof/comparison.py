@@ -1,0 +1,65 @@
+"""Two measurements held against each other, by the etprof program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from etprof.programs import program
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A pair of experiments: analysis_summary.json's entry of it (docs/files.md), with names for what is asked most."""
+
+    data: dict
+
+    @property
+    def verdict(self) -> str:
+        """Verdict of the latency: "faster", "slower", "same", "inconclusive" or "emulated"."""
+        return self.data["latency"]["verdict"]
+
+    @property
+    def ratio(self) -> float | None:
+        """Latency of the baseline over that of the candidate: above 1 the candidate is faster. None: too few runs."""
+        return self.data["latency"]["ratio"]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Interval of `ratio`, at `data["latency"]["confidence"]`."""
+        low, high = self.data["latency"]["ratio_low"], self.data["latency"]["ratio_high"]
+        return None if low is None or high is None else (low, high)
+
+    def operators(self) -> pd.DataFrame:
+        """One row an operator: names and times on both sides (ms), ratio, interval, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(self.data["operators"])
+
+    def groups(self) -> pd.DataFrame:
+        """One row a group (Convolution, GEMM, ...), as `operators`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.data["groups"])
+
+
+def compare(baseline: str | os.PathLike[str], candidate: str | os.PathLike[str]) -> Comparison:
+    """Hold the candidate against the baseline: ETDumps, timeline CSVs or run directories, as `etprof compare` takes them.
+
+    Raises:
+        ValueError: one of them cannot be read, or there is nothing to compare; the message says which and why
+    """
+    command = [str(program()), "compare", os.fspath(baseline), os.fspath(candidate), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own program
+    if done.returncode != 0:
+        raise ValueError(done.stderr.strip())
+    pairs = json.loads(done.stdout)["comparisons"]
+    if not pairs:
+        raise ValueError(f"nothing of {os.fspath(baseline)} can be compared with {os.fspath(candidate)}")
+    return Comparison(pairs[0])

@@ -1,0 +1,301 @@
+"""ETDumps as NumPy columns and pandas frames."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from etprof import _native
+
+# Nanoseconds of a tick, by the units that ExecuTorch's TimeScale has.
+_TICKS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def _native_module() -> Any:
+    try:
+        from etprof import _native
+    except ImportError as error:
+        raise ImportError(
+            "etprof's native module is not here: install the wheel (pip install . in a checkout of etprof)"
+        ) from error
+    return _native
+
+
+def _nanoseconds(unit: str) -> float:
+    if unit not in _TICKS:
+        raise ValueError(f"{unit!r} is no unit of time: give one of {', '.join(_TICKS)}")
+    return _TICKS[unit]
+
+
+def read_etdump(path: str | os.PathLike[str], source_time_scale: str = "ns") -> Etdump:
+    """Read a whole ETDump.
+
+    Args:
+        path: the file, as ExecuTorch's runners and Module API write it
+        source_time_scale: the unit of the file's clock: "ns" (what ExecuTorch writes on Linux, macOS and Android),
+            "us", "ms" or "s"
+
+    Raises:
+        FileNotFoundError: there is no such file
+        ValueError: it is no ETDump, is cut short or is malformed; the message says where
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return Etdump(_native_module().read_etdump(str(path), _nanoseconds(source_time_scale)), path)
+
+
+class Etdump:
+    """An ETDump in columns: entry i of each is event i, in the order of the file (children before their parents).
+
+    `start_ns` and `end_ns` lie in the memory that the file was read into; the others are made when first asked for.
+    Times are whole nanoseconds of the device's monotonic clock.
+    """
+
+    def __init__(self, trace: _native.Trace, path: Path | None = None) -> None:
+        self._trace = trace
+        self.path = path
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self._trace)
+
+    def __repr__(self) -> str:
+        return f"<Etdump {self.path}: {len(self)} events in {len(self.block_names)} blocks>"
+
+    @cached_property
+    def start_ns(self) -> np.ndarray:
+        """Starts: int64, read-only, not copied."""
+        return self._trace.start_ns
+
+    @cached_property
+    def end_ns(self) -> np.ndarray:
+        """Ends: int64, read-only, not copied."""
+        return self._trace.end_ns
+
+    @property
+    def duration_ns(self) -> np.ndarray:
+        """Ends less starts: int64."""
+        return self.end_ns - self.start_ns
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Texts, each once: what `name` refers to."""
+        return self._trace.names
+
+    @cached_property
+    def name(self) -> np.ndarray:
+        """Index into `names`: uint32."""
+        return self._trace.name
+
+    @cached_property
+    def delegated(self) -> np.ndarray:
+        """Whether a delegate wrote it (else the framework did): bool."""
+        return self._trace.delegated.astype(bool)
+
+    @cached_property
+    def chain(self) -> np.ndarray:
+        """Chain of the instruction; -1 outside the instruction stream: int32."""
+        return self._trace.chain
+
+    @cached_property
+    def instruction(self) -> np.ndarray:
+        """Instruction, as in the file: int32."""
+        return self._trace.instruction
+
+    @cached_property
+    def delegate_id(self) -> np.ndarray:
+        """Integer identifier of a delegate's event; -1 where there is none: int32."""
+        return self._trace.delegate_id
+
+    @cached_property
+    def block_names(self) -> list[str]:
+        """By block: "Default" (loading), "Execute"."""
+        return self._trace.block_names
+
+    @cached_property
+    def block(self) -> np.ndarray:
+        """The block of each event: int64."""
+        return np.repeat(np.arange(len(self.block_names)), self._trace.block_event_count)
+
+    @cached_property
+    def health(self) -> list[dict]:
+        """What is odd in the file: name, severity, explanation, count, amount_ns, first_place."""
+        return self._trace.health
+
+    def profiles(self, method: str = "forward", warmup: int = 0) -> list[Profile]:
+        """Where the time goes: one Profile for each method, in the order of their first runs.
+
+        Args:
+            method: what to call it; an ETDump does not say
+            warmup: at least so many runs after the first are not steady ones
+        """
+        return [Profile(one) for one in self._trace.profiles(method, warmup)]
+
+    def events(self) -> pd.DataFrame:
+        """One row an event: block, block_name, name, delegated, chain, instruction, delegate_id, start_ns, end_ns, duration_ns."""
+        import pandas as pd
+
+        blocks = self.block
+        kinds, of_block = np.unique(self.block_names, return_inverse=True)
+        return pd.DataFrame(
+            {
+                "block": blocks,
+                "block_name": pd.Categorical.from_codes(of_block[blocks], kinds),
+                "name": pd.Categorical.from_codes(self.name.astype(np.int32), self.names),
+                "delegated": self.delegated,
+                "chain": self.chain,
+                "instruction": self.instruction,
+                "delegate_id": self.delegate_id,
+                "start_ns": self.start_ns,
+                "end_ns": self.end_ns,
+                "duration_ns": self.duration_ns,
+            },
+            copy=False,
+        )
+
+    def to_pandas(self, target_time_scale: str = "ms", include_units: bool = True) -> pd.DataFrame:
+        """Return what ExecuTorch's Inspector(...).to_dataframe() does: the same columns, rows and values.
+
+        A row is an event over all runs that are alike: `raw` has its times, run by run, `start_time` its starts (ns).
+        Without an ETRecord, as here, Inspector leaves op_types, stack_traces and module_hierarchy empty. Where a run has
+        an event several times (a loop), Inspector keeps the last alone; here each is a row. Inspector takes an event that ends
+        before it starts for one on a 32-bit clock; here its time is below 0.
+
+        Args:
+            target_time_scale: "ns", "us", "ms" or "s"
+            include_units: name it in the headings, as Inspector does
+        """
+        import pandas as pd
+
+        scale = _nanoseconds(target_time_scale)
+        unit = f" ({target_time_scale})" if include_units else ""
+        columns: dict[str, Any] = {
+            key: []
+            for key in (
+                "event_block_name",
+                "event_name",
+                "raw",
+                *(statistic + unit for statistic in ("p10", "p50", "p90", "avg", "min", "max")),
+                "op_types",
+                "delegate_debug_identifier",
+                "stack_traces",
+                "module_hierarchy",
+                "is_delegated_op",
+                "delegate_backend_name",
+                "debug_data",
+                "start_time",
+            )
+        }
+        for block_name, first_event, starts, times in self._alike(scale):
+            events = starts.shape[0]
+            columns["event_block_name"] += [block_name] * events
+            for name, delegated, identifier in map(self._identity, range(first_event, first_event + events)):
+                columns["event_name"].append(name)
+                columns["is_delegated_op"].append(delegated)
+                columns["delegate_debug_identifier"].append(identifier)
+            columns["raw"] += times.tolist()
+            columns["start_time"] += starts.tolist()
+            p10, p50, p90 = np.percentile(times, [10, 50, 90], axis=1)
+            statistics = (p10, p50, p90, times.mean(axis=1), times.min(axis=1), times.max(axis=1))
+            for statistic, values in zip(("p10", "p50", "p90", "avg", "min", "max"), statistics, strict=True):
+                columns[statistic + unit] += values.tolist()
+        rows = len(columns["event_name"])
+        # None, not NaN, stands where there is nothing.
+        columns["delegate_debug_identifier"] = pd.Series(columns["delegate_debug_identifier"], dtype=object)
+        columns["op_types"] = [[] for _ in range(rows)]
+        columns["stack_traces"] = [{} for _ in range(rows)]
+        columns["module_hierarchy"] = [{} for _ in range(rows)]
+        columns["delegate_backend_name"] = [None] * rows
+        columns["debug_data"] = [[] for _ in range(rows)]
+        return pd.DataFrame(columns)
+
+    def _alike(self, scale: float) -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
+        """Yield blocks of one name, layout and bundled input: the name, the first one's first event, starts and times.
+
+        Starts (ns) and times (in units of `scale` ns) are events x runs.
+        """
+        trace = self._trace
+        first, layout, bundled = trace.block_first_event, trace.block_layout, trace.block_bundled_input
+        sizes = trace.block_event_count
+        groups: dict[tuple[str, int, int], list[int]] = {}
+        for block, key in enumerate(zip(self.block_names, layout.tolist(), bundled.tolist(), strict=True)):
+            groups.setdefault(key, []).append(block)
+        for (name, _, _), blocks in groups.items():
+            size = int(sizes[blocks[0]])
+            if size == 0:
+                continue
+            at = first[blocks][None, :] + np.arange(size)[:, None]
+            starts = self.start_ns[at]
+            yield name, int(first[blocks[0]]), starts, (self.end_ns[at] - starts) / scale
+
+    def _identity(self, event: int) -> tuple[str, bool, str | int | None]:
+        """Name, whether it is delegated, and Inspector's identifier of an event."""
+        name = self.names[self.name[event]]
+        if not self.delegated[event]:
+            return name, False, None
+        number = int(self.delegate_id[event])
+        return name, True, number if number >= 0 else name
+
+
+class Profile:
+    """Where the time of one method goes, operator by operator and run by run. Times are whole nanoseconds."""
+
+    def __init__(self, profile: _native.Profile) -> None:
+        self._profile = profile
+
+    @cached_property
+    def operators(self) -> list[dict]:
+        """What ran, the framework's own spans too: key, name, type, kind, category, group, instruction, parent, portable."""
+        return self._profile.operators
+
+    @cached_property
+    def self_ns(self) -> np.ndarray:
+        """Self times, operators x runs: int64, read-only, not copied; -1 where an operator did not run."""
+        return self._profile.self_ns
+
+    def duration_ns(self, operator: int) -> np.ndarray:
+        """Return an operator's times run by run, with those of the spans inside: int64; -1 where it did not run."""
+        return self._profile.duration_ns(operator)
+
+    @cached_property
+    def run_total_ns(self) -> np.ndarray:
+        """Method::execute of each run: int64."""
+        return self._profile.run_total_ns
+
+    @cached_property
+    def run_phase(self) -> np.ndarray:
+        """Phase of each run: "first", "warmup" or "steady"."""
+        return np.array(self._profile.run_phase)
+
+    @cached_property
+    def health(self) -> list[dict]:
+        """What is odd in the trace."""
+        return self._profile.health
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an operator, with statistics of its self time over the steady runs (ms): count, mean, p50, p90, p99, share."""
+        import pandas as pd
+
+        steady = self.run_phase == "steady"
+        if not steady.any():
+            steady = np.ones_like(steady, dtype=bool)
+        times = self.self_ns[:, steady]
+        frame = pd.DataFrame(self.operators)
+        ran = [row[row >= 0] / 1e6 for row in times]
+        frame["runs"] = [row.size for row in ran]
+        frame["mean_ms"] = [row.mean() if row.size else np.nan for row in ran]
+        for percent in (50, 90, 99):
+            frame[f"p{percent}_ms"] = [np.percentile(row, percent) if row.size else np.nan for row in ran]
+        whole = self.run_total_ns[steady].sum()
+        frame["share"] = np.where(times >= 0, times, 0).sum(axis=1) / whole if whole else np.nan
+        return frame

@@ -1,0 +1,235 @@
+// etprof._native: what python/etprof/etdump.py makes its objects of.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "core/error.h"
+#include "etdump/reader.h"
+#include "etdump/trace.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using etprof::Nanoseconds;
+using etprof::Operator;
+using etprof::Profile;
+using etprof::Trace;
+
+template <typename T>
+using Vector = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
+template <typename T>
+using Matrix = nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::c_contig>;
+
+// Names come from files: bytes that are not UTF-8 become U+FFFD.
+nb::object Text(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+// An array that lies within `owner`'s object, which lives as long as the array does.
+template <typename T>
+Vector<T> View(const T* data, std::size_t size, nb::handle owner) {
+  return Vector<T>(data, {size}, owner);
+}
+
+// An array of its own.
+template <typename T>
+Vector<T> Own(std::vector<T> values) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  const nb::capsule owner(kept.get(), [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  const std::vector<T>& held = *kept.release();
+  return Vector<T>(held.data(), {held.size()}, owner);
+}
+
+std::shared_ptr<Trace> Read(const std::string& path, double nanoseconds_per_tick) {
+  const nb::gil_scoped_release others_go_on;
+  etprof::EtdumpOptions options;
+  options.nanoseconds_per_tick = nanoseconds_per_tick;
+  return std::make_shared<Trace>(etprof::ReadEtdumpFile(path, options));
+}
+
+// What the events say beside their times is stored by layout: here event by event.
+template <typename T, typename Of>
+Vector<T> ByEvent(const Trace& trace, Of of) {
+  std::vector<T> values;
+  {
+    const nb::gil_scoped_release others_go_on;
+    values.resize(trace.event_count());
+    for (const Trace::Block& block : trace.blocks) {
+      const auto& column = of(trace.LayoutOf(block));
+      std::transform(column.begin(), column.end(),
+                     values.begin() + static_cast<std::ptrdiff_t>(block.first_event),
+                     [](auto value) { return static_cast<T>(value); });
+    }
+  }
+  return Own(std::move(values));
+}
+
+template <typename T, typename Of>
+Vector<T> ByBlock(const Trace& trace, Of of) {
+  std::vector<T> values;
+  for (const Trace::Block& block : trace.blocks) values.push_back(static_cast<T>(of(block)));
+  return Own(std::move(values));
+}
+
+nb::list HealthOf(const etprof::Health& health) {
+  nb::list entries;
+  for (const etprof::HealthEntry& entry : health.entries()) {
+    nb::dict one;
+    one["name"] = Text(entry.name);
+    one["severity"] = entry.severity == etprof::HealthEntry::Severity::kInfo       ? "info"
+                      : entry.severity == etprof::HealthEntry::Severity::kDataLoss ? "data_loss"
+                                                                                   : "error";
+    one["explanation"] = Text(entry.explanation);
+    one["count"] = entry.count;
+    one["amount_ns"] = entry.amount;
+    one["first_place"] = Text(entry.first_place);
+    entries.append(one);
+  }
+  return entries;
+}
+
+nb::dict OperatorDict(const Operator& op) {
+  nb::dict one;
+  one["key"] = Text(etprof::KeyText(op.key));
+  one["name"] = Text(op.name);
+  one["type"] = Text(op.type);
+  one["kind"] = Text(etprof::SpanKindName(op.key.kind));
+  one["category"] = Text(op.category.name);
+  one["group"] = Text(etprof::GroupName(op.category.group));
+  one["instruction"] = op.key.instruction;
+  one["parent"] = op.parent;
+  one["portable"] = op.portable;
+  return one;
+}
+
+std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::string& method, int warmup) {
+  const nb::gil_scoped_release others_go_on;
+  etprof::AttributeOptions options;
+  options.method = method;
+  options.minimum_warmup = warmup;
+  std::vector<std::shared_ptr<Profile>> profiles;
+  for (Profile& profile : etprof::AttributeMethods(trace, options))
+    profiles.push_back(std::make_shared<Profile>(std::move(profile)));
+  return profiles;
+}
+
+template <typename T, typename Of>
+Vector<T> ByRun(const Profile& profile, Of of) {
+  std::vector<T> values;
+  for (const etprof::ProfiledRun& run : profile.runs) values.push_back(static_cast<T>(of(run)));
+  return Own(std::move(values));
+}
+
+void BindTrace(nb::module_& module) {
+  nb::class_<Trace>(module, "Trace", "An ETDump in columns. Times are whole nanoseconds of the device's clock.")
+      .def_prop_ro("start_ns", [](nb::handle self) {
+        const auto& trace = nb::cast<const Trace&>(self);
+        return View(trace.start.data(), trace.start.size(), self);
+      }, "by event; not copied")
+      .def_prop_ro("end_ns", [](nb::handle self) {
+        const auto& trace = nb::cast<const Trace&>(self);
+        return View(trace.end.data(), trace.end.size(), self);
+      }, "by event; not copied")
+      .def_prop_ro("names", [](const Trace& trace) {
+        nb::list names;
+        for (std::size_t i = 0; i < trace.names.size(); ++i)
+          names.append(Text(trace.names.Text(static_cast<etprof::NameId>(i))));
+        return names;
+      }, "the texts that `name` refers to")
+      .def_prop_ro("name", [](const Trace& trace) {
+        return ByEvent<std::uint32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.name; });
+      }, nb::rv_policy::automatic, "by event: index into `names`")
+      .def_prop_ro("delegated", [](const Trace& trace) {
+        return ByEvent<std::uint8_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.source; });
+      }, nb::rv_policy::automatic, "by event: 1 where a delegate wrote it, 0 where the framework did")
+      .def_prop_ro("chain", [](const Trace& trace) {
+        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.chain; });
+      }, nb::rv_policy::automatic, "by event; -1 outside the instruction stream")
+      .def_prop_ro("instruction", [](const Trace& trace) {
+        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.instruction; });
+      }, nb::rv_policy::automatic, "by event, as in the file")
+      .def_prop_ro("delegate_id", [](const Trace& trace) {
+        return ByEvent<std::int32_t>(trace, [](const Trace::Layout& layout) -> const auto& { return layout.delegate_id; });
+      }, nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
+      .def_prop_ro("block_names", [](const Trace& trace) {
+        nb::list names;
+        for (const Trace::Block& block : trace.blocks) names.append(Text(block.name));
+        return names;
+      }, "by block: \"Default\", \"Execute\"")
+      .def_prop_ro("block_first_event", [](const Trace& trace) {
+        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.first_event; });
+      }, nb::rv_policy::automatic, "by block: index of its first event")
+      .def_prop_ro("block_event_count", [](const Trace& trace) {
+        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.event_count; });
+      }, nb::rv_policy::automatic, "by block")
+      .def_prop_ro("block_layout", [](const Trace& trace) {
+        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.layout; });
+      }, nb::rv_policy::automatic, "by block: those of one layout differ in nothing but their times")
+      .def_prop_ro("block_bundled_input", [](const Trace& trace) {
+        return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.bundled_input_index; });
+      }, nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
+      .def_prop_ro("health", [](const Trace& trace) { return HealthOf(trace.health); }, "what is odd in the file")
+      .def("__len__", &Trace::event_count)
+      .def("profiles", &Attribute, "method"_a = "forward", "warmup"_a = 0,
+           "one Profile for each method that the file holds, in the order of their first runs");
+}
+
+void BindProfile(nb::module_& module) {
+  nb::class_<Profile>(module, "Profile", "Where the time of one method goes. Times are whole nanoseconds.")
+      .def_prop_ro("operators", [](const Profile& profile) {
+        nb::list operators;
+        for (const Operator& op : profile.operators) operators.append(OperatorDict(op));
+        return operators;
+      }, "what ran, the framework's spans too")
+      .def_prop_ro("self_ns", [](nb::handle self) {
+        const auto& profile = nb::cast<const Profile&>(self);
+        return Matrix<Nanoseconds>(profile.self.data(), {profile.operators.size(), profile.runs.size()}, self);
+      }, "operators x runs: time less that of the spans inside; -1 where an operator did not run. Not copied")
+      .def("duration_ns", [](nb::handle self, std::size_t op) {
+        const auto& profile = nb::cast<const Profile&>(self);
+        if (op >= profile.operators.size()) throw nb::index_error("there is no such operator");
+        const auto row = profile.Duration(op);
+        return View(row.data(), row.size(), self);
+      }, "operator"_a, "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
+      .def_prop_ro("run_total_ns", [](const Profile& profile) {
+        return ByRun<std::int64_t>(profile, [](const etprof::ProfiledRun& run) { return run.total; });
+      }, nb::rv_policy::automatic, "by run: Method::execute")
+      .def_prop_ro("run_phase", [](const Profile& profile) {
+        nb::list phases;
+        for (const etprof::ProfiledRun& run : profile.runs)
+          phases.append(Text(etprof::PhaseName(run.label.phase)));
+        return phases;
+      }, "by run: \"first\", \"warmup\", \"steady\"")
+      .def_prop_ro("run_in_common_set", [](const Profile& profile) {
+        return ByRun<std::uint8_t>(profile, [](const etprof::ProfiledRun& run) { return run.in_common_set; });
+      }, nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
+      .def_prop_ro("health", [](const Profile& profile) { return HealthOf(profile.health); }, "what is odd in the trace");
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const etprof::Error& error) {
+      PyErr_SetString(PyExc_ValueError, error.Message().c_str());
+    }
+  });
+  BindTrace(module);
+  BindProfile(module);
+  module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,
+             "Reads a whole ETDump. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
+}

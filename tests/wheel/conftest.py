@@ -1,0 +1,56 @@
+"""The wheel of this checkout, made once, and a folder that it is installed into."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def call(*command: str | Path, **keywords) -> str:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **keywords)
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `pip wheel .` makes it, of what build/release holds already: the same sources, options and compiler."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # The tools that pip finds are those that configured the folder.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    settings = ["build-dir=build/release", "cmake.define.ETPROF_TESTS=ON"]
+    pip = [sys.executable, "-m", "pip", "wheel", ".", "--no-build-isolation", "--no-deps", "-w", folder]
+    call(*pip, *(f"--config-settings={setting}" for setting in settings), cwd=ROOT, env=environment)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="session")
+def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment that holds the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder, with_pip=False, symlinks=True)
+    call(sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", "--no-deps", wheel)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def etprof(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The module of the wheel, beside this environment's NumPy and pandas."""
+    folder = tmp_path_factory.mktemp("site")
+    call(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel)
+    before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "etprof"}
+    sys.path.insert(0, str(folder))
+    import etprof
+
+    assert Path(etprof.__file__).is_relative_to(folder)
+    yield etprof
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.split(".")[0] == "etprof"]:
+        del sys.modules[name]
+    sys.modules.update(before)

@@ -1,0 +1,140 @@
+"""etprof.read_etdump and etprof.compare against ExecuTorch's Inspector, NumPy and the etprof program."""
+
+import gc
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
+
+
+def inspector_frame(etdump: Path, scale: str):
+    from executorch.devtools import Inspector
+    from executorch.devtools.inspector import TimeScale
+
+    target = TimeScale(scale)
+    return Inspector(etdump_path=str(etdump), target_time_scale=target).to_dataframe()
+
+
+@pytest.mark.filterwarnings("ignore:Output Buffer not found")
+@pytest.mark.parametrize("scale", ["ms", "us"])
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_a_frame_is_inspectors(etprof, etdump, scale):
+    theirs = inspector_frame(etdump, scale)
+    ours = etprof.read_etdump(etdump).to_pandas(scale)
+    assert list(ours.columns) == list(theirs.columns)
+    assert len(ours) == len(theirs)
+    for column in theirs.columns:
+        if theirs[column].dtype.kind == "f":
+            # Inspector subtracts what it has scaled already: 1e-9 ms is what that leaves of a nanosecond.
+            np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-9, atol=1e-9)
+        elif column == "raw":
+            for mine, other in zip(ours[column], theirs[column], strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9)
+        else:
+            assert ours[column].tolist() == theirs[column].tolist(), column
+
+
+def test_headings_without_units_are_inspectors(etprof):
+    from executorch.devtools import Inspector
+
+    theirs = Inspector(etdump_path=str(ETDUMPS[0])).to_dataframe(include_units=False)
+    assert list(etprof.read_etdump(ETDUMPS[0]).to_pandas(include_units=False).columns) == list(theirs.columns)
+
+
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_columns_are_one_entry_an_event(etprof, etdump):
+    dump = etprof.read_etdump(etdump)
+    frame = dump.events()
+    assert len(dump) == len(frame) > 0
+    for column in ("start_ns", "end_ns", "name", "delegated", "chain", "instruction", "delegate_id", "block"):
+        assert getattr(dump, column).shape == (len(dump),), column
+    assert (frame["duration_ns"] == frame["end_ns"] - frame["start_ns"]).all()
+    runs = frame[frame["name"] == "Method::execute"]
+    assert set(runs["block_name"]) == {"Execute"}
+    # Delegated or not, as the stated rule of Inspector has it.
+    identified = dump.to_pandas()
+    assert set(identified[identified["is_delegated_op"]]["event_name"]) == set(frame[frame["delegated"]]["name"])
+
+
+def test_times_lie_where_they_were_read_to_and_outlive_the_dump(etprof):
+    dump = etprof.read_etdump(ETDUMPS[0])
+    starts = dump.start_ns
+    assert not starts.flags.owndata
+    assert not starts.flags.writeable
+    assert np.shares_memory(starts, dump._trace.start_ns)
+    kept = starts.copy()
+    del dump
+    gc.collect()
+    assert (starts == kept).all()
+    profile = etprof.read_etdump(ETDUMPS[0]).profiles()[0]
+    times = profile.self_ns
+    total = times.sum()
+    del profile
+    gc.collect()
+    assert times.sum() == total
+
+
+@pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
+def test_a_profile_is_what_analyze_says(etprof, etdump):
+    done = program.run("analyze", etdump, "--json")
+    (experiment,) = json.loads(done.stdout)["experiments"]
+    (profile,) = etprof.read_etdump(etdump).profiles()
+    frame = profile.to_pandas().set_index("key")
+    assert len(experiment["operators"]) > 3
+    for operator in experiment["operators"]:
+        mine = frame.loc[operator["key"]]
+        assert mine["name"] == operator["name"]
+        assert mine["category"] == operator["category"]
+        assert mine["p50_ms"] == pytest.approx(operator["self_ms"]["p50"], rel=1e-12)
+        assert mine["p99_ms"] == pytest.approx(operator["self_ms"]["p99"], rel=1e-12)
+        assert mine["runs"] == operator["self_ms"]["n"]
+    # Self times add up to each run.
+    ran = np.where(profile.self_ns >= 0, profile.self_ns, 0)
+    assert (ran.sum(axis=0) == profile.run_total_ns).all()
+    for index, operator in enumerate(profile.operators):
+        if operator["kind"] == "method":
+            assert (profile.duration_ns(index) == profile.run_total_ns).all()
+
+
+def test_a_comparison_is_the_programs(etprof, monkeypatch):
+    pair = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("off", "on")]
+    monkeypatch.setenv("ETPROF", str(program.etprof()))
+    compared = etprof.compare(*pair)
+    (expected,) = json.loads(program.run("compare", *pair, "--json").stdout)["comparisons"]
+    assert compared.data == expected
+    assert compared.verdict == expected["latency"]["verdict"]
+    assert compared.ratio == expected["latency"]["ratio"]
+    assert len(compared.operators()) == len(expected["operators"])
+    assert len(compared.groups()) == len(expected["groups"])
+
+
+def test_bad_files_are_refused_with_their_place(etprof, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        etprof.read_etdump(tmp_path / "nowhere.etdump")
+    whole = ETDUMPS[0].read_bytes()
+    cut = tmp_path / "cut.etdump"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"cut\.etdump"):
+        etprof.read_etdump(cut)
+    with pytest.raises(ValueError, match="no unit"):
+        etprof.read_etdump(ETDUMPS[0], source_time_scale="fortnight")
+    with pytest.raises(ValueError, match="no unit"):
+        etprof.read_etdump(ETDUMPS[0]).to_pandas("hz")
+    with pytest.raises(ValueError, match="cut"):
+        etprof.compare(cut, ETDUMPS[0])
+    (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
+    with pytest.raises(IndexError):
+        profile.duration_ns(10_000)
+
+
+def test_a_clock_in_microseconds_is_scaled(etprof):
+    nanoseconds = etprof.read_etdump(ETDUMPS[0])
+    microseconds = etprof.read_etdump(ETDUMPS[0], source_time_scale="us")
+    assert (microseconds.start_ns == 1000 * nanoseconds.start_ns).all()

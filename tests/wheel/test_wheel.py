@@ -1,0 +1,85 @@
+"""The wheel: what it holds, what its binaries need, and that it profiles a model where nothing else is installed."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+from conftest import ROOT, call
+
+TOY = ROOT / "tests" / "data" / "toy_cnn.pte"
+# What the C and C++ libraries of every Linux bring (the policies of auditwheel name the same).
+OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w-]+)\.so\.\d+$")
+
+
+def needed(binary: Path) -> tuple[set[str], list[str]]:
+    """The libraries that an ELF file needs, and where it looks for them, by readelf."""
+    text = call("readelf", "--wide", "-d", binary)
+    paths = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text)
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), [one for path in paths for one in path.split(":") if one]
+
+
+def binaries(folder: Path) -> list[Path]:
+    files = [file for file in folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    return [file for file in files if file.read_bytes()[:4] == b"\x7fELF"]
+
+
+def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    found = binaries(tmp_path / "etprof")
+    assert {"etprof", "etprof-runner"} <= {file.name for file in found}
+    assert any(file.name.startswith("_native.") for file in found)
+    for file in found:
+        libraries, paths = needed(file)
+        beside = {other.name for other in file.parent.iterdir()}
+        assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= beside, file
+        # It finds them beside itself, and looks in no folder of the machine that built it.
+        assert all(path.startswith("$ORIGIN") for path in paths), (file, paths)
+        if libraries & beside:
+            assert "$ORIGIN" in paths or "$ORIGIN/" in paths, (file, paths)
+
+
+def test_it_brings_licences_stubs_and_no_folder_of_the_build(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        assert {"etprof/bin/LICENSE.executorch", "etprof/_native.pyi", "etprof/py.typed"} <= names
+        assert any(name.endswith("licenses/LICENSE") for name in names)
+        stub = ast.parse(archive.read("etprof/_native.pyi"))
+        classes = {node.name for node in stub.body if isinstance(node, ast.ClassDef)}
+        assert classes == {"Trace", "Profile"}
+        assert str(ROOT).encode() not in archive.read("etprof/bin/etprof")
+
+
+def test_it_profiles_a_model_in_an_empty_environment(empty, tmp_path):
+    environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    model = tmp_path / TOY.name
+    model.write_bytes(TOY.read_bytes())
+    arguments = ["profile", model, "--vs", "threads=1", "--launches", "2", "--runs", "3", "--no-peaks"]
+    call("etprof", *arguments, "--output-root", tmp_path / "run", cwd=tmp_path, env=environment)
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    for result in manifest["results"]:
+        assert Path(result["runner_path"]).is_relative_to(empty)
+    assert (tmp_path / "run" / "report.html").exists()
+    call("etprof", "validate", tmp_path / "run", cwd=tmp_path, env=environment)
+
+
+def test_what_it_lacks_is_said(empty, tmp_path):
+    environment = {**os.environ, "PATH": f"{empty / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
+    done = subprocess.run(
+        [empty / "bin" / "etprof", "export", "--model", "toy_cnn", "--outdir", tmp_path],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "torch" in done.stderr
+    done = subprocess.run(
+        [empty / "bin" / "python", "-c", "import etprof; etprof.read_etdump('x')"], capture_output=True, text=True
+    )
+    assert "numpy" in done.stderr.lower()
