@@ -1,6 +1,5 @@
 """`etprof inspect --json` against ExecuTorch's own reading of the same file, and its MACs against PyTorch's counter."""
 
-import importlib.resources
 import json
 import math
 import os
@@ -10,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import executorch.backends.xnnpack.serialization as xnnpack_schema
 import pytest
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -18,7 +16,6 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     XNNPACKQuantizer,
     get_symmetric_quantization_config,
 )
-from executorch.backends.xnnpack.serialization.xnnpack_graph_serialize import XNNHeader
 from executorch.exir import (
     EdgeCompileConfig,
     ExecutorchBackendConfig,
@@ -26,7 +23,6 @@ from executorch.exir import (
     to_edge,
     to_edge_transform_and_lower,
 )
-from executorch.exir._serialize._flatbuffer import _flatc_decompile
 from executorch.exir._serialize._flatbuffer_program import _flatbuffer_to_program
 from executorch.exir._serialize._program import _get_extended_header, deserialize_pte_binary
 from torch.utils.flop_counter import FlopCounterMode
@@ -36,6 +32,7 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 
 from etprof import find
 from exports import Exported
+from graphs import NO_ID, graph_of, inputs_of
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -57,12 +54,10 @@ SCHEMES = {
     "PerTokenDynamicQuant": "per token, dynamic",
 }
 NO_HANDLE = 65535
-NO_ID = 2**32 - 1
 DTYPES = {"BYTE": "uint8", "CHAR": "int8", "INT": "int32", "LONG": "int64", "HALF": "float16", "FLOAT": "float32"}
 DTYPES |= {"DOUBLE": "float64", "BOOL": "bool", "SHORT": "int16", "BFLOAT16": "bfloat16"}
 CALLS = {schema.KernelCall: "kernel", schema.DelegateCall: "delegate", schema.MoveCall: "move"}
 CALLS |= {schema.JumpFalseCall: "jump", schema.FreeCall: "free"}
-INPUT_FIELDS = ["input_id", "input1_id", "input2_id", "input3_id", "input4_id", "input5_id", "filter_id", "bias_id"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -149,33 +144,19 @@ def test_the_methods_are_what_executorch_reads(pte: Path):
             assert (entry["chain"], entry["instruction"], entry["kind"]) == (chain, index, CALLS[type(call)])
             assert entry["operator"] == (names[call.op_index] if entry["kind"] == "kernel" else None)
             assert entry["delegate"] == (call.delegate_index if entry["kind"] == "delegate" else None)
-            assert entry["arguments"] == list(getattr(call, "args", []))
+            moved = [call.move_from, call.move_to] if entry["kind"] == "move" else []
+            assert entry["arguments"] == list(getattr(call, "args", moved))
         for delegate, entry in zip(plan.delegates, method["delegates"], strict=True):
             assert entry["backend"] == delegate.id
             assert entry["payload_bytes"] == len(program.backend_delegate_data[delegate.processed.index].data)
             assert [spec["key"] for spec in entry["compile_specs"]] == [spec.key for spec in delegate.compile_specs]
 
 
-def graph_of(payload: bytes, folder: Path) -> dict:
-    """The graph of an XNNPACK payload as flatc and ExecuTorch's schema read it."""
-    header = XNNHeader.from_bytes(payload[: XNNHeader.EXPECTED_LENGTH])
-    schema_file = folder / "schema.fbs"
-    schema_file.write_bytes(importlib.resources.files(xnnpack_schema).joinpath("schema.fbs").read_bytes())
-    flatbuffer = folder / "graph.bin"
-    flatbuffer.write_bytes(payload[header.flatbuffer_offset :][: header.flatbuffer_size])
-    _flatc_decompile(str(folder), str(schema_file), str(flatbuffer), ["--raw-binary"])
-    text = (folder / "graph.json").read_text()
-    return json.loads(re.sub(r"(: -?)inf\b", r"\1Infinity", text))
-
-
 def check_node(node: dict, expected: dict) -> None:
     union = expected["xnode_union"]
     assert node["type"] == expected["xnode_union_type"]
     assert node["debug_handle"] == (None if expected["debug_handle"] == NO_HANDLE else expected["debug_handle"])
-    used = [field for field in INPUT_FIELDS if field in union]
-    if node["type"].startswith("XNNConcatenate"):
-        used = used[: int(node["type"][-1])]
-    assert node["inputs"] == [union[field] for field in used if union[field] != NO_ID]
+    assert node["inputs"] == inputs_of(expected)
     assert node["outputs"] == [union["output_id"]]
     assert node["flags"] == union["flags"]
     for key in ("output_min", "output_max"):

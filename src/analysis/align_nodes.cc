@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kUnlikely = 8;  // what nothing explains, against 1 for what XNNPACK is known to do
 constexpr std::size_t kMostCells = std::size_t{1} << 24U;
+constexpr std::size_t kMostSteps = std::size_t{1} << 14U;  // of all ways through a part together
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -86,20 +87,22 @@ int CostOfInserting(std::string_view stem) {
   return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnlikely;
 }
 
-class Alignment {
+class Aligner {
  public:
-  Alignment(const XnnGraph& graph, const std::vector<std::string>& stems)
+  Aligner(const XnnGraph& graph, const std::vector<std::string>& stems)
       : nodes_(graph.nodes),
         stems_(stems),
         width_(stems.size() + 1),
         ahead_((graph.nodes.size() + 1) * width_, 0),
         behind_(ahead_.size(), std::numeric_limits<int>::max() / 2) {}
 
-  std::vector<AlignedOperator> Run() {
+  Alignment Run() {
     Fill();
-    std::vector<AlignedOperator> aligned(stems_.size());
-    Trace(aligned);
-    AddCandidates(aligned);
+    Alignment aligned;
+    aligned.operators.resize(stems_.size());
+    Trace(aligned.operators);
+    AddCandidates(aligned.operators);
+    AddParts(aligned.parts);
     return aligned;
   }
 
@@ -204,6 +207,83 @@ class Alignment {
     }
   }
 
+  struct Cell {
+    std::size_t i = 0, j = 0;
+    bool operator==(const Cell&) const = default;
+  };
+  static Cell After(const Cell& cell, const AlignmentStep& step) {
+    return {cell.i + (step.node ? 1 : 0), cell.j + step.count};
+  }
+
+  // The steps that best alignments take from a cell that they go through.
+  std::vector<AlignmentStep> BestSteps(const Cell& cell) {
+    const auto [i, j] = cell;
+    const int cost = Ahead(i, j);
+    std::vector<AlignmentStep> steps;
+    if (Matches(i, j) && cost == Ahead(i + 1, j + 1)) steps.push_back({i, j, 1, true});
+    if (MatchesTwo(i, j) && cost == Ahead(i + 1, j + 2)) steps.push_back({i, j, 2, true});
+    if (i < nodes_.size()) {
+      const int skipping = CostOfSkipping(nodes_[i]);
+      if (cost == Ahead(i + 1, j) + skipping) steps.push_back({i, j, 0, skipping < kUnlikely});
+    }
+    if (j < stems_.size()) {
+      const int inserting = CostOfInserting(stems_[j]);
+      if (cost == Ahead(i, j + 1) + inserting) steps.push_back({std::nullopt, j, 1, inserting < kUnlikely});
+    }
+    return steps;
+  }
+
+  // The best alignments part only between cells that all of them go through: the only one with its sum of
+  // indices, and no step leads from a smaller sum to a larger one.
+  void AddParts(std::vector<Alignment::Part>& parts) {
+    const std::size_t last = nodes_.size() + stems_.size();
+    std::vector<std::size_t> cells(last + 1, 0), begin_over(last + 2, 0), end_over(last + 2, 0);
+    std::vector<Cell> any(last + 1);
+    const int best = Ahead(0, 0);
+    for (std::size_t i = 0; i <= nodes_.size(); ++i) {
+      for (std::size_t j = 0; j < width_; ++j) {
+        if (Behind(i, j) + Ahead(i, j) != best) continue;
+        ++cells[i + j];
+        any[i + j] = {i, j};
+        for (const AlignmentStep& step : BestSteps({i, j})) {
+          const Cell to = After({i, j}, step);
+          ++begin_over[i + j + 1];
+          ++end_over[to.i + to.j];
+        }
+      }
+    }
+    std::size_t over = 0;
+    std::optional<Cell> from;
+    for (std::size_t sum = 0; sum <= last; ++sum) {
+      over += begin_over[sum];
+      over -= end_over[sum];
+      if (cells[sum] != 1 || over != 0) continue;
+      if (from) parts.push_back({Ways(*from, any[sum])});
+      from = any[sum];
+    }
+  }
+
+  std::vector<std::vector<AlignmentStep>> Ways(const Cell& from, const Cell& to) {
+    std::vector<std::vector<AlignmentStep>> ways;
+    std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open = {{from, {}}};
+    std::size_t taken = 0;
+    while (!open.empty()) {
+      const auto [cell, way] = std::move(open.back());
+      open.pop_back();
+      taken += way.size();
+      if (taken > kMostSteps) return {};
+      if (cell == to) {
+        ways.push_back(way);
+        continue;
+      }
+      for (const AlignmentStep& step : BestSteps(cell)) {
+        open.emplace_back(After(cell, step), way);
+        open.back().second.push_back(step);
+      }
+    }
+    return ways;
+  }
+
   const std::vector<XnnNode>& nodes_;
   const std::vector<std::string>& stems_;
   std::size_t width_;
@@ -212,9 +292,9 @@ class Alignment {
 
 }  // namespace
 
-std::vector<AlignedOperator> AlignNodes(const XnnGraph& graph, const std::vector<std::string>& stems) {
-  if ((graph.nodes.size() + 1) > kMostCells / (stems.size() + 1)) return {};
-  return Alignment(graph, stems).Run();
+std::optional<Alignment> AlignNodes(const XnnGraph& graph, const std::vector<std::string>& stems) {
+  if ((graph.nodes.size() + 1) > kMostCells / (stems.size() + 1)) return std::nullopt;
+  return Aligner(graph, stems).Run();
 }
 
 }  // namespace etprof

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/align_nodes.h"
+#include "analysis/neighbours.h"
 #include "analysis/operators.h"
 
 namespace etprof {
@@ -52,6 +53,7 @@ class Joiner {
       JoinCall(operators);
       if (!result_.problem.empty()) return Refused();
     }
+    ConnectNeighbours(profile_, method_, aligned_calls_, result_.operators);
     return std::move(result_);
   }
 
@@ -130,14 +132,15 @@ class Joiner {
     const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
     std::vector<std::string> stems;
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
-    const std::vector<AlignedOperator> aligned = AlignNodes(graph, stems);
-    if (aligned.empty()) return none("its delegate has too many operators to be aligned with the graph");
+    std::optional<Alignment> alignment = AlignNodes(graph, stems);
+    if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;
-      Describe(aligned, i, graph, own);
+      Describe(alignment->operators, i, graph, own);
     }
     PlaceInserted(operators);
+    aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});
   }
 
   void Describe(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
@@ -293,6 +296,7 @@ class Joiner {
   const MethodSources* sources_;
   std::map<std::pair<int, int>, const Instruction*> instructions_;
   std::map<std::string, std::size_t> by_text_;  // places
+  std::vector<AlignedCall> aligned_calls_;
   ProgramJoin result_;
 };
 

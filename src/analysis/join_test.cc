@@ -54,7 +54,8 @@ XnnGraph Chain(const std::vector<std::string>& types) {
 std::vector<std::string> Aligned(const std::vector<std::string>& types,
                                  const std::vector<std::string>& stems) {
   std::vector<std::string> result;
-  for (const AlignedOperator& op : AlignNodes(Chain(types), stems)) {
+  const Alignment alignment = AlignNodes(Chain(types), stems).value();
+  for (const AlignedOperator& op : alignment.operators) {
     if (op.inserted || !op.node) {
       result.emplace_back(op.inserted ? "inserted" : "none");
       continue;

@@ -42,7 +42,10 @@ struct OperatorSource {
   OperatorTensors tensors;           // nothing where several nodes fit equally well and differ in them
   Work work;
   std::optional<KleidiaiUse> kleidiai;  // of what multiplies matrices, where it is joined
-  std::string why;                      // kNone: one clause
+  // In Profile::operators, ascending: what writes what it reads, and what reads what it writes, as far as
+  // that is certain.
+  std::vector<std::size_t> producers, consumers;
+  std::string why;  // kNone: one clause
 };
 
 struct ProgramJoin {

@@ -21,6 +21,7 @@ class Reader {
   Method Read() {
     method_.name = source_.Text(plan_.name());
     if (plan_.values() != nullptr) {
+      values_ = plan_.values()->size();
       for (const auto* value : *plan_.values()) method_.values.push_back(ReadValue(*value));
     }
     method_.inputs = Indices(plan_.inputs(), method_.values.size(), "an input");
@@ -58,6 +59,17 @@ class Reader {
     return indices;
   }
 
+  // Of a list of tensors: an absent one is -1.
+  std::vector<std::size_t> Items(const flatbuffers::Vector<std::int32_t>* list) const {
+    std::vector<std::size_t> items;
+    if (list == nullptr) return items;
+    source_.Spend(list->size() * sizeof(std::size_t));
+    for (const std::int32_t item : *list) {
+      if (item != -1) items.push_back(Index(item, values_, "an item of a list", list));
+    }
+    return items;
+  }
+
   ProgramValue ReadValue(const pte::EValue& value) {
     source_.Spend(sizeof(ProgramValue));
     ProgramValue result;
@@ -91,9 +103,11 @@ class Reader {
         break;
       case pte::KernelTypes::TensorList:
         result.kind = Kind::kTensorList;
+        if (const auto* list = value.val_as_TensorList()) result.items = Items(list->items());
         break;
       case pte::KernelTypes::OptionalTensorList:
         result.kind = Kind::kOptionalTensorList;
+        if (const auto* list = value.val_as_OptionalTensorList()) result.items = Items(list->items());
         break;
       case pte::KernelTypes::Tensor:
         result.kind = Kind::kTensor;
@@ -237,6 +251,10 @@ class Reader {
       }
       case Type::MoveCall:
         instruction.kind = Instruction::Kind::kMove;
+        if (const auto* move = entry.instr_args_as_MoveCall()) {
+          for (const std::int32_t value : {move->move_from(), move->move_to()})
+            instruction.arguments.push_back(Index(value, method_.values.size(), "a moved value", move));
+        }
         break;
       case Type::JumpFalseCall:
         instruction.kind = Instruction::Kind::kJumpFalse;
@@ -255,6 +273,7 @@ class Reader {
   const pte::Program& file_;
   const pte::ExecutionPlan& plan_;
   const Program& program_;
+  std::size_t values_ = 0;  // that the method has
   Method method_;
 };
 

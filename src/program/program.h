@@ -45,6 +45,7 @@ struct ProgramValue {
   Kind kind = Kind::kNone;
   std::optional<ProgramTensor> tensor;  // kTensor
   std::optional<std::int64_t> integer;  // kInt; of kBool 0 or 1
+  std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList, without what is absent: in values
 };
 
 // One step of a method. Its identity, which a runtime event carries too, is (chain, index).
@@ -52,9 +53,10 @@ struct Instruction {
   enum class Kind { kKernel, kDelegate, kMove, kJumpFalse, kFree, kUnknown };
   Kind kind = Kind::kUnknown;
   int chain = 0;
-  int index = 0;                       // in its chain
-  std::size_t target = 0;              // kKernel: in Method::operators; kDelegate: in Method::delegates
-  std::vector<std::size_t> arguments;  // kKernel, kDelegate: in Method::values, in and out
+  int index = 0;           // in its chain
+  std::size_t target = 0;  // kKernel: in Method::operators; kDelegate: in Method::delegates
+  // kKernel, kDelegate: in Method::values, in and out; kMove: from, to.
+  std::vector<std::size_t> arguments;
 };
 
 // The bytes that a compiler of a backend made of a part of the method.

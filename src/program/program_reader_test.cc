@@ -139,10 +139,13 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
     instructions.push_back(std::make_unique<pte::InstructionT>());
     instructions.back()->instr_args.Set(std::move(arguments));
   };
-  add(pte::MoveCallT());
+  pte::MoveCallT move;
+  move.move_from = 1;
+  add(move);
   add(pte::JumpFalseCallT());
   add(pte::FreeCallT());
   const Program read = Read(*program);
+  EXPECT_THAT(read.methods[0].instructions[1].arguments, ElementsAre(1, 0));
   const MethodSummary summary = Summarize(read.methods[0], read);
   ASSERT_EQ(summary.steps.size(), 1U);  // nothing between them is delegated
   EXPECT_EQ(summary.steps[0].what.size(), 4U);
@@ -151,6 +154,37 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   EXPECT_EQ(summary.operators[0].calls, 1U);
   EXPECT_TRUE(summary.jumps);
   EXPECT_FALSE(summary.dynamic);
+}
+
+// Adds a value that is a list of these, an optional one or not.
+template <typename List>
+void AddList(pte::ProgramT& program, std::vector<std::int32_t> items) {
+  List list;
+  list.items = std::move(items);
+  auto value = std::make_unique<pte::EValueT>();
+  value->val.Set(std::move(list));
+  program.execution_plan[0]->values.push_back(std::move(value));
+}
+
+TEST(ProgramReader, TellsWhatIsInListsOfTensors) {
+  const auto program = SmallProgram();
+  AddList<pte::TensorListT>(*program, {1, 0, 1});
+  AddList<pte::OptionalTensorListT>(*program, {-1, 1});  // the first one is absent
+  const Program read = Read(*program);
+  EXPECT_THAT(read.methods[0].values[2].items, ElementsAre(1, 0, 1));
+  EXPECT_THAT(read.methods[0].values[3].items, ElementsAre(1));
+  EXPECT_THAT(Refusal([](auto& p) {
+                auto instruction = std::make_unique<pte::InstructionT>();
+                pte::MoveCallT move;
+                move.move_to = 2;
+                instruction->instr_args.Set(move);
+                p.execution_plan[0]->chains[0]->instructions.push_back(std::move(instruction));
+              }),
+              HasSubstr("a moved value is number 2 of 2"));
+  EXPECT_THAT(Refusal([](auto& p) { AddList<pte::TensorListT>(p, {3}); }),
+              HasSubstr("an item of a list is number 3 of 3"));
+  EXPECT_THAT(Refusal([](auto& p) { AddList<pte::OptionalTensorListT>(p, {-2}); }),
+              HasSubstr("an item of a list is number -2 of 3"));
 }
 
 TEST(ProgramReader, TellsDynamicShapesAndInitialStates) {

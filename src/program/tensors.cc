@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <set>
+
+#include "program/dataflow.h"
 
 namespace etprof {
 namespace {
@@ -16,50 +16,29 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
-  OperatorTensors tensors;
-  std::set<std::uint32_t> produced, read;
-  std::map<std::uint32_t, std::uint32_t> used_here;
-  for (const std::size_t index : nodes) {
-    produced.insert(graph.nodes[index].outputs.begin(), graph.nodes[index].outputs.end());
-    for (const std::uint32_t id : graph.nodes[index].inputs) ++used_here[id];
-  }
-  const auto tensor_of = [](const XnnValue& value) {
-    return OperatorTensor{value.type, value.shape, value.constant.has_value()};
+  const auto tensors_of = [&](const std::vector<std::uint32_t>& ids) {
+    std::vector<OperatorTensor> tensors;
+    for (const std::uint32_t id : ids) {
+      const XnnValue& value = *graph.Find(id);
+      tensors.push_back({value.type, value.shape, value.constant.has_value()});
+    }
+    return tensors;
   };
-  for (const std::size_t index : nodes) {
-    for (const std::uint32_t id : graph.nodes[index].inputs) {
-      const XnnValue* value = graph.Find(id);  // null: an optional bias that is not there
-      if (value != nullptr && !produced.contains(id) && read.insert(id).second)
-        tensors.inputs.push_back(tensor_of(*value));
-    }
-    for (const std::uint32_t id : graph.nodes[index].outputs) {
-      const XnnValue* value = graph.Find(id);
-      const auto uses = graph.uses.find(id);
-      const bool elsewhere = uses != graph.uses.end() && uses->second > used_here[id];
-      if (value != nullptr && elsewhere) tensors.outputs.push_back(tensor_of(*value));
-    }
-  }
-  return tensors;
+  const ReadAndWritten<std::uint32_t> flow = DataflowOf(nodes, graph);
+  return {tensors_of(flow.read), tensors_of(flow.written)};
 }
 
 OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
-  OperatorTensors tensors;
-  if (kernel.kind != Instruction::Kind::kKernel || kernel.arguments.empty()) return tensors;
-  using Kind = ProgramValue::Kind;
-  std::set<std::size_t> seen{kernel.arguments.back()};
-  for (const std::size_t argument : kernel.arguments) {
-    const ProgramValue& value = method.values[argument];
-    if (value.kind == Kind::kTensorList || value.kind == Kind::kOptionalTensorList) return {};
-    if (!value.tensor) continue;
-    const OperatorTensor tensor{value.tensor->type, value.tensor->shape,
-                                value.tensor->data != ProgramTensor::Data::kNone};
-    if (argument == kernel.arguments.back()) {
-      tensors.outputs = {tensor};
-    } else if (seen.insert(argument).second) {
-      tensors.inputs.push_back(tensor);
+  const auto tensors_of = [&](const std::vector<std::size_t>& values) {
+    std::vector<OperatorTensor> tensors;
+    for (const std::size_t index : values) {
+      const ProgramTensor& tensor = *method.values[index].tensor;
+      tensors.push_back({tensor.type, tensor.shape, tensor.data != ProgramTensor::Data::kNone});
     }
-  }
-  return tensors;
+    return tensors;
+  };
+  const ReadAndWritten<std::size_t> flow = DataflowOf(kernel, method);
+  return {tensors_of(flow.read), tensors_of(flow.written)};
 }
 
 std::string TensorsText(const OperatorTensors& tensors) {

@@ -26,8 +26,7 @@ struct OperatorTensors {
 // XnnGraph::nodes.
 OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
 
-// Of a portable kernel, whose last argument is what it writes. Nothing where that is a list of tensors, or an
-// input is one: the program does not say what they hold.
+// Of a portable kernel.
 OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
 
 // "1x3x224x224, 16x3x3x3, 16 -> 1x112x112x16 fp32": the type where all that is no constant has the same one,

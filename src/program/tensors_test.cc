@@ -79,9 +79,10 @@ TEST(Tensors, OfAPortableKernel) {
   EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
   add.arguments = {0, 0, 3, 2};  // one tensor twice
   EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4 -> 2x4 float32");
-  method.values[1].kind = ProgramValue::Kind::kTensorList;  // cat: what it holds is not told
-  add.arguments = {1, 3, 2};
-  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "");
+  method.values[3].kind = ProgramValue::Kind::kTensorList;  // cat
+  method.values[3].items = {1, 0};
+  add.arguments = {3, 2};
+  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
 }
 
 }  // namespace

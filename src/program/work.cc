@@ -1,8 +1,8 @@
 #include "program/work.h"
 
-#include <map>
-#include <set>
 #include <string_view>
+
+#include "program/dataflow.h"
 
 namespace etprof {
 namespace {
@@ -115,32 +115,23 @@ std::optional<double> Work::Intensity() const {
 Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   Work work;
   work.macs = work.read = work.written = 0;
-  std::set<std::uint32_t> produced, read;
-  std::map<std::uint32_t, std::uint32_t> used_here;
+  bool moves = false;
   for (const std::size_t index : nodes) {
-    produced.insert(graph.nodes[index].outputs.begin(), graph.nodes[index].outputs.end());
-    for (const std::uint32_t id : graph.nodes[index].inputs) ++used_here[id];
+    work.macs = Sum(work.macs, graph.nodes[index].macs);
+    moves = moves || graph.nodes[index].type != "XNNStaticReshape";
   }
-  const auto used_elsewhere = [&](std::uint32_t id) {
-    const auto uses = graph.uses.find(id);
-    return uses != graph.uses.end() && uses->second > used_here[id];
-  };
-  const auto bytes_of = [&](std::uint32_t id) -> Count {
-    const XnnValue* value = graph.Find(id);
-    return value == nullptr ? std::nullopt : BytesOf(value->type, value->shape);
-  };
-  for (const std::size_t index : nodes) {
-    const XnnNode& node = graph.nodes[index];
-    work.macs = Sum(work.macs, node.macs);
-    if (node.type == "XNNStaticReshape") continue;
-    for (const std::uint32_t id : node.inputs) {
-      // An optional bias that is not there has an id that no value has.
-      if (!produced.contains(id) && graph.Find(id) != nullptr && read.insert(id).second)
-        work.read = Sum(work.read, bytes_of(id));
+  const auto bytes_of = [&](const std::vector<std::uint32_t>& ids) {
+    Count bytes = 0;
+    for (const std::uint32_t id : ids) {
+      const XnnValue& value = *graph.Find(id);
+      bytes = Sum(bytes, BytesOf(value.type, value.shape));
     }
-    for (const std::uint32_t id : node.outputs) {
-      if (used_elsewhere(id)) work.written = Sum(work.written, bytes_of(id));
-    }
+    return bytes;
+  };
+  if (moves) {
+    const ReadAndWritten<std::uint32_t> flow = DataflowOf(nodes, graph);
+    work.read = bytes_of(flow.read);
+    work.written = bytes_of(flow.written);
   }
   work.bytes = Sum(work.read, work.written);
   return work;
@@ -154,26 +145,18 @@ Work WorkOf(const Instruction& kernel, const Method& method) {
     work.read = work.written = work.bytes = 0;
     return work;
   }
-  // Each tensor once. The last argument is what is written, where it is a tensor: an operator with several
-  // outputs ends with the list of them, and where among its tensors they begin only its schema says.
-  const ProgramValue& last = method.values[kernel.arguments.back()];
-  std::set<std::size_t> seen;
-  Count all = 0;
-  for (const std::size_t argument : kernel.arguments) {
-    const ProgramValue& value = method.values[argument];
-    using Kind = ProgramValue::Kind;
-    // What a list of tensors as an input holds is not known here.
-    if ((value.kind == Kind::kTensorList || value.kind == Kind::kOptionalTensorList) &&
-        argument != kernel.arguments.back())
-      return work;
-    if (value.tensor && seen.insert(argument).second)
-      all = Sum(all, BytesOf(value.tensor->type, value.tensor->shape));
-  }
-  work.bytes = all;
-  if (last.tensor && all) {
-    work.written = BytesOf(last.tensor->type, last.tensor->shape);
-    if (work.written) work.read = *all - *work.written;
-  }
+  const auto bytes_of = [&](const std::vector<std::size_t>& values) {
+    Count bytes = 0;
+    for (const std::size_t index : values) {
+      const ProgramTensor& tensor = *method.values[index].tensor;
+      bytes = Sum(bytes, BytesOf(tensor.type, tensor.shape));
+    }
+    return bytes;
+  };
+  const ReadAndWritten<std::size_t> flow = DataflowOf(kernel, method);
+  work.read = bytes_of(flow.read);
+  work.written = bytes_of(flow.written);
+  work.bytes = Sum(work.read, work.written);
   return work;
 }
 

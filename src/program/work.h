@@ -40,7 +40,7 @@ struct Work {
   std::optional<std::int64_t> macs;
   std::optional<Bytes> read;     // inputs and constants
   std::optional<Bytes> written;  // outputs
-  std::optional<Bytes> bytes;    // both; known where it is not known which of them is written
+  std::optional<Bytes> bytes;    // both
   bool operator==(const Work&) const = default;
 
   // Multiply-adds of a byte, the arithmetic intensity; absent where either is not known, or nothing moves.

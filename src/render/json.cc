@@ -101,6 +101,11 @@ Json Count(const std::optional<std::int64_t>& count) { return count ? Json(*coun
 Json SourceJson(const Profile& profile, std::size_t op) {
   if (!profile.program) return nullptr;
   const OperatorSource& source = profile.program->operators[op];
+  const auto keys = [&](const std::vector<std::size_t>& operators) {
+    Json list = Json::array();
+    for (const std::size_t other : operators) list.push_back(KeyText(profile.operators[other].key));
+    return list;
+  };
   Json json = {{"join", JoinName(source.join)},
                {"why", Text(source.why)},
                {"layer", nullptr},
@@ -114,7 +119,9 @@ Json SourceJson(const Profile& profile, std::size_t op) {
                {"macs", Count(source.work.macs)},
                {"bytes_read", Count(source.work.read)},
                {"bytes_written", Count(source.work.written)},
-               {"bytes", Count(source.work.bytes)}};
+               {"bytes", Count(source.work.bytes)},
+               {"producers", keys(source.producers)},
+               {"consumers", keys(source.consumers)}};
   if (!source.place) return json;
   const SourcePlace& place = profile.program->places[*source.place];
   if (!place.modules.empty()) {

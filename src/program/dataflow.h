@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "program/program.h"
+#include "program/xnn_graph.h"
+
+namespace etprof {
+
+// Values by their numbers, each once, in the order of the arguments.
+template <typename Number>
+struct ReadAndWritten {
+  std::vector<Number> read, written;
+};
+
+// Of nodes that run as one operator (indices into XnnGraph::nodes): ids of values. What passes between the
+// nodes and goes nowhere else is neither. Constants are read too.
+ReadAndWritten<std::uint32_t> DataflowOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
+
+// Of a kernel call: the tensors in Method::values, of lists their items. What it writes is its last argument,
+// as ExecuTorch's emitter (exir/emit/_emitter.py, _emit_operator) calls all kernels, the only one or the list
+// of several. Of other instructions nothing.
+ReadAndWritten<std::size_t> DataflowOf(const Instruction& kernel, const Method& method);
+
+// The value of the method that stands for one of the graph in a call of it; nothing where it is none of the
+// call's arguments.
+std::optional<std::size_t> ArgumentOf(const XnnValue& value, const Instruction& call);
+
+}  // namespace etprof

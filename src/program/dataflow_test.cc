@@ -1,0 +1,121 @@
+#include "program/dataflow.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "program/work.h"
+
+namespace etprof {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Node i reads and writes these values, each 10 floats; value 9 is a constant and value 8 does not exist.
+XnnGraph GraphOf(const std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>>& nodes,
+                 const std::vector<std::uint32_t>& outputs) {
+  XnnGraph graph;
+  for (const std::uint32_t id : {0, 1, 2, 3, 4, 5, 6, 7, 9}) {
+    XnnValue value;
+    value.id = id;
+    value.type = {"fp32", 32};
+    value.shape = {10};
+    if (id == 9) value.constant = 0;
+    graph.by_id[id] = graph.values.size();
+    graph.values.push_back(value);
+  }
+  for (const auto& [inputs, written] : nodes) {
+    XnnNode node;
+    node.index = graph.nodes.size();
+    node.type = "XNNAdd";
+    node.macs = 0;
+    node.inputs = inputs;
+    node.outputs = written;
+    for (const std::uint32_t id : inputs) ++graph.uses[id];
+    graph.nodes.push_back(node);
+  }
+  graph.outputs = outputs;
+  for (const std::uint32_t id : outputs) ++graph.uses[id];
+  return graph;
+}
+
+TEST(Dataflow, OfNodes) {
+  const XnnGraph graph = GraphOf({{{0, 9, 0, 8}, {1}}, {{1}, {2}}, {{1, 2}, {3}}}, {3});
+  const auto first = DataflowOf({0}, graph);
+  EXPECT_THAT(first.read, ElementsAre(0, 9));
+  EXPECT_THAT(first.written, ElementsAre(1));
+  // Value 1 is read by node 2 as well, value 2 by it alone.
+  const auto two = DataflowOf({0, 1}, graph);
+  EXPECT_THAT(two.read, ElementsAre(0, 9));
+  EXPECT_THAT(two.written, ElementsAre(1, 2));
+  const auto all = DataflowOf({0, 1, 2}, graph);
+  EXPECT_THAT(all.read, ElementsAre(0, 9));
+  EXPECT_THAT(all.written, ElementsAre(3));
+  // What nobody reads is not written for anybody.
+  EXPECT_THAT(DataflowOf({0}, GraphOf({{{0}, {1}}}, {})).written, IsEmpty());
+}
+
+TEST(Dataflow, AReshapeThatRunsAsPartOfAnOperatorGivesWhatItWrites) {
+  XnnGraph graph = GraphOf({{{0, 9}, {1}}, {{1}, {2}}}, {2});
+  graph.nodes[1].type = "XNNStaticReshape";
+  EXPECT_EQ(WorkOf({0, 1}, graph).written, 40);
+  EXPECT_EQ(WorkOf({0, 1}, graph).read, 80);
+  EXPECT_EQ(WorkOf(std::vector<std::size_t>{1}, graph).bytes, 0);
+}
+
+// Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0 and 1 and 0.
+Method TensorsAndLists() {
+  Method method;
+  for (int i = 0; i < 5; ++i) {
+    ProgramValue value;
+    value.kind = ProgramValue::Kind::kTensor;
+    value.tensor.emplace();
+    value.tensor->type = {"float32", 32};
+    value.tensor->shape = {i + 1};
+    method.values.push_back(value);
+  }
+  ProgramValue number, outputs, inputs;
+  number.kind = ProgramValue::Kind::kInt;
+  outputs.kind = inputs.kind = ProgramValue::Kind::kTensorList;
+  outputs.items = {3, 4};
+  inputs.items = {0, 1, 0};
+  method.values.insert(method.values.end(), {number, outputs, inputs});
+  method.operators = {"aten::x.out"};
+  return method;
+}
+
+TEST(Dataflow, OfAKernelWithListsOfTensors) {
+  const Method method = TensorsAndLists();
+  Instruction kernel;
+  kernel.kind = Instruction::Kind::kKernel;
+  kernel.arguments = {2, 5, 3, 4, 6};  // a tensor, a number, what is written and the list of it
+  auto flow = DataflowOf(kernel, method);
+  EXPECT_THAT(flow.read, ElementsAre(2));
+  EXPECT_THAT(flow.written, ElementsAre(3, 4));
+  EXPECT_EQ(WorkOf(kernel, method).read, 3 * 4);
+  EXPECT_EQ(WorkOf(kernel, method).written, (4 + 5) * 4);
+  kernel.arguments = {7, 5, 2, 2};  // a list, a number, what is written twice
+  flow = DataflowOf(kernel, method);
+  EXPECT_THAT(flow.read, ElementsAre(0, 1));
+  EXPECT_THAT(flow.written, ElementsAre(2));
+  kernel.arguments = {2, 5};  // aten::sym_size: a number of a tensor
+  flow = DataflowOf(kernel, method);
+  EXPECT_THAT(flow.read, ElementsAre(2));
+  EXPECT_THAT(flow.written, IsEmpty());
+  kernel.kind = Instruction::Kind::kMove;
+  EXPECT_THAT(DataflowOf(kernel, method).read, IsEmpty());
+}
+
+TEST(Dataflow, AGraphsValueIsAnArgumentByItsExternalNumber) {
+  Instruction call;
+  call.arguments = {7, 3};
+  XnnValue value;
+  EXPECT_EQ(ArgumentOf(value, call), std::nullopt);
+  value.external_id = 1;
+  EXPECT_EQ(ArgumentOf(value, call), 3U);
+  value.external_id = 2;
+  EXPECT_EQ(ArgumentOf(value, call), std::nullopt);
+}
+
+}  // namespace
+}  // namespace etprof
