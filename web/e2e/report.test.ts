@@ -193,6 +193,20 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("leads from an operator to those around it", async () => {
+    const operators = report.experiments[0]?.operators ?? [];
+    const of = operators.find((op) => op.name.includes("Softmax"));
+    expect(of?.program?.producers.length).toBeGreaterThan(0);
+    const { page, context } = await open(run, "#operators?q=softmax");
+    await page.locator("tbody tr").first().click();
+    const links = page.locator("aside.details > div").first().locator(".neighbours a");
+    const names = of?.program?.producers.map((key) => operators.find((op) => op.key === key)?.name);
+    expect((await links.allInnerTexts()).slice(0, names?.length)).toEqual(names);
+    await links.first().click();
+    await expect.poll(() => page.locator("aside.details dd").first().innerText()).toBe(names?.[0]);
+    await context.close();
+  });
+
   it("shows an operator's time run by run", async () => {
     const { page, context } = await open(run, "#operators?q=softmax");
     await page.locator("tbody tr").first().click();

@@ -37,6 +37,8 @@ export interface OperatorProgram {
   shape: string | null;
   macs: number | null;
   bytes: number | null;
+  producers: string[]; // keys of the operators that write what it reads
+  consumers: string[];
 }
 
 export interface Operator {

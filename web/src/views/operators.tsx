@@ -7,6 +7,7 @@ import { type Comparison, type Experiment, type Operator, type OperatorCompariso
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { readTimeline, type Timeline, timesOf } from "../timeline";
+import { operatorAddress } from "./timeline";
 import { escapeHtml } from "./where";
 
 // An operator of one experiment, or of both sides of a comparison.
@@ -130,7 +131,7 @@ function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Co
   );
 }
 
-function Side({ title, op }: { title: string; op: Operator }) {
+function Side({ title, op, experiment, report }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report }) {
   const d = op.self_ms;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
@@ -150,7 +151,31 @@ function Side({ title, op }: { title: string; op: Operator }) {
     <div>
       <h3>{title}</h3>
       <Facts facts={facts} />
+      <Neighbours title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} />
+      <Neighbours title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} />
     </div>
+  );
+}
+
+// A conversion of layout cannot be mended without those around it.
+function Neighbours(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report }) {
+  const { keys, of, report } = props;
+  if (!of || !keys || keys.length === 0) return null;
+  const index = report.experiments.indexOf(of);
+  return (
+    <>
+      <h4>{props.title}</h4>
+      <ul class="neighbours">
+        {keys.map((key) => {
+          const op = of.operators?.find((one) => one.key === key);
+          return (
+            <li key={key}>
+              <a href={operatorAddress(report, index, key)}>{op?.name ?? key}</a> <span class="quiet">{op && `${time(op.mean_ms)} · ${op.group}`}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 
@@ -212,9 +237,11 @@ export function Operators({ report }: { report: Report }) {
   );
   const columns = useMemo(() => columnsOf(comparison, largest), [comparison, largest]);
   const chosen = rows.find((row) => row.id === query.get("op"));
+  const [before, after] = useMemo<(Experiment | undefined)[]>(
+    () => (comparison ? (sidesOf(report, comparison) ?? []) : [undefined, experiment]),
+    [report, comparison, experiment],
+  );
   const sides = useMemo<ShownSide[]>(() => {
-    const of = comparison ? sidesOf(report, comparison) : null;
-    const [before, after] = of ?? [undefined, experiment];
     const made: ShownSide[] = [];
     const add = (side: Experiment | undefined, key: string | null | undefined) => {
       if (side && key) made.push({ experiment: report.experiments.indexOf(side), key });
@@ -224,7 +251,7 @@ export function Operators({ report }: { report: Report }) {
       add(after, comparison ? chosen.compared?.candidate_key : chosen.after?.key);
     }
     return made;
-  }, [report, comparison, experiment, chosen]);
+  }, [report, comparison, before, after, chosen]);
   if (rows.length === 0) return <p>No experiment has a trace.</p>;
   return (
     <Section title="Operators" note="Choose one to see all that is known of it.">
@@ -233,8 +260,8 @@ export function Operators({ report }: { report: Report }) {
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
             Close
           </button>
-          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} />}
-          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} />}
+          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} />}
+          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} />}
           <Spread report={report} sides={sides} />
           {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead row={chosen.compared} comparison={comparison} />}
         </aside>
