@@ -194,7 +194,7 @@ function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
     () =>
       sides.map(({ experiment, key }) => {
         const own = timeline?.experiments[experiment];
-        return { name: report.experiments[experiment]?.label ?? "", points: own ? timesOf(own, key) : [], of: own?.traced_runs ?? 0 };
+        return { name: report.experiments[experiment]?.label ?? "", points: own ? timesOf(own, key) : [], here: own?.runs.length ?? 0, of: own?.traced_runs ?? 0 };
       }),
     [timeline, sides, report],
   );
@@ -209,12 +209,14 @@ function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
     [series],
   );
   if (!series.some((one) => one.points.length > 1)) return null;
-  const some = series.find((one) => one.points.length < one.of);
+  const some = series.find((one) => one.here < one.of);
   return (
     <div>
       <h3>Self time, run by run</h3>
       <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((one) => one.name).join(" and ")}.`} />
-      {some && <p class="quiet">Of the {some.of} traced runs {some.points.length} are in this file; the numbers beside are of all.</p>}
+      <p class="quiet">
+        Without the first runs of processes.{some && ` Of the ${some.of} traced runs ${some.here} are in this file; the numbers beside are of all.`}
+      </p>
     </div>
   );
 }
