@@ -9,8 +9,9 @@
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
 #include "cli/measure_devices.h"
+#include "cli/show_plan.h"
 #include "core/error.h"
-#include "core/table.h"
+#include "measure/check_device.h"
 #include "measure/config.h"
 #include "measure/device_groups.h"
 #include "measure/emulation.h"
@@ -44,8 +45,7 @@ void Override(const RunOptions& options, Config& config) {
   }
 }
 
-Config Configure(const RunOptions& options, Device& device) {
-  const DeviceProperties properties = device.Properties();
+Config Configure(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
   Config config = ReadConfig(options.config, ContextFor(device, properties));
   if (!options.only.empty()) KeepOnly(config, options.only);
   Override(options, config);
@@ -53,22 +53,6 @@ Config Configure(const RunOptions& options, Device& device) {
     config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
   }
   return config;
-}
-
-int ShowPlan(const Config& config) {
-  const Plan plan = MakePlan(config);
-  Table table{{{"experiment"}, {"threads", Table::Align::kRight}, {"isa"}, {"cpus"}, {"runner"}, {"model"}},
-              {}};
-  for (const Unit& unit : plan.units) {
-    const ExperimentConfig& experiment = config.experiments[unit.experiment];
-    table.AddRow({unit.label, fmt::format("{}", unit.threads), experiment.isa, experiment.cpu_affinity,
-                  experiment.runner.string(), experiment.model.string()});
-  }
-  fmt::print("{}", table.ToText());
-  for (const UnitPair& pair : plan.pairs)
-    fmt::print("compare {} (baseline) with {}\n", pair.baseline_label, pair.candidate_label);
-  fmt::print("into {}\n", config.output_root.string());
-  return 0;
 }
 
 std::string ResumeCommand(const RunOptions& options) {
@@ -79,11 +63,17 @@ std::string ResumeCommand(const RunOptions& options) {
 
 int RunHere(const RunOptions& options, const std::string& name) {
   const std::unique_ptr<Device> device = Open(options.devices.One(name));
-  const Config config = Configure(options, *device);
+  const DeviceProperties properties = device->Properties();
+  const Config config = Configure(options, *device, properties);
   MakePlan(config);
   if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
   CheckFiles(config);
-  if (options.dry_run) return ShowPlan(config);
+  if (options.dry_run) {
+    CheckForDevice(config, name, properties);
+    CheckMasks(config, properties);
+    ShowPlans({{name, properties, config}}, {.counters = options.counters, .json = options.json});
+    return static_cast<int>(ExitCode::kDone);
+  }
   return MeasureAndShow(
       config, *device,
       {options.resume, options.json, ResumeCommand(options), options.devices.wait_seconds, options.counters});
@@ -132,7 +122,7 @@ CommandSpec RunCommand() {
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same configuration");
         app.add_flag("--dry-run", options->dry_run,
-                     "check the configuration and show what would be measured");
+                     "check the configuration, and show what would be measured and how long it takes");
         app.add_option("--output-root", options->output_root, "the run directory [the configuration's]")
             ->type_name("DIR");
         app.add_option("--max-seconds", options->max_seconds, "time for the measurement [60 for each pair]")
@@ -156,7 +146,7 @@ CommandSpec RunCommand() {
             "--counters", options->counters,
             "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
-        app.add_flag("--json", options->json, "the analysis as JSON on stdout");
+        app.add_flag("--json", options->json, "the analysis, or with --dry-run the plan, as JSON on stdout");
         return [options] { return Run(*options); };
       }};
 }

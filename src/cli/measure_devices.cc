@@ -15,9 +15,10 @@
 #include "cli/devices_report.h"
 #include "cli/interruption.h"
 #include "cli/measure_and_show.h"
+#include "cli/show_plan.h"
 #include "core/error.h"
-#include "core/table.h"
 #include "device/open_device.h"
+#include "measure/check_device.h"
 #include "measure/device_groups.h"
 #include "measure/emulation.h"
 #include "measure/measure.h"
@@ -31,6 +32,7 @@ namespace fs = std::filesystem;
 // while all wait, and by its thread again until its end.
 struct DeviceState {
   std::string device;
+  DeviceProperties properties;
   std::string platform;
   Config config;
   std::optional<RunData> run;
@@ -125,6 +127,11 @@ class Measurements {
       state.platform = PlatformOf(state.config, properties);
       MakePlan(state.config);
       CheckFiles(state.config);
+      state.properties = properties;
+      if (options_.dry_run) {
+        CheckForDevice(state.config, state.device, properties);
+        CheckMasks(state.config, properties);
+      }
     });
     known_.count_down();
     go_.wait();
@@ -233,33 +240,12 @@ int TellProblems(const std::vector<DeviceState>& states) {
   return static_cast<int>(failed ? ExitCode::kDeviceFailed : ExitCode::kDone);
 }
 
-void ShowPlans(const std::vector<DeviceState>& states) {
-  Table table{{{"device"},
-               {"experiment"},
-               {"threads", Table::Align::kRight},
-               {"isa"},
-               {"cpus"},
-               {"runner"},
-               {"model"}},
-              {}};
-  std::string below;
+void ShowPlansOf(const std::vector<DeviceState>& states, const MeasureDevicesOptions& options) {
+  std::vector<DevicePlan> plans;
   for (const DeviceState& state : states) {
-    if (state.error) continue;
-    const Plan plan = MakePlan(state.config);
-    for (const Unit& unit : plan.units) {
-      const ExperimentConfig& experiment = state.config.experiments[unit.experiment];
-      table.AddRow({state.device, unit.label, fmt::format("{}", unit.threads), experiment.isa,
-                    experiment.cpu_affinity, experiment.runner.string(), experiment.model.string()});
-    }
-    for (const UnitPair& pair : plan.pairs) {
-      below += fmt::format("on {} compare {} (baseline) with {}\n", state.device, pair.baseline_label,
-                           pair.candidate_label);
-    }
+    if (!state.error) plans.push_back({state.device, state.properties, state.config});
   }
-  for (const DeviceState& state : states) {
-    if (!state.error) below += fmt::format("{} into {}\n", state.device, state.config.output_root.string());
-  }
-  fmt::print("{}{}", table.ToText(), below);
+  if (!plans.empty()) ShowPlans(plans, {.counters = options.counters, .json = options.json});
 }
 
 struct Folder {
@@ -293,7 +279,7 @@ int MeasureAndShowDevices(const std::vector<DeviceJob>& jobs, const MeasureDevic
     return TellInterruptions(states, options.resume_command);
   if (options.dry_run) {
     const int code = TellProblems(states);
-    ShowPlans(states);
+    ShowPlansOf(states, options);
     return code;
   }
   std::vector<Folder> folders;

@@ -13,10 +13,11 @@
 #include "core/file.h"
 #include "core/sha256.h"
 #include "core/utc.h"
-#include "device/executable.h"
+#include "measure/check_device.h"
 #include "measure/conditions.h"
 #include "measure/emulation.h"
 #include "measure/export_info.h"
+#include "measure/forecast.h"
 #include "measure/latency_csv.h"
 #include "measure/measure_counters.h"
 #include "measure/measure_peaks.h"
@@ -31,7 +32,6 @@
 namespace etprof {
 namespace {
 
-constexpr double kSecondsPerPair = 60;
 constexpr int kMostLosses = 5;             // of the connection
 constexpr std::size_t kMostForAShell = 6;  // experiments beside which a connection has room for one more
 constexpr double kMemoryShare = 0.8;       // of what is available, for all workers
@@ -59,6 +59,7 @@ class Measurement {
     const std::string hash = ConfigHash(config_);
     WithReconnection([&] {
       run_.device = device_.Properties();
+      CheckForDevice(config_, device_.Name(), *run_.device);
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
       ProbeRunners();
@@ -139,24 +140,11 @@ class Measurement {
     }
   }
 
-  // What runs elsewhere is found out there only, and in a shell's words.
-  void RequireArchitecture(const ExperimentConfig& experiment) {
-    if (device_.Name() == "local" || !experiment.exec_wrapper.empty()) return;
-    const std::string built_for = ProgramArchitecture(experiment.runner.string());
-    const std::string& own = run_.device->architecture;
-    if (built_for.empty() || own.empty() || built_for == own) return;
-    throw Error(ExitCode::kBadInput,
-                fmt::format("is a program for {}, and {} is {}", built_for, device_.Name(), own))
-        .InFile(experiment.runner.string())
-        .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
-  }
-
   void ProbeRunners() {
     std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
     for (const ExperimentConfig& experiment : config_.experiments) {
       const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
       if (!known.contains(key)) {
-        RequireArchitecture(experiment);
         try {
           known[key] = ProbeRunner(device_, StartOfRunner(device_, *run_.device, experiment), interruption_,
                                    std::min(config_.timeout_seconds, 120.0));
@@ -394,8 +382,7 @@ class Measurement {
     options.launches = config_.launches;
     options.look_confidence = options_.look_confidence;
     options.rounds = config_.rounds;
-    options.max_seconds =
-        config_.max_seconds.value_or(kSecondsPerPair * double(std::max<std::size_t>(1, run_.pairs.size())));
+    options.max_seconds = AllowedSeconds(config_, run_.pairs.size());
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
     options.seconds_used = run_.schedule.seconds;

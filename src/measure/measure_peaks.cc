@@ -24,24 +24,35 @@ using Conditions = std::tuple<std::string, std::vector<std::string>, std::map<st
 
 }  // namespace
 
-void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
-                  Progress* progress, const std::filesystem::path& folder, RunData& run) {
-  std::vector<std::pair<Conditions, std::vector<std::size_t>>> groups;  // in the order of the experiments
-  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
+                                                        const std::vector<std::size_t>& units) {
+  std::vector<std::pair<Conditions, std::vector<std::size_t>>> known;
+  for (const std::size_t u : units) {
     const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
-    const ExperimentData& data = run.experiments[u];
-    if (data.foreign || data.emulated || data.trace_enabled || !data.error.empty()) continue;
     const Conditions conditions(experiment.runner.string(), experiment.exec_wrapper, experiment.environment,
                                 plan.units[u].threads, experiment.isa, experiment.cpu_affinity);
-    const auto known = std::ranges::find(groups, conditions, [](const auto& group) { return group.first; });
-    if (known == groups.end()) {
-      groups.push_back({conditions, {u}});
+    const auto found = std::ranges::find(known, conditions, [](const auto& group) { return group.first; });
+    if (found == known.end()) {
+      known.push_back({conditions, {u}});
     } else {
-      known->second.push_back(u);
+      found->second.push_back(u);
     }
   }
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [conditions, members] : known) groups.push_back(std::move(members));
+  return groups;
+}
+
+void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
+                  Progress* progress, const std::filesystem::path& folder, RunData& run) {
+  std::vector<std::size_t> measured;
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const ExperimentData& data = run.experiments[u];
+    if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty()) measured.push_back(u);
+  }
+  const auto groups = GroupByConditions(config, plan, measured);
   Peaks peaks;
-  for (const auto& [conditions, units] : groups) {
+  for (const std::vector<std::size_t>& units : groups) {
     if (interruption.Now()) break;
     if (progress != nullptr) {
       ProgressUpdate update;

@@ -12,6 +12,11 @@
 
 namespace etprof {
 
+// The given units of the plan, apart by what their roofs depend on: runner, wrapper, environment, mask,
+// threads and CPUs. In the order of the units.
+std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
+                                                        const std::vector<std::size_t>& units);
+
 // Measures the machine's roofs for a run's experiments, once for all that have runner, mask, threads and CPUs
 // in common, and writes peaks.json into `folder`. Left out are experiments that were emulated, of a foreign
 // runner, trace-enabled, or failed. A runner that cannot is a warning in `run`: what was measured of the

@@ -14,7 +14,6 @@
 namespace etprof {
 namespace {
 
-constexpr int kUsualRounds = 7;
 constexpr int kMostRuns = 100'000;  // of a burst
 constexpr int kUsualWarmup = 10;    // the seeds' default
 constexpr Nanoseconds kUsualTarget = 50'000'000;
@@ -68,6 +67,8 @@ int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round)
                                      : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
   return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
 }
+
+Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kUsualTarget, kPacedRuns * period); }
 
 LaunchShape FitLaunch(const ShapeInput& input) {
   LaunchShape shape;

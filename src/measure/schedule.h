@@ -24,9 +24,15 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
 // `runs` together and every launch has one at least. Launches beyond that are like the first ones.
 int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round);
 
+inline constexpr int kUsualRounds = 7;
+
+// How long a burst is meant to be at least, of an experiment whose runs start `period` apart (0: back to
+// back).
+Nanoseconds ShortestBurst(Nanoseconds period);
+
 // What one launch consists of, fitted to the time there is.
 struct LaunchShape {
-  int rounds = 7;
+  int rounds = kUsualRounds;
   int min_runs = 3;                 // recorded runs of a burst
   Nanoseconds target = 50'000'000;  // and at least so long
   // Of each unit: recorded runs of every burst, about `target` long. A fixed number, since with a fixed time

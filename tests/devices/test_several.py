@@ -213,7 +213,11 @@ def test_a_dry_run_shows_devices_and_folders(fleet):
     # One device of the configuration's three.
     one = fleet.run(path, "--dry-run", "--device", "ssh:two")
     assert one.returncode == 0, one.stderr
-    assert one.stdout.startswith("experiment") and one.stdout.endswith(f"into {fleet.root}\n")
+    rows = [line.split()[0] for line in one.stdout.splitlines()[1:3]]
+    assert rows == ["ssh:two", "ssh:two"] and one.stdout.endswith(f"into {fleet.root}\n")
+    plan = json.loads(fleet.run(path, "--dry-run", "--json", "--max-seconds", "20").stdout)
+    assert [device["device"] for device in plan["devices"]] == ["local", *fleet.boards]
+    assert plan["seconds"]["at_most"] == 20  # side by side, not one after the other
 
 
 def test_pairs_of_two_devices_are_refused_before_any_is_reached(fleet):

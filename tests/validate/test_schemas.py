@@ -84,7 +84,17 @@ def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
-    assert names == {*WRITTEN, *SUFFIXES, "config", "check", "devices_report", "inspect", "inspect_data", "kernels"}
+    assert names == {
+        *WRITTEN,
+        *SUFFIXES,
+        "config",
+        "check",
+        "devices_report",
+        "dry_run",
+        "inspect",
+        "inspect_data",
+        "kernels",
+    }
     for name in names:
         schema(name)
 
@@ -139,10 +149,12 @@ def document_of(name: str, measured: Path, across: Path) -> dict:
         return kernels_document(across.parent)
     if name == "devices_report":
         return read(across)
+    if name == "dry_run":
+        return json.loads(program.run("run", measured / "config.json", "--dry-run", "--json").stdout)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "inspect", "kernels"])
+@pytest.mark.parametrize("name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels"])
 def test_whatever_is_spoilt_is_refused(name, measured, across):
     document = thinned(document_of(name, measured, across))
     assert errors(name, document) == []

@@ -1,0 +1,269 @@
+#include "cli/show_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/table.h"
+#include "measure/emulation.h"
+#include "measure/forecast.h"
+#include "render/check_words.h"
+
+namespace etprof {
+namespace {
+
+using check::Clean;
+using nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+constexpr double kRoofSeconds = 2;  // of one measurement of the machine's roofs, about
+
+struct Planned {
+  const DevicePlan& on;
+  Plan plan;
+  Forecast forecast;
+};
+
+// "45 s", "12 min", "2.5 h".
+std::string Seconds(double seconds) {
+  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.3g} min", seconds / 60);
+  return fmt::format("{:.3g} h", seconds / 3600);
+}
+
+std::string Count(std::size_t n, const std::string& noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string RangeText(const Forecast::Range& range) {
+  if (range.least == range.most) return fmt::format("{}", range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
+// "10 launches x 7 rounds of bursts, 0.1 s a round".
+std::string BurstsText(const Planned& planned, int launches) {
+  return fmt::format("{} launches x {} of bursts, {} a round", launches,
+                     Count(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
+                     Seconds(planned.forecast.burst_seconds));
+}
+
+// Where the limit is from.
+std::string LimitText(const Planned& planned) {
+  if (planned.on.config.max_seconds) return "max_seconds";
+  const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
+  return fmt::format("{} for each pair, {}", Seconds(planned.forecast.max_seconds / double(pairs)),
+                     planned.plan.pairs.empty() ? "and so without one" : Count(pairs, "pair"));
+}
+
+// How the time comes about, sentence by sentence; the first one is the answer.
+std::vector<std::string> TimeWords(const Planned& planned) {
+  const Forecast& forecast = planned.forecast;
+  const std::string bound = Seconds(forecast.max_seconds);
+  const std::string begun =
+      "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g} % ({})",
+                          Seconds(forecast.least_seconds), 100 * planned.on.config.Precision(),
+                          BurstsText(planned, *forecast.usual_launches)),
+              begun};
+    case Forecast::Kind::kLaunchesInTime:
+      return {fmt::format("at most {} ({})", bound, LimitText(planned)),
+              fmt::format("about {} at least ({})", Seconds(forecast.least_seconds),
+                          BurstsText(planned, forecast.launches.most)),
+              begun};
+    case Forecast::Kind::kLaunches:
+      return {fmt::format("about {} at least ({})", Seconds(forecast.least_seconds),
+                          BurstsText(planned, forecast.launches.most)),
+              "no upper bound: launches were given, and no max_seconds"};
+    case Forecast::Kind::kSustained:
+      return {fmt::format("about {} ({} for {})", Seconds(forecast.least_seconds),
+                          Seconds(double(planned.on.config.sustained) / 1e9),
+                          forecast.timed == 1
+                              ? std::string("one experiment")
+                              : fmt::format("each of {} experiments, one after the other", forecast.timed))};
+    case Forecast::Kind::kNothingTimed:
+      return {"no upper bound: nothing is measured for time"};
+  }
+  return {};
+}
+
+// What is not in that time.
+std::vector<std::string> BesidesWords(const Planned& planned, bool counters) {
+  const Config& config = planned.on.config;
+  std::vector<std::string> words;
+  if (planned.forecast.traced > 0) {
+    words.push_back(Count(planned.forecast.traced, "trace-enabled experiment") +
+                    ", as long as the runs take");
+  }
+  if (counters) words.emplace_back("runs for the processor's counters");
+  if (planned.forecast.roofs > 0) {
+    words.push_back(fmt::format("the machine's roofs, about {} ({})",
+                                Seconds(kRoofSeconds * double(planned.forecast.roofs)),
+                                Count(planned.forecast.roofs, "measurement")));
+  }
+  if (config.max_temp) {
+    words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
+                                Seconds(config.max_temp_wait)));
+  }
+  words.emplace_back("starting and analysis");
+  return words;
+}
+
+std::string LaunchWords(const Forecast& forecast) {
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
+                         *forecast.usual_launches, forecast.launches.most, forecast.launches.least);
+    case Forecast::Kind::kLaunchesInTime:
+      return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
+                         forecast.launches.most, forecast.launches.least);
+    case Forecast::Kind::kLaunches:
+    case Forecast::Kind::kSustained:
+      return fmt::format("{} of each experiment", forecast.launches.most);
+    case Forecast::Kind::kNothingTimed:
+      break;
+  }
+  return "none for time";
+}
+
+std::string RoundWords(const Forecast& forecast) {
+  if (forecast.rounds.most == 0) return "none: one burst after the other";
+  std::string words = RangeText(forecast.rounds) + " in a launch";
+  if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
+  return words + "; of an executor_runner one long one";
+}
+
+// As seen from here, where that is shorter.
+std::string Shown(const std::filesystem::path& path) {
+  const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
+  return Clean(near.size() < path.string().size() ? near : path.string());
+}
+
+void PrintUnits(const std::vector<Planned>& all) {
+  Table table{{{"device"},
+               {"experiment"},
+               {"threads", Table::Align::kRight},
+               {"isa"},
+               {"cpus"},
+               {"mode"},
+               {"traced", Table::Align::kRight},
+               {"runner"},
+               {"model"}},
+              {}};
+  for (const Planned& planned : all) {
+    for (const Unit& unit : planned.plan.units) {
+      const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
+      table.AddRow({Clean(planned.on.device), Clean(unit.label), fmt::format("{}", unit.threads),
+                    experiment.isa.empty() ? "all" : Clean(experiment.isa),
+                    experiment.cpu_affinity.empty() ? "any" : Clean(experiment.cpu_affinity), experiment.mode,
+                    Count(static_cast<std::size_t>(experiment.runs), "run"), Shown(experiment.runner),
+                    Shown(experiment.model)});
+    }
+  }
+  fmt::print("{}", table.ToText());
+}
+
+void Print(const std::vector<Planned>& all, bool counters) {
+  PrintUnits(all);
+  for (const Planned& planned : all) {
+    const std::string on = all.size() > 1 ? fmt::format("on {} ", Clean(planned.on.device)) : std::string();
+    for (const UnitPair& pair : planned.plan.pairs)
+      fmt::print("{}compare {} (baseline) with {}\n", on, Clean(pair.baseline_label),
+                 Clean(pair.candidate_label));
+    if (planned.plan.pairs.empty()) fmt::print("{}compare nothing: there is no pair\n", on);
+    fmt::print("{}launches: {}\n", on, LaunchWords(planned.forecast));
+    if (planned.forecast.timed > 0) fmt::print("{}rounds: {}\n", on, RoundWords(planned.forecast));
+    const std::vector<std::string> time = TimeWords(planned);
+    fmt::print("{}time: {}\n", on, time.front());
+    for (std::size_t i = 1; i < time.size(); ++i) fmt::print("{}      {}\n", on, time[i]);
+    const std::vector<std::string> besides = BesidesWords(planned, counters);
+    for (std::size_t i = 0; i < besides.size(); ++i)
+      fmt::print("{}{}{}\n", on, i == 0 ? "besides: " : "         ", besides[i]);
+  }
+  if (all.size() > 1) fmt::print("the devices measure side by side\n");
+  for (const Planned& planned : all) {
+    if (all.size() > 1) fmt::print("{} ", Clean(planned.on.device));
+    fmt::print("into {}\n", Clean(planned.on.config.output_root.string()));
+  }
+}
+
+ordered_json RangeJson(const Forecast::Range& range) {
+  return {{"at_least", range.least}, {"at_most", range.most}};
+}
+
+ordered_json OptionalJson(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json DeviceJson(const Planned& planned, bool counters) {
+  const Config& config = planned.on.config;
+  ordered_json device;
+  device["device"] = planned.on.device;
+  device["platform"] = PlatformOf(config, planned.on.properties);
+  device["output_root"] = config.output_root.string();
+  device["experiments"] = ordered_json::array();
+  for (const Unit& unit : planned.plan.units) {
+    const ExperimentConfig& experiment = config.experiments[unit.experiment];
+    device["experiments"].push_back({{"experiment", experiment.name},
+                                     {"label", unit.label},
+                                     {"mode", experiment.mode},
+                                     {"threads", unit.threads},
+                                     {"isa", experiment.isa},
+                                     {"cpus", experiment.cpu_affinity},
+                                     {"period_ns", experiment.period},
+                                     {"runs", experiment.runs},
+                                     {"runner", experiment.runner.string()},
+                                     {"model", experiment.model.string()}});
+  }
+  device["pairs"] = ordered_json::array();
+  for (const UnitPair& pair : planned.plan.pairs) {
+    device["pairs"].push_back(
+        {{"baseline", pair.baseline_label}, {"candidate", pair.candidate_label}, {"label", pair.label}});
+  }
+  device["launches"] = RangeJson(planned.forecast.launches);
+  device["rounds"] = RangeJson(planned.forecast.rounds);
+  device["precision"] = config.Precision();
+  device["seconds"] = {{"at_least", planned.forecast.least_seconds},
+                       {"at_most", OptionalJson(planned.forecast.most_seconds)}};
+  device["how"] = TimeWords(planned);
+  device["besides"] = BesidesWords(planned, counters);
+  return device;
+}
+
+// They measure side by side, so that the slowest one counts.
+ordered_json SecondsJson(const std::vector<Planned>& all) {
+  double least = 0;
+  double most = 0;
+  bool bounded = true;
+  for (const Planned& planned : all) {
+    least = std::max(least, planned.forecast.least_seconds);
+    most = std::max(most, planned.forecast.most_seconds.value_or(0));
+    bounded = bounded && planned.forecast.most_seconds.has_value();
+  }
+  return {{"at_least", least}, {"at_most", bounded ? ordered_json(most) : ordered_json(nullptr)}};
+}
+
+}  // namespace
+
+void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& options) {
+  std::vector<Planned> all;
+  for (const DevicePlan& on : plans) {
+    Plan plan = MakePlan(on.config);
+    Forecast forecast = MakeForecast(on.config, plan, on.properties);
+    all.push_back({on, std::move(plan), forecast});
+  }
+  if (!options.json) return Print(all, options.counters);
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["seconds"] = SecondsJson(all);
+  document["devices"] = ordered_json::array();
+  for (const Planned& planned : all) document["devices"].push_back(DeviceJson(planned, options.counters));
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace etprof

@@ -1,0 +1,157 @@
+"""`etprof run --dry-run`: what would be measured, how long it takes, and what is wrong, without starting anything."""
+
+import json
+import pathlib
+
+import pytest
+from measure_bench import MODEL
+
+DONE, USAGE, BAD_INPUT = 0, 2, 3
+
+
+def plan_of(bench, config, *arguments) -> dict:
+    done = bench.run("run", config, "--dry-run", "--json", *arguments)
+    assert done.returncode == DONE, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_a_person_is_told_everything(bench):
+    config = bench.write(
+        [
+            bench.experiment("off", label="avx off", isa="-sse3", cpu_affinity=[0]),
+            bench.experiment("on", threads=[1, 2], runs=12),
+            bench.experiment("kernels", mode="xnntrace"),
+        ],
+        max_temp=40,
+    )
+    done = bench.run("run", config, "--dry-run", "--counters")
+    assert done.returncode == DONE, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["device", "experiment", "threads", "isa", "cpus", "mode", "traced", "runner", "model"]
+    assert lines[1].split()[:7] == ["local", "avx", "off", "1", "-sse3", "0", "timing"]
+    assert lines[3].split()[:9] == ["local", "on,", "2", "threads", "2", "all", "any", "timing", "12"]
+    assert lines[4].split()[:6] == ["local", "kernels", "1", "all", "any", "xnntrace"]
+    assert lines[1].endswith(str(MODEL))
+    text = done.stdout
+    assert "compare avx off (baseline) with on, 1 thread\n" in text
+    assert "launches: 10 to 160 of each experiment, fewer (at least 2) where time is short\n" in text
+    assert "rounds: 1 to 7 in a launch" in text
+    assert "time: at most 60 s (60 s for each pair, 1 pair)\n" in text
+    assert "at the soonest after about 10.5 s, once the interval is within ±0.5 %" in text
+    assert "besides: 1 trace-enabled experiment" in text
+    assert "counters" in text and "40 °C" in text
+    assert text.endswith(f"into {bench.out}\n")
+    assert not bench.out.exists()
+
+
+def test_the_plan_is_what_is_then_measured(bench):
+    config = bench.write([bench.experiment("a", isa="-sse3"), bench.experiment("b")], max_seconds=30, peaks=False)
+    (device,) = plan_of(bench, config, "--launches", "3")["devices"]
+    assert not bench.out.exists()
+    assert bench.run("run", config, "--launches", "3").returncode == DONE
+    manifest = bench.manifest()
+    assert device["launches"]["at_least"] <= manifest["schedule"]["launches"] <= device["launches"]["at_most"] == 3
+    assert device["rounds"]["at_least"] <= manifest["schedule"]["rounds"] <= device["rounds"]["at_most"] == 7
+    assert device["seconds"]["at_most"] == manifest["schedule"]["max_seconds"] == 30
+    assert device["output_root"] == str(bench.out)
+    for planned, measured in zip(device["experiments"], manifest["results"], strict=True):
+        for key in ("experiment", "label", "mode", "threads", "isa"):
+            assert planned[key] == measured[key], key
+        assert (planned["runner"], planned["model"]) == (measured["runner_path"], measured["model"])
+    (pair,) = device["pairs"]
+    assert (pair["baseline"], pair["candidate"]) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys", "launches", "at_least", "at_most", "said"),
+    [
+        ((), {}, (2, 160), 7, 60, "at most 60 s (60 s for each pair, 1 pair)"),
+        (("--max-seconds", "900"), {}, (2, 160), 7, 900, "at most 15 min (max_seconds)"),
+        (("--max-seconds", "2"), {}, (2, 160), 2, 2, "at most 2 s (max_seconds)"),
+        (("--launches", "4"), {}, (4, 4), 2.8, None, "no upper bound"),
+        (("--launches", "4", "--max-seconds", "9"), {}, (2, 4), 2.8, 9, "at most 9 s (max_seconds)"),
+        (("--sustained", "2min"), {}, (1, 1), 240, 240, "about 4 min (2 min for each of 2 experiments"),
+        (("--only", "a"), {}, (2, 160), 3.5, 60, "and so without one"),
+        ((), {"mode": "xnntrace"}, (0, 0), 0, None, "no upper bound"),
+        ((), {"period": "50ms"}, (2, 160), 70, 60, "50ms"),
+    ],
+    ids=str,
+)
+def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_least, at_most, said):
+    config = bench.write([bench.experiment("a", **keys), bench.experiment("b", **keys)])
+    plan = plan_of(bench, config, *arguments)
+    (device,) = plan["devices"]
+    assert (device["launches"]["at_least"], device["launches"]["at_most"]) == launches
+    if at_most is not None:
+        at_least = min(at_least, at_most)  # time is short
+    assert plan["seconds"] == device["seconds"]
+    assert device["seconds"] == {"at_least": pytest.approx(at_least), "at_most": at_most}
+    if "period" in keys:
+        assert device["experiments"][0]["period_ns"] == 50_000_000
+    else:
+        assert any(said in line for line in device["how"]), device["how"]
+
+
+@pytest.fixture
+def marking(tmp_path) -> pathlib.Path:
+    """A program that leaves a trace when it is started."""
+    path = tmp_path / "marking"
+    path.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nexit 1\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_nothing_is_started(bench, marking):
+    config = bench.write(
+        [bench.experiment("a", runner_path=str(marking)), bench.experiment("b", exec_wrapper=str(marking))]
+    )
+    plan_of(bench, config)
+    assert not (marking.parent / "started").exists()
+    assert bench.run("run", config).returncode != DONE
+    assert (marking.parent / "started").exists()  # the claim above could have failed
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "said"),
+    [
+        ({"model": "no.pte"}, BAD_INPUT, "no.pte: no such file"),
+        ({"model": "/etc/passwd"}, BAD_INPUT, "is not an ExecuTorch program"),
+        ({"runner_path": "/no/runner"}, BAD_INPUT, "no such runner"),
+        ({"runner_path": "/etc/passwd"}, BAD_INPUT, "is not executable"),
+        ({"exec_wrapper": "no-such-emulator -cpu max"}, BAD_INPUT, "no-such-emulator"),
+        ({"inputs": "no.inputs"}, BAD_INPUT, "no.inputs: no such file"),
+        ({"data": "no.ptd"}, BAD_INPUT, "no.ptd: no such file"),
+        ({"cpu_affinity": [1000]}, BAD_INPUT, "none of the CPUs 1000 is there"),
+        ({"cpu_affinity": "mid7"}, BAD_INPUT, "mid7"),
+        ({"threads": 0}, BAD_INPUT, "must be a whole number"),
+        ({"runz": 3}, BAD_INPUT, 'did you mean "runs"?'),
+        ({"isa": "-no_such_feature"}, BAD_INPUT, "there is no CPU feature"),
+        ({"isa": "avx"}, BAD_INPUT, "says neither on nor off"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, said):
+    own = {"runner_path": str(runner)} | keys  # the real one, since a mask is the runner's matter
+    config = bench.write([bench.experiment("a", **own)], launches=2, rounds=1, peaks=False)
+    dry = bench.run("run", config, "--dry-run")
+    real = bench.run("run", config)
+    assert (dry.returncode, real.returncode) == (code, code)
+    assert said in dry.stderr and said in real.stderr
+    assert dry.stderr.count("\n") == 1 and dry.stdout == ""
+    assert not (bench.out / "manifest.json").exists()
+
+
+def test_a_power_mode_is_androids(bench):
+    config = bench.write([bench.experiment("a")], power_mode="app-developer")
+    for arguments in (["--dry-run"], []):
+        done = bench.run("run", config, *arguments)
+        assert done.returncode == USAGE
+        assert "settings of Android" in done.stderr
+
+
+def test_hostile_labels_do_not_reach_the_terminal(bench):
+    config = bench.write([bench.experiment("a", label="\x1b[31mred"), bench.experiment("b")])
+    done = bench.run("run", config, "--dry-run")
+    assert done.returncode == DONE
+    assert "\x1b" not in done.stdout and "\\x1b[31mred" in done.stdout
