@@ -1,6 +1,7 @@
 """Where the built etprof is, for the tests that run it, and what several of them know of its files."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[
     return subprocess.run(
         [etprof(), *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8"
     )
+
+
+def without_comments(text: str) -> str:
+    """A configuration as JSON without // and /* */ comments; the lines stay where they are."""
+    tokens = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+    def kept(match: re.Match[str]) -> str:
+        token = match.group()
+        return token if token.startswith('"') else "\n" * token.count("\n")
+
+    return tokens.sub(kept, text)

@@ -50,7 +50,8 @@ void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& prope
   if (emulated && built_for.empty()) return;
   if (emulated)
     architecture = built_for == "aarch64" ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  if (emulated || here.empty()) {
+  // macOS is asked for some features only.
+  if (emulated || here.empty() || properties.platform.starts_with("mac")) {
     for (const isa::Feature& feature : isa::Features(architecture)) here.emplace(feature.name);
   }
   try {

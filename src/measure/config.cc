@@ -47,6 +47,7 @@ class Reader {
     Config config;
     config.file = source_.file;
     JsonFields fields(root, source_, "");
+    fields.Text("$schema");  // for editors
     ReadExperimentKeys(fields, defaults_);
     if (const auto output = fields.Text("output_root")) config.output_root = *output;
     config.launches = fields.Integer("launches", 2, 10'000);

@@ -1,0 +1,238 @@
+"""configs/: every file fits the schema and is taken by etprof; the schema and the parser know the same keys."""
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import program
+import pytest
+
+CONFIGS = program.ROOT / "configs"
+FILES = sorted(CONFIGS.rglob("*.json"))
+TEMPLATES = sorted((CONFIGS / "templates").glob("*.json"))
+MODEL = program.DATA / "toy_cnn.pte"
+SCHEMA = program.ROOT / "docs" / "schema" / "config.schema.json"
+# Those that are for the machine that tests.
+HERE = ["examples/isa_on_off.json", "examples/threads.json", "templates/linux_template.json"]
+# Keys that make no sense on a platform, and the kit's other names.
+ELSEWHERE = {"mac": {"cpu_affinity", "power_mode", "max_temp", "max_temp_wait"}, "android": set()}
+ALIASES = {"num_runs", "num_threads"}
+
+
+def schema() -> dict[str, Any]:
+    return json.loads(SCHEMA.read_text(encoding="utf-8"))
+
+
+def errors(config: Any) -> list[str]:
+    found = jsonschema.Draft202012Validator(schema()).iter_errors(config)
+    return [f"{error.json_path}: {error.message}" for error in found]
+
+
+def read(path: Path) -> Any:
+    return json.loads(program.without_comments(path.read_text(encoding="utf-8")))
+
+
+def etprof(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(program.etprof()), *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def place_files(config: Any, folder: Path) -> None:
+    """Puts a small model, a runner and data where a configuration says that they are."""
+    for holder in (config, *config["experiments"]):
+        for key, source in (("model", MODEL), ("data", MODEL), ("runner_path", Path("/bin/sh"))):
+            if key in holder:
+                (folder / holder[key]).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, folder / holder[key])
+
+
+def test_comments_are_taken_out_and_nothing_else():
+    text = '{"a": "// no /* comment */", // one\n /* two\n lines */ "b\\"//": 1}'
+    assert json.loads(program.without_comments(text)) == {"a": "// no /* comment */", 'b"//': 1}
+    assert program.without_comments(text).count("\n") == text.count("\n")
+
+
+def test_there_is_a_template_and_an_example_for_every_platform():
+    assert {path.name.removesuffix("_template.json") for path in TEMPLATES} == {"mac", "android", "board", "linux"}
+    devices = {
+        str(read(path).get("device", "local")).partition(":")[0] for path in FILES if path.parent.name == "examples"
+    }
+    assert devices == {"local", "adb", "ssh"}
+    assert any(path.name.startswith("mac_") for path in FILES if path.parent.name == "examples")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_it_fits_the_schema_that_it_names(path):
+    config = read(path)
+    assert errors(config) == []
+    assert (path.parent / config["$schema"]).resolve() == SCHEMA
+
+
+def keys_of(text: str) -> list[str]:
+    return re.findall(r'"([\w$]+)":', text)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_every_key_is_explained_once(path):
+    """A comment right above the key, or a group of keys; nothing stands there twice, and nothing is missing."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    platform_ = path.name.removesuffix("_template.json")
+    top = [
+        match.group(1)
+        for line in lines
+        if (match := re.match(r'  (?:// )?"([\w$]+)":', line)) and not line.startswith("    ")
+    ]
+    assert len(top) == len(set(top))
+    wanted = set(schema()["properties"]) - ALIASES - ELSEWHERE.get(platform_, set())
+    if platform_ != "android":
+        wanted -= {"power_mode"}
+    assert set(top) == wanted
+    for index, line in enumerate(lines):
+        if re.match(r'  (?:// )?"(?!\$schema)[\w$]+":', line):
+            above = lines[index - 1].strip()
+            assert above.startswith("// ") and not above.startswith('// "'), f"nothing explains {line}"
+    text = path.read_text(encoding="utf-8")
+    for alias in ALIASES:
+        assert len(re.findall(rf"\b{alias}\b", text)) == 1
+    for key in ("name", "label", "mode", "baseline", "candidate", "experiment", "compare_pairs"):
+        assert key in keys_of(text)
+
+
+def uncommented(path: Path) -> str:
+    return re.sub(r'^(\s*)// ("[\w$]+":.*,)$', r"\1\2", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_what_is_commented_out_is_right_too(path, tmp_path):
+    """With every key in force it fits the schema, and etprof takes it (here: the device, and what is the device's, aside)."""
+    text = uncommented(path)
+    config = json.loads(program.without_comments(text))
+    assert set(config) > set(read(path))
+    assert errors(config) == []
+    place_files(config, tmp_path)
+    if "linux" in path.name:
+        needs("avx2")
+    else:  # a CPU that is elsewhere: test_configs_elsewhere.py in tests/devices
+        text = re.sub(r'"(device|power_mode|cpu_affinity)": .*,', "", text).replace('"isa": "-sme,-sme2"', '"isa": ""')
+    (tmp_path / "config.json").write_text(text, encoding="utf-8")
+    done = etprof(tmp_path, "run", "config.json", "--dry-run")
+    assert done.returncode == 0, done.stderr
+
+
+def needs(feature: str) -> None:
+    here = json.loads(program.run("isa", "--json").stdout)
+    if feature not in here["features"]:
+        pytest.skip(f"this CPU has no {feature}")
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_those_for_this_machine_run(name, tmp_path):
+    if platform.machine() == "x86_64":
+        needs({"examples/isa_on_off.json": "avx", "templates/linux_template.json": "avx2"}.get(name, "sse3"))
+    elif name != "examples/threads.json":
+        pytest.skip(f"this CPU is {platform.machine()}")
+    place_files(read(CONFIGS / name), tmp_path)
+    dry = etprof(tmp_path, "run", CONFIGS / name, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    short = ["--launches", "2", "--max-seconds", "5", "--runs", "2", "--no-peaks"]
+    done = etprof(tmp_path, "run", CONFIGS / name, *short)
+    assert done.returncode == 0, done.stderr
+    (run,) = {path.parent for path in tmp_path.rglob("manifest.json")}
+    assert f"into {run.relative_to(tmp_path)}" in dry.stdout or f"into {run}" in dry.stdout
+    assert etprof(tmp_path, "validate", run).returncode == 0
+
+
+def refused(folder: Path, config: Any) -> str:
+    """What etprof says of a configuration; empty: it takes it."""
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    done = etprof(folder, "run", "config.json", "--dry-run")
+    assert done.returncode in (0, 2, 3), done.stderr
+    assert done.stderr.count("\n") == (0 if done.returncode == 0 else 1)
+    return done.stderr
+
+
+def at(level: str, members: dict[str, Any]) -> dict[str, Any]:
+    """A configuration with `members` in one of its objects."""
+    side: dict[str, Any] = {"experiment": "a"}
+    pair: dict[str, Any] = {"baseline": side, "candidate": "b"}
+    experiment: dict[str, Any] = {"name": "a"}
+    analysis: dict[str, Any] = {"compare_pairs": [pair]}
+    whole = {"model": str(MODEL), "experiments": [experiment, {"name": "b"}], "analysis": analysis}
+    holders = {"whole": whole, "experiment": experiment, "analysis": analysis, "pair": pair, "side": side}
+    holders[level].update(members)
+    return whole
+
+
+def of_schema(level: str) -> dict[str, Any]:
+    whole = schema()
+    objects = {
+        "whole": whole,
+        "experiment": whole["$defs"]["experiment"],
+        "analysis": whole["properties"]["analysis"]["anyOf"][0],
+        "pair": whole["$defs"]["pair"],
+        "side": whole["$defs"]["side"]["anyOf"][1],
+    }
+    return objects[level]["properties"]
+
+
+LEVELS = ["whole", "experiment", "analysis", "pair", "side"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_schema_and_parser_know_the_same_keys(level, tmp_path):
+    """The parser names its keys where an unknown one is like none of them."""
+    assert refused(tmp_path, at(level, {})) == ""
+    said = refused(tmp_path, at(level, {"qqqqqqqqqqqqqqqqqqqqqqqq": 1}))
+    known = set(said.strip().rpartition("known here: ")[2].split(", "))
+    assert known == set(of_schema(level))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_key_of_another_place_is_refused_by_both(level, tmp_path):
+    everywhere = {key for other in LEVELS for key in of_schema(other)}
+    for key in sorted(everywhere - set(of_schema(level))):
+        config = at(level, {key: None})
+        assert errors(config), key
+        assert "unknown key" in refused(tmp_path, config), key
+    for key in ("_note", "comment", "description"):
+        config = at(level, {key: {"free": [1]}})
+        assert errors(config) == []
+        assert refused(tmp_path, config) == ""
+
+
+def values_of(property_: dict[str, Any]) -> Iterator[Any]:
+    """Values on both sides of the schema's bounds and words, and some of types that few keys have."""
+    for option in property_.get("anyOf", [property_]):
+        if "minimum" in option:
+            low, high = option["minimum"], option["maximum"]
+            yield from (low, high, low - 1, high + 1)
+        for word in option.get("enum", []):
+            yield from (word, word + "x")
+    yield from (None, False, [], [[]])
+    if "patternProperties" not in json.dumps(property_) and "propertyNames" not in json.dumps(property_):
+        yield {"an": ["object"]}
+
+
+# What is right by itself and does not go with the rest, or not with this machine.
+ELSE_WRONG = r"has no run with|none of the CPUs|no model is given|settings of Android"
+
+
+@pytest.mark.parametrize("level", ["whole", "experiment", "pair", "side"])
+def test_schema_and_parser_allow_the_same_values(level, tmp_path):
+    count = 0
+    for key, property_ in of_schema(level).items():
+        if key in ("experiments", "analysis", "compare_pairs", "baseline", "candidate", "experiment"):
+            continue
+        for value in values_of(property_):
+            config = at(level, {key: value})
+            by_schema = not errors(config)
+            said = refused(tmp_path, config)
+            assert by_schema == (not said or bool(re.search(ELSE_WRONG, said))), f"{key}: {value!r}: {said or 'taken'}"
+            count += 1
+    assert count >= 5
