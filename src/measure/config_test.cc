@@ -80,7 +80,7 @@ TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
           "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
       "/some/where/my.json, line 3: experiments[0].runer_path: unknown key; did you mean \"runner_path\"?");
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
-              HasSubstr("known here: analysis"));
+              HasSubstr("known here: $schema, analysis"));
   EXPECT_THAT(
       ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
       HasSubstr("no error"));
