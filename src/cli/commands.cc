@@ -3,10 +3,10 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),      AnalyzeCommand(), CompareCommand(),
-          CheckCommand(),   ReportCommand(),   TraceCommand(),   ExportCommand(),
-          BuildCommand(),   InspectCommand(),  KernelsCommand(), IsaCommand(),
-          PeaksCommand(),   ValidateCommand(), DevicesCommand(), DoctorCommand()};
+  return {ProfileCommand(), RunCommand(),       AnalyzeCommand(),    CompareCommand(),  CheckCommand(),
+          ReportCommand(),  TraceCommand(),     ExportCommand(),     BuildCommand(),    InspectCommand(),
+          KernelsCommand(), IsaCommand(),       PeaksCommand(),      ValidateCommand(), DevicesCommand(),
+          DoctorCommand(),  QuickTestCommand()};
 }
 
 }  // namespace etprof

@@ -21,5 +21,6 @@ CommandSpec PeaksCommand();
 CommandSpec ValidateCommand();
 CommandSpec DevicesCommand();
 CommandSpec DoctorCommand();
+CommandSpec QuickTestCommand();
 
 }  // namespace etprof

@@ -310,4 +310,6 @@ std::vector<DoctorGroup> ExamineThisMachine() {
           Emulated(root)};
 }
 
+DoctorGroup ExportNeeds() { return Exporting(AskPython(CheckoutRoot())); }
+
 }  // namespace etprof

@@ -28,5 +28,7 @@ struct DoctorGroup {
 // Looks at this machine; the first group is what measuring on it needs. Starts the tools for their versions,
 // changes nothing and reaches no device and no network.
 std::vector<DoctorGroup> ExamineThisMachine();
+// What `etprof export` needs alone.
+DoctorGroup ExportNeeds();
 
 }  // namespace etprof

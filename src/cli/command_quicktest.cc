@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/quicktest.h"
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using State = QuickTestStep::State;
+
+struct Arguments {
+  std::string outdir = "out_quick_test";
+  std::string device = "local", platform, model;
+  bool json = false;
+};
+
+const char* Word(State state) {
+  switch (state) {
+    case State::kPassed:
+      return "ok";
+    case State::kFailed:
+      return "FAILED";
+    case State::kNotTried:
+      break;
+  }
+  return "-";
+}
+
+std::string Line(const QuickTestStep& step) {
+  const std::string time = step.seconds > 0 ? fmt::format("{:.1f} s", step.seconds) : "";
+  const std::string said = step.said.empty() ? "not tried" : step.said;
+  // As an Error's message: control characters stay off the terminal.
+  return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, Word(step.state), time,
+                     Error(ExitCode::kDone, said).Message());
+}
+
+double Seconds(const QuickTestResult& result) {
+  double seconds = 0;
+  for (const QuickTestStep& step : result.steps) seconds += step.seconds;
+  return seconds;
+}
+
+std::string Shown(const std::filesystem::path& path) {
+  return path.lexically_proximate(std::filesystem::current_path()).string();
+}
+
+std::string Verdict(const QuickTestResult& result) {
+  if (result.interrupted)
+    return fmt::format("interrupted: what is there is kept in {}\n", Shown(result.log.parent_path()));
+  for (const QuickTestStep& step : result.steps) {
+    if (step.state == State::kFailed)
+      return fmt::format("fail: {} ({} has all that was said)\n", step.name, Shown(result.log));
+  }
+  return fmt::format("pass: {} steps in {:.0f} s; the report: {}\n", result.steps.size(), Seconds(result),
+                     Shown(result.report));
+}
+
+nlohmann::ordered_json Json(const QuickTestResult& result) {
+  nlohmann::ordered_json json = {{"schema_version", 1},
+                                 {"passed", result.Passed()},
+                                 {"interrupted", result.interrupted},
+                                 {"seconds", Seconds(result)},
+                                 {"run", result.run.string()},
+                                 {"report", result.report.string()},
+                                 {"log", result.log.string()},
+                                 {"steps", nlohmann::ordered_json::array()}};
+  for (const QuickTestStep& step : result.steps) {
+    json["steps"].push_back({{"name", step.name},
+                             {"state", step.state == State::kPassed   ? "passed"
+                                       : step.state == State::kFailed ? "failed"
+                                                                      : "not tried"},
+                             {"seconds", step.seconds},
+                             {"said", step.said}});
+  }
+  return json;
+}
+
+int Run(const Arguments& arguments) {
+  QuickTestOptions options;
+  options.folder = std::filesystem::absolute(arguments.outdir).lexically_normal();
+  options.device = arguments.platform == "android" && arguments.device == "local" ? "adb" : arguments.device;
+  options.model = arguments.model;
+  const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
+    if (arguments.json) return;
+    fmt::print("{}", Line(step));
+    std::fflush(stdout);
+  });
+  if (arguments.json) {
+    fmt::print("{}\n", Json(result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", Verdict(result));
+  }
+  return result.exit_code();
+}
+
+}  // namespace
+
+CommandSpec QuickTestCommand() {
+  return {
+      "quick-test", "take a small model the whole way, from export to report, in under a minute",
+      "etprof quick-test --outdir /tmp/quick_test", [](CLI::App& app) -> std::function<int()> {
+        auto arguments = std::make_shared<Arguments>();
+        app.add_option("--outdir", arguments->outdir, "where everything is left [out_quick_test]")
+            ->type_name("DIR");
+        app.add_option("--model", arguments->model, "this program in place of toy_cnn; nothing is exported")
+            ->check(CLI::ExistingFile)
+            ->type_name("MODEL.pte");
+        app.add_option("--device", arguments->device,
+                       "where to run it: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
+            ->type_name("DEVICE");
+        app.add_option("--platform", arguments->platform, "the kit's word for it: android is --device adb")
+            ->check(CLI::IsMember({"mac", "linux", "android"}));
+        app.add_flag("--json", arguments->json, "the steps as JSON on stdout");
+        return [arguments] { return Run(*arguments); };
+      }};
+}
+
+}  // namespace etprof

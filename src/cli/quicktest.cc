@@ -1,0 +1,295 @@
+#include "cli/quicktest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/device_option.h"
+#include "cli/doctor.h"
+#include "cli/interruption.h"
+#include "cli/locate.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "device/describe.h"
+#include "device/local_process.h"
+#include "isa/features.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using State = QuickTestStep::State;
+
+constexpr double kMostSeconds = 180;  // of one step; they take seconds
+constexpr double kGraceSeconds = 10;  // of a step that was interrupted
+constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Interruption {};
+
+std::string Shown(const fs::path& path) { return path.lexically_proximate(fs::current_path()).string(); }
+
+class QuickTest {
+ public:
+  QuickTest(const QuickTestOptions& options, const std::function<void(const QuickTestStep&)>& told)
+      : options_(options), told_(told) {
+    result_.run = options_.folder / "runs" / "quick_test";
+    result_.report = result_.run / "report.html";
+    result_.log = options_.folder / "quick_test.log";
+  }
+
+  QuickTestResult Run() {
+    std::error_code error;
+    fs::create_directories(options_.folder, error);
+    log_.open(result_.log);
+    if (!log_) {
+      throw Error(ExitCode::kDeviceFailed, "cannot be written")
+          .InFile(result_.log.string())
+          .Remedy("name another folder with --outdir");
+    }
+    Step("export", [this] { return Export(); });
+    Step("run", [this] { return Measure(); });
+    Step("analyze", [this] { return Analyze(); });
+    Step("report", [this] { return Report(); });
+    Step("validate", [this] { return Validate(); });
+    return result_;
+  }
+
+ private:
+  template <typename Do>
+  void Step(const std::string& name, Do action) {
+    QuickTestStep step;
+    step.name = name;
+    if (!over_) {
+      const double start = Now();
+      try {
+        if (Interrupted()) throw Interruption();
+        step.said = action();
+        step.state = State::kPassed;
+      } catch (const Error& error) {
+        step.state = State::kFailed;
+        step.said = error.Message();
+        step.exit_code = static_cast<int>(error.exit_code());
+      } catch (const Interruption&) {
+        step.said = "interrupted";
+        result_.interrupted = true;
+      }
+      step.seconds = Now() - start;
+      over_ = step.state != State::kPassed;
+    }
+    result_.steps.push_back(step);
+    told_(step);
+  }
+
+  std::string Export() {
+    if (!options_.model.empty()) {
+      model_ = options_.model;
+      return "not exported: " + Shown(model_);
+    }
+    const DoctorGroup needs = ExportNeeds();
+    if (!needs.Ready()) {
+      const auto missing = std::ranges::find(needs.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
+      model_ = StoredModel();
+      return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found, Shown(model_));
+    }
+    const fs::path artifacts = options_.folder / "artifacts";
+    Etprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
+    model_ = artifacts / kModelFile;
+    return fmt::format("{}, {}", Shown(model_), FormatBytes(double(SizeOf(model_))));
+  }
+
+  // One that was exported before, else the one that the tests have.
+  static fs::path StoredModel() {
+    std::vector<fs::path> places = {fs::path("out_toy_cnn") / "artifacts" / kModelFile};
+    if (const auto root = CheckoutRoot()) {
+      places.push_back(*root / places[0]);
+      places.push_back(*root / "tests" / "data" / "toy_cnn.pte");
+    }
+    for (const fs::path& place : places) {
+      std::error_code error;
+      if (fs::is_regular_file(place, error)) return place;
+    }
+    throw Error(ExitCode::kBadInput,
+                "there is no model: PyTorch is not installed, and none was exported before")
+        .Remedy("run script/bootstrap, or give one with --model");
+  }
+
+  // The widest extension off and on, where the device has one; else the same twice.
+  std::string Mask() const {
+    DeviceChoice choice;
+    choice.name = options_.device;
+    const std::vector<std::string> features = FeaturesOf(Open(choice)->Properties());
+    const isa::FeatureSet here(features.begin(), features.end());
+    const auto widest = isa::WidestExtension(isa::ArchitectureOf(here), here);
+    return widest ? widest->off : "all";
+  }
+
+  std::string Measure() {
+    nlohmann::ordered_json config;
+    config["model"] = fs::absolute(model_).lexically_normal().string();
+    config["output_root"] = fs::absolute(result_.run).lexically_normal().string();
+    config["launches"] = 3;
+    config["rounds"] = 3;
+    config["runs"] = 12;
+    config["max_seconds"] = 10;
+    config["peaks"] = false;
+    const std::string mask = Mask();
+    config["experiments"] = {{{"name", "off"}, {"label", "isa " + mask}, {"isa", mask}},
+                             {{"name", "on"}, {"label", "as it is"}}};
+    const fs::path file = options_.folder / "config.json";
+    WriteFileAtomically(file, config.dump(2) + "\n");
+    Etprof({"run", file.string(), "--device", options_.device});
+    const nlohmann::json manifest = Json(result_.run / "manifest.json");
+    const std::string status = manifest.value("status", "");
+    if (status != "complete") throw Wrong(result_.run / "manifest.json", "says that the run is " + status);
+    for (const char* name : {"off", "on"}) {
+      bool traced = false;
+      for (const auto& entry : fs::directory_iterator(result_.run / name))
+        traced = traced || (entry.path().extension() == ".etdump" && SizeOf(entry.path()) > 0);
+      if (!traced) throw Wrong(result_.run / name, "has no .etdump");
+    }
+    return fmt::format("{} against {}, 3 launches", mask, "all features");
+  }
+
+  std::string Analyze() {
+    Etprof({"analyze", result_.run.string()});
+    const nlohmann::json summary = Json(result_.run / "analysis_summary.json");
+    const auto groups = summary.find("category_totals_ms");
+    if (groups == summary.end() || groups->empty())
+      throw Wrong(result_.run / "analysis_summary.json", "tells of no category");
+    std::size_t tables = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
+      if (entry.path().extension() == ".csv" && SizeOf(entry.path()) > 0) ++tables;
+    }
+    return fmt::format("{} tables", tables);
+  }
+
+  std::string Report() {
+    Etprof({"report", result_.run.string()});
+    for (const fs::path& file : {result_.run / "report.md", result_.report}) {
+      if (SizeOf(file) == 0) throw Wrong(file, "is empty");
+    }
+    return fmt::format("{}, {}", Shown(result_.report), FormatBytes(double(SizeOf(result_.report))));
+  }
+
+  std::string Validate() {
+    Etprof({"validate", result_.run.string()});
+    return "all is well";
+  }
+
+  static Error Wrong(const fs::path& file, const std::string& problem) {
+    return Error(ExitCode::kCheckFailed, problem).InFile(file.string());
+  }
+
+  static Bytes SizeOf(const fs::path& file) {
+    std::error_code error;
+    const auto size = fs::file_size(file, error);
+    if (error) throw Wrong(file, "is not there");
+    return static_cast<Bytes>(size);
+  }
+
+  static nlohmann::json Json(const fs::path& file) {
+    SizeOf(file);
+    nlohmann::json json = ParseJson(ReadTextFile(file));
+    if (!json.is_object()) throw Wrong(file, "is no JSON object");
+    return json;
+  }
+
+  // Runs this etprof with other arguments; what it says goes to the log. Throws Error with its exit code and
+  // the last line that it said, Interruption.
+  void Etprof(std::vector<std::string> words) {
+    Command command;
+    command.arguments = {ExecutablePath().string()};
+    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+    Say("$ " + CommandText(command));
+    const std::unique_ptr<Process> process =
+        StartLocalProcess(command, [this](std::string_view text) { log_ << text; }, Interrupted);
+    const double end = Now() + kMostSeconds;
+    std::string line, last;
+    for (bool reading = true; reading;) {
+      switch (process->ReadLine(line, std::max(0.0, end - Now()))) {
+        case Process::Read::kLine:
+          Say(line);
+          if (!line.empty()) last = line;
+          break;
+        case Process::Read::kEnd:
+          reading = false;
+          break;
+        case Process::Read::kInterrupted:
+          EndNow(*process);
+          throw Interruption();
+        case Process::Read::kTimeout:
+        case Process::Read::kTooLong:
+          EndNow(*process);
+          throw Error(ExitCode::kDeviceFailed,
+                      fmt::format("etprof {} did not end within {:.0f} s", words[0], kMostSeconds))
+              .InFile(result_.log.string());
+      }
+    }
+    const auto status = process->Wait(kGraceSeconds);
+    log_.flush();
+    if (Interrupted()) throw Interruption();
+    if (status && status->Success()) return;
+    // Most is said on stderr; `validate` says what is broken on stdout.
+    std::string said = LastLine(process->LastErrors());
+    if (said.empty()) said = last;
+    constexpr std::string_view kSpeaker = "etprof: ";
+    if (said.starts_with(kSpeaker)) said.erase(0, kSpeaker.size());
+    if (said.empty())
+      said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it does not end";
+    const bool own = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
+    throw Error(own ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, said);
+  }
+
+  static void EndNow(Process& process) {
+    process.Terminate();
+    if (!process.Wait(kGraceSeconds)) process.Kill();
+  }
+
+  static std::string LastLine(const std::string& text) {
+    const std::size_t end = text.find_last_not_of(" \r\n");
+    if (end == std::string::npos) return "";
+    const std::size_t before = text.find_last_of("\r\n", end);
+    const std::size_t start = before == std::string::npos ? 0 : before + 1;
+    return text.substr(start, end + 1 - start);
+  }
+
+  void Say(const std::string& line) { log_ << line << "\n"; }
+
+  const QuickTestOptions& options_;
+  const std::function<void(const QuickTestStep&)>& told_;
+  QuickTestResult result_;
+  std::ofstream log_;
+  fs::path model_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+bool QuickTestResult::Passed() const {
+  return std::ranges::all_of(steps, [](const QuickTestStep& step) { return step.state == State::kPassed; });
+}
+
+int QuickTestResult::exit_code() const {
+  if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
+  for (const QuickTestStep& step : steps) {
+    if (step.state == State::kFailed) return step.exit_code;
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+QuickTestResult RunQuickTest(const QuickTestOptions& options,
+                             const std::function<void(const QuickTestStep&)>& told) {
+  const InterruptionScope scope;
+  return QuickTest(options, told).Run();
+}
+
+}  // namespace etprof

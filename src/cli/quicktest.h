@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace etprof {
+
+struct QuickTestOptions {
+  std::filesystem::path folder;  // everything is left there
+  std::string device = "local";  // as --device takes it
+  std::filesystem::path model;   // empty: toy_cnn, exported, or stored where PyTorch is not installed
+};
+
+// One step of the way from a model to a report.
+struct QuickTestStep {
+  enum class State { kPassed, kFailed, kNotTried };
+  std::string name;
+  State state = State::kNotTried;
+  double seconds = 0;
+  std::string said;   // one line: what came of it, or what is wrong
+  int exit_code = 0;  // where it failed: that of its command, or 1
+};
+
+struct QuickTestResult {
+  std::vector<QuickTestStep> steps;
+  std::filesystem::path run;     // the run directory
+  std::filesystem::path report;  // its page
+  std::filesystem::path log;     // of all steps
+  bool interrupted = false;
+  bool Passed() const;
+  int exit_code() const;
+};
+
+// Takes a small model the whole way: export, run, analyze, report, validate, each by its own etprof as a user
+// would type it, and looks at what each leaves. The first step that fails ends it. `told` hears of every step
+// when it is over. Ctrl-C (cli/interruption.h) ends the step that is going on in good order.
+QuickTestResult RunQuickTest(const QuickTestOptions& options,
+                             const std::function<void(const QuickTestStep&)>& told);
+
+}  // namespace etprof

@@ -1,0 +1,142 @@
+"""`etprof quick-test`: a small model the whole way, told step by step."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from measure_bench import FAKE_WORKER, MODEL, skip
+
+STEPS = ["export", "run", "analyze", "report", "validate"]
+
+
+def quick_test(etprof, folder, *arguments, **environment) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(etprof), "quick-test", *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def words(done: subprocess.CompletedProcess) -> list[list[str]]:
+    """Of the lines of the steps: their first two words."""
+    return [line.split()[:2] for line in done.stdout.splitlines()[:-1]]
+
+
+def test_a_model_goes_the_whole_way(etprof, tmp_path):
+    done = quick_test(etprof, tmp_path, "--model", MODEL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert words(done) == [[step, "ok"] for step in STEPS]
+    assert all(" s  " in line for line in done.stdout.splitlines()[:-1])
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("pass: 5 steps in ")
+    report = tmp_path / last.rpartition(": ")[2]
+    assert report == tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html"
+    assert report.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+    log = (tmp_path / "out_quick_test" / "quick_test.log").read_text(encoding="utf-8")
+    assert [line.split()[2] for line in log.splitlines() if line.startswith("$ ")] == STEPS[1:]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out_quick_test"]
+
+
+def test_it_exports(etprof, tmp_path):
+    done = quick_test(etprof, tmp_path, "--outdir", "here", "--json")
+    told = json.loads(done.stdout)
+    if "not exported" in told["steps"][0]["said"]:
+        skip(told["steps"][0]["said"])
+    assert done.returncode == 0, done.stdout
+    assert told["passed"] and not told["interrupted"]
+    assert [(step["name"], step["state"]) for step in told["steps"]] == [(step, "passed") for step in STEPS]
+    assert told["seconds"] == pytest.approx(sum(step["seconds"] for step in told["steps"]))
+    assert (tmp_path / "here" / "artifacts" / "toy_cnn_xnnpack_fp32.pte.etrecord").stat().st_size > 0
+    assert pathlib.Path(told["report"]).is_relative_to(tmp_path / "here")
+
+
+def broken(folder: pathlib.Path, text: str) -> pathlib.Path:
+    runner = folder / "broken_runner"
+    runner.write_text(text)
+    runner.chmod(0o755)
+    return runner
+
+
+def test_a_broken_runner_fails(etprof, tmp_path):
+    runner = broken(tmp_path, "#!/bin/sh\necho 'cannot find my libraries' >&2\nexit 127\n")
+    done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(runner))
+    assert done.returncode in (3, 4), done.stdout
+    assert words(done) == [["export", "ok"], ["run", "FAILED"], *[[step, "-"] for step in STEPS[2:]]]
+    assert "\nfail: run (out_quick_test/quick_test.log has all that was said)\n" in done.stdout
+    assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
+    again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
+    assert again.returncode == done.returncode
+    assert not json.loads(again.stdout)["passed"]
+    assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
+
+
+def test_a_worker_that_dies_fails(etprof, tmp_path):
+    done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(FAKE_WORKER), FAKE_FAIL="die@burst")
+    assert done.returncode == 4, done.stdout
+    assert ["run", "FAILED"] in words(done)
+
+
+def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
+    (tmp_path / "file").touch()
+    done = quick_test(etprof, tmp_path, "--model", MODEL, "--outdir", "file/below")
+    assert done.returncode == 4
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def alone(etprof, runner, tmp_path) -> tuple[pathlib.Path, dict[str, str]]:
+    """Etprof outside of a checkout, beside a Python without PyTorch."""
+    program = tmp_path / "bin" / "etprof"
+    program.parent.mkdir()
+    shutil.copy(etprof, program)
+    python = program.with_name("python3")
+    python.write_text("#!/bin/sh\necho python 3.11.2\n")
+    python.chmod(0o755)
+    return program, {"PATH": f"{program.parent}:{os.environ['PATH']}", "ETPROF_RUNNER": str(runner)}
+
+
+def test_without_pytorch_a_stored_model_does(alone, tmp_path):
+    program, environment = alone
+    none = quick_test(program, tmp_path, **environment)
+    assert none.returncode == 3
+    assert words(none)[0] == ["export", "FAILED"] and "PyTorch is not installed" in none.stdout
+    stored = tmp_path / "out_toy_cnn" / "artifacts" / "toy_cnn_xnnpack_fp32.pte"
+    stored.parent.mkdir(parents=True)
+    shutil.copy(MODEL, stored)
+    done = quick_test(program, tmp_path, **environment)
+    assert done.returncode == 0, done.stdout
+    assert "not exported, since PyTorch is not installed" in done.stdout.splitlines()[0]
+
+
+def test_ctrl_c_leaves_nothing_running(etprof, tmp_path):
+    state = tmp_path / "state"
+    environment = os.environ | {"ETPROF_RUNNER": str(FAKE_WORKER), "FAKE_SLEEP": "30", "FAKE_STATE": str(state)}
+    process = subprocess.Popen(
+        [str(etprof), "quick-test", "--model", str(MODEL)],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    end = time.monotonic() + 120
+    while not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "manifest.json").exists():
+        assert process.poll() is None and time.monotonic() < end, "no measurement began"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, out + err
+    assert out.splitlines()[-1] == "interrupted: what is there is kept in out_quick_test"
+    started = [int(path.suffix[1:]) for path in state.iterdir()] if state.exists() else []
+    while any(pathlib.Path("/proc", str(pid)).exists() for pid in started):
+        assert time.monotonic() < end + 60, "a worker is left"
+        time.sleep(0.02)
