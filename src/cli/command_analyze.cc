@@ -125,7 +125,8 @@ CommandSpec AnalyzeCommand() {
             ->required();
         app.add_option("-o,--out-dir", arguments->output,
                        "write the tables and reports here; without it an ETDump's are only shown, a run "
-                       "directory's renewed");
+                       "directory's renewed")
+            ->type_name("DIR");
         app.add_flag("--no-timeline", arguments->no_timeline, "leave out the CSV files with a row an event");
         app.add_flag("--json", arguments->json, "show the report as JSON");
         AddCsvOption(app, arguments->csv, "operators");

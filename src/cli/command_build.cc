@@ -69,7 +69,8 @@ CommandSpec BuildCommand() {
                 app.add_option("--target", options->target, "linux-aarch64, android, macos-arm64 or native");
             app.add_option("--output", options->output,
                            "the folder to make; build/bundles/TARGET unless given")
-                ->needs(target);
+                ->needs(target)
+                ->type_name("DIR");
             app.add_option("--jobs,-j", options->jobs, "compile so many files at once")
                 ->check(CLI::Range(1, 1024));
             app.add_flag("--json", options->json, "say on stdout what was built, as JSON");

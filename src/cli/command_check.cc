@@ -245,10 +245,11 @@ CommandSpec CheckCommand() {
                    "directories; or one configuration or run directory with its pairs")
                 ->expected(1, 2)
                 ->option_text("BASELINE [CANDIDATE]");
-            app.add_option("--baseline", options->baseline, "the baseline, as above");
+            app.add_option("--baseline", options->baseline, "the baseline, as above")->type_name("PATH");
             app.add_option("--candidate", options->candidate,
                            "the candidate, as above; for a model also what differs: isa=-avx2, threads=2, "
-                           "runner=PATH");
+                           "runner=PATH")
+                ->type_name("PATH|SPEC");
             AddLimits(app, *options);
             AddMeasurement(app, *options);
             app.add_option("--junit", options->junit, "write a JUnit file")->type_name("FILE");

@@ -221,7 +221,8 @@ CommandSpec CompareCommand() {
             app.add_option("--name1", arguments->name1, "what to call the baseline");
             app.add_option("--name2", arguments->name2, "what to call the candidate");
             app.add_option("-o,--output-dir", arguments->output,
-                           "write comparison.json and comparison.md here, and tables of the two sides");
+                           "write comparison.json and comparison.md here, and tables of the two sides")
+                ->type_name("DIR");
             app.add_flag("--json", arguments->json, "show the comparison as JSON");
             AddCsvOption(app, arguments->csv, "comparison");
             AddByOption(app, arguments->by);

@@ -209,12 +209,14 @@ CommandSpec KernelsCommand() {
                            "hold two logs against each other, the one with SME2 first")
                 ->expected(2)
                 ->type_name("LOG_ON LOG_OFF");
-            app.add_option("--sme2-on", arguments->on, "the same: the log with SME2");
-            app.add_option("--sme2-off", arguments->off, "and the one without");
+            app.add_option("--sme2-on", arguments->on, "the same: the log with SME2")->type_name("LOG");
+            app.add_option("--sme2-off", arguments->off, "and the one without")->type_name("LOG");
             app.add_option("--etdump", arguments->etdump,
-                           "the ETDump of the same run: whether it has the log's operators");
+                           "the ETDump of the same run: whether it has the log's operators")
+                ->type_name("FILE");
             app.add_option("--out", arguments->output,
-                           "write <log>_kernels.csv and kernel_view.md into this folder");
+                           "write <log>_kernels.csv and kernel_view.md into this folder")
+                ->type_name("DIR");
             app.add_option("--model-id", arguments->model_id, "what to call the model");
             app.add_option("--filter-op", arguments->filter, "only this operation: GEMM, igemm, vadd, ...");
             app.add_option("--title", arguments->title, "of kernel_view.md");

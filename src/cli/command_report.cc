@@ -115,13 +115,15 @@ CommandSpec ReportCommand() {
         app.add_option("run,--run-dir", arguments->runs,
                        "a run directory, an ETDump file or a timeline CSV; several, as of several devices, "
                        "are told side by side");
-        app.add_option("--mac-dir", arguments->mac_run, "one more run, as the profiling kit names it");
-        app.add_option("--android-dir", arguments->android_run, "one more run");
+        app.add_option("--mac-dir", arguments->mac_run, "one more run, as the profiling kit names it")
+            ->type_name("RUN");
+        app.add_option("--android-dir", arguments->android_run, "one more run")->type_name("RUN");
         app.add_option(
-            "--out", arguments->out,
-            "the file to write (.html: the page, else Markdown), or its folder; without it report.md and "
-            "report.html in the run directory, of several runs devices_report.md in the folder that holds "
-            "them");
+               "--out", arguments->out,
+               "the file to write (.html: the page, else Markdown), or its folder; without it report.md and "
+               "report.html in the run directory, of several runs devices_report.md in the folder that holds "
+               "them")
+            ->type_name("PATH");
         app.add_option("--title,--model-name", arguments->title, "the heading, in place of the model's name");
         app.add_flag("--json", arguments->json, "show the report as JSON and write nothing");
         app.add_flag("--brief", arguments->brief,

@@ -114,7 +114,9 @@ CommandSpec RunCommand() {
       "run", "measure the experiments of a configuration file, and report",
       "etprof run configs/examples/isa_on_off.json", [](CLI::App& app) {
         const auto options = std::make_shared<RunOptions>();
-        app.add_option("config,--config", options->config, "the configuration (docs/config.md)")->required();
+        app.add_option("config,--config", options->config, "the configuration (docs/config.md)")
+            ->required()
+            ->type_name("CONFIG.json");
         app.add_option("--only", options->only, "measure these experiments only")
             ->expected(1, -1)
             ->type_name("EXP");

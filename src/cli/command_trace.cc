@@ -164,9 +164,10 @@ CommandSpec TraceCommand() {
                            "a run directory, or ETDump files and timeline CSVs")
                 ->required();
             app.add_option(
-                "-o,--out", arguments->output,
-                "the file to write, - for the standard output [trace.pftrace in the run directory]; "
-                ".json is Chrome's format, .gz is compressed");
+                   "-o,--out", arguments->output,
+                   "the file to write, - for the standard output [trace.pftrace in the run directory]; "
+                   ".json is Chrome's format, .gz is compressed")
+                ->type_name("FILE");
             app.add_option("--format", arguments->format,
                            "perfetto (exact to the nanosecond) or chrome (JSON) [by the file's name]")
                 ->check(CLI::IsMember({"perfetto", "chrome"}));

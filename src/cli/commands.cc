@@ -6,7 +6,7 @@ std::vector<CommandSpec> AllCommands() {
   return {ProfileCommand(), RunCommand(),       AnalyzeCommand(),    CompareCommand(),  CheckCommand(),
           ReportCommand(),  TraceCommand(),     ExportCommand(),     BuildCommand(),    InspectCommand(),
           KernelsCommand(), IsaCommand(),       PeaksCommand(),      ValidateCommand(), DevicesCommand(),
-          DoctorCommand(),  QuickTestCommand()};
+          DoctorCommand(),  QuickTestCommand(), CompletionCommand(), ReferenceCommand()};
 }
 
 }  // namespace etprof

@@ -22,5 +22,7 @@ CommandSpec ValidateCommand();
 CommandSpec DevicesCommand();
 CommandSpec DoctorCommand();
 CommandSpec QuickTestCommand();
+CommandSpec CompletionCommand();
+CommandSpec ReferenceCommand();
 
 }  // namespace etprof

@@ -51,9 +51,10 @@ void AddExperimentOptions(CLI::App& app, ExperimentOptions& options) {
                  "run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little");
   app.add_option("--period", options.period, "start a run so often, as a camera does: 33ms [back to back]")
       ->type_name("TIME");
-  app.add_option("--runner", options.runner, "etprof-runner or an executor_runner [the one beside etprof]");
+  app.add_option("--runner", options.runner, "etprof-runner or an executor_runner [the one beside etprof]")
+      ->type_name("PATH");
   app.add_option("--method", options.method, "the method [forward]");
-  app.add_option("--data", options.data, "external data, a .ptd file");
+  app.add_option("--data", options.data, "external data, a .ptd file")->type_name("FILE.ptd");
   app.add_option("--inputs", options.inputs,
                  "ones, random, an .inputs file, or one raw file a tensor [those saved beside the model]")
       ->delimiter(',');

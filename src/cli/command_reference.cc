@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/option_table.h"
+#include "core/table.h"
+
+namespace etprof {
+namespace {
+
+std::string NameCell(const OptionFacts& option) {
+  std::vector<std::string> names;
+  if (!option.positional.empty()) names.push_back(fmt::format("`{}`", option.positional));
+  for (const std::string& name : option.names) names.push_back(fmt::format("`{}`", name));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Code in a cell, where a bar would end it.
+std::string Code(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return "`" + out + "`";
+}
+
+std::string ValueCell(const OptionFacts& option) {
+  if (option.value.empty()) return "";
+  std::vector<std::string> values;
+  if (option.choices.empty()) {
+    values.push_back(Code(option.value));
+  } else {
+    for (const std::string& choice : option.choices) values.push_back(Code(choice));
+  }
+  std::string text = fmt::format("{}", fmt::join(values, ", "));
+  if (option.value_optional) text = "`=` " + text + ", or none";
+  if (option.repeats) text += ", several";
+  return text;
+}
+
+std::string OptionTable(const CommandFacts& command) {
+  std::string text = "| option | value | meaning |\n| --- | --- | --- |\n";
+  const auto add = [&](bool positional) {
+    for (const OptionFacts& option : command.options) {
+      if (option.positional.empty() == positional) continue;
+      text += fmt::format("| {}{} | {} | {} |\n", NameCell(option), option.required ? " (needed)" : "",
+                          ValueCell(option), EscapeMarkdown(option.help));
+    }
+  };
+  add(true);
+  add(false);
+  return text;
+}
+
+std::string Reference(const std::vector<CommandFacts>& commands) {
+  std::string text =
+      "# Reference of commands\n\n"
+      "Made by `script/reference` from the program's own table of options; what the commands do is in "
+      "[commands.md](commands.md).\n";
+  for (const CommandFacts& command : commands) {
+    if (command.name.empty()) {
+      text += "\n" + OptionTable(command);
+      continue;
+    }
+    text += fmt::format("\n## {}\n\n{}\n\n```\n{}\n```\n\n", command.name, EscapeMarkdown(command.summary),
+                        command.example);
+    text += command.passes_on ? fmt::format("Its options are shown by `etprof {} --help`.\n", command.name)
+                              : OptionTable(command);
+  }
+  return text;
+}
+
+}  // namespace
+
+CommandSpec ReferenceCommand() {
+  return {"reference", "print docs/reference.md", "etprof reference > docs/reference.md",
+          [](CLI::App& app) -> std::function<int()> {
+            app.group("");  // for who writes etprof, not for who uses it
+            return [&app] {
+              fmt::print("{}", Reference(CommandsOf(*app.get_parent())));
+              return 0;
+            };
+          }};
+}
+
+}  // namespace etprof

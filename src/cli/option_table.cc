@@ -1,0 +1,95 @@
+#include "cli/option_table.h"
+
+#include <algorithm>
+
+namespace etprof {
+namespace {
+
+// What CLI::IsMember says of a value that is none of its own: "x not in {a,b}".
+std::vector<std::string> ChoicesOf(const CLI::Option& option) {
+  auto& changeable = const_cast<CLI::Option&>(option);  // CLI11 gives out validators for change only
+  std::vector<std::string> choices;
+  for (int i = 0; choices.empty(); ++i) {
+    const CLI::Validator* validator = nullptr;
+    try {
+      validator = changeable.get_validator(i);
+    } catch (const CLI::OptionNotFound&) {
+      break;
+    }
+    std::string nonsense = "\x01";
+    const std::string said = (*validator)(nonsense);
+    constexpr std::string_view kBefore = " not in {";
+    const std::size_t start = said.find(kBefore);
+    const std::size_t end = said.rfind('}');
+    if (start == std::string::npos || end == std::string::npos) continue;
+    std::string list = said.substr(start + kBefore.size(), end - start - kBefore.size());
+    for (std::size_t at = 0; at <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', at), list.size());
+      choices.push_back(list.substr(at, comma - at));
+      at = comma + 1;
+    }
+  }
+  return choices;
+}
+
+bool Names(const std::string& value, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return value.find(word) != std::string::npos; });
+}
+
+OptionFacts FactsOf(const CLI::Option& option) {
+  OptionFacts facts;
+  for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
+  if (option.get_positional()) facts.positional = option.get_name(true, false);
+  if (option.get_positional() && !facts.names.empty()) facts.positional = option.get_name(true, true);
+  facts.positional = facts.positional.substr(0, facts.positional.find(','));
+  facts.help = option.get_description();
+  facts.required = option.get_required();
+  facts.choices = ChoicesOf(option);
+  facts.value_optional = option.get_items_expected_min() == 0;
+  if (facts.value_optional && facts.choices.empty()) {
+    facts.value_optional = false;  // a flag
+    return facts;
+  }
+  facts.repeats = option.get_expected_max() > 1;
+  // "DIR:FILE": what it was called, then what its checks say of themselves.
+  const std::string type = option.get_type_name();
+  facts.value = type.substr(0, type.find(':'));
+  if (facts.value.empty() || facts.value == "TEXT" || !facts.choices.empty())
+    facts.value = type.find(":FILE") != std::string::npos ? "FILE" : "TEXT";
+  if (!facts.choices.empty()) {
+    facts.value.clear();
+    for (const std::string& choice : facts.choices) facts.value += (facts.value.empty() ? "" : "|") + choice;
+  } else if (Names(facts.value, {"DIR"})) {
+    facts.paths = OptionFacts::Paths::kFolders;
+  } else if (!facts.positional.empty() || Names(facts.value, {"FILE", "PATH", ".pte", "LOG", "RUN"})) {
+    facts.paths = OptionFacts::Paths::kFiles;
+  }
+  return facts;
+}
+
+std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
+  std::vector<OptionFacts> options;
+  for (const CLI::Option* option : app.get_options()) options.push_back(FactsOf(*option));
+  return options;
+}
+
+}  // namespace
+
+std::vector<CommandFacts> CommandsOf(const CLI::App& root) {
+  std::vector<CommandFacts> commands;
+  commands.push_back({"", root.get_description(), "", false, OptionsOf(root)});
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_group().empty()) continue;
+    const std::string footer = command->get_footer();
+    const std::size_t line = footer.find('\n');
+    std::string example = line == std::string::npos ? footer : footer.substr(line + 1);
+    example.erase(0, example.find_first_not_of(' '));
+    commands.push_back({command->get_name(), command->get_description(), example,
+                        command->get_prefix_command(), OptionsOf(*command)});
+  }
+  return commands;
+}
+
+}  // namespace etprof

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace etprof {
+
+// The commands and options as the CLI11 tree has them, for what is made of them: completions, the reference.
+
+struct OptionFacts {
+  enum class Paths { kNone, kFiles, kFolders };
+  std::vector<std::string> names;  // "--out", "-o"; of a positional none
+  std::string positional;          // its name; empty: it has none
+  std::string value;               // what is to be given: "DIR", "S"; empty: a flag
+  bool value_optional = false;     // a flag that takes one behind "="
+  bool required = false;
+  bool repeats = false;
+  std::vector<std::string> choices;  // the values that it takes; empty: others
+  Paths paths = Paths::kNone;
+  std::string help;
+};
+
+struct CommandFacts {
+  std::string name;  // empty: etprof itself
+  std::string summary;
+  std::string example;
+  bool passes_on = false;  // its options are another program's
+  std::vector<OptionFacts> options;
+};
+
+// etprof itself first, then its commands in the order of the help text; none that is hidden.
+std::vector<CommandFacts> CommandsOf(const CLI::App& root);
+
+}  // namespace etprof

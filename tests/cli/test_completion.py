@@ -1,0 +1,207 @@
+"""`etprof completion`: the scripts in real shells, held against what --help says."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import program
+import pytest
+
+COMMANDS = re.findall(r"^  ([a-z-]+) +[a-z]", program.run("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
+
+
+def options_of(command: str) -> set[str]:
+    """As --help lists them: at the start of a line, the short one first."""
+    text = program.run(command, "--help").stdout if command else program.run("--help").stdout
+    found: set[str] = set()
+    for line in text.partition("Example:")[0].splitlines():
+        names = re.match(r" {2}((?:-[\w-]+,?)+)", line)
+        if names:
+            found |= {name for name in names.group(1).split(",") if name.startswith("-")}
+        else:  # [Option Group]-style lists of a positional with names: "  path,--run-dir ..."
+            found |= set(re.findall(r"--[\w-]+", line.split(" ")[2] if line.startswith("  ") else ""))
+    return found
+
+
+def shell(name: str) -> str:
+    found = shutil.which(name)
+    if found:
+        return found
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"cannot be skipped in CI: {name} is not installed (script/bootstrap --dev)")
+    return pytest.skip(f"{name} is not installed: run script/bootstrap --dev")
+
+
+@pytest.fixture
+def here(tmp_path) -> Path:
+    """A folder with files and folders to be completed."""
+    for name in ("net work.pte", "config.json"):
+        (tmp_path / name).touch()
+    (tmp_path / "runs").mkdir()
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("completion")
+    for name in ("bash", "zsh", "fish"):
+        done = program.run("completion", name)
+        assert done.returncode == 0, done.stderr
+        (folder / name).write_text(done.stdout, encoding="utf-8")
+    return {name: folder / name for name in ("bash", "zsh", "fish")}
+
+
+def bash(scripts, here: Path, *words: str) -> set[str]:
+    """What bash completes the last word to, taken apart as it would be ("=" stands alone)."""
+    line = " ".join(shlex.quote(word) for word in ("etprof", *words))
+    text = (
+        f"source {shlex.quote(str(scripts['bash']))}\n"
+        f"COMP_WORDS=({line}); COMP_CWORD={len(words)}\n"
+        "_etprof\n"
+        'for word in "${COMPREPLY[@]}"; do echo "$word"; done\n'
+    )
+    done = subprocess.run([shell("bash"), "--norc", "-u", "-c", text], cwd=here, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(done.stdout.splitlines())
+
+
+def test_every_command_and_option_of_the_help_is_completed(scripts, here):
+    assert {"run", "quick-test", "completion"} < set(COMMANDS)
+    assert bash(scripts, here, "") == set(COMMANDS)
+    for command in ["", *COMMANDS]:
+        if command == "export":
+            continue  # its options are Python's
+        words = (command, "-") if command else ("-",)
+        assert bash(scripts, here, *words) == options_of(command), command
+    assert "--dry-run" in bash(scripts, here, "run", "--")
+
+
+def test_values_are_completed(scripts, here):
+    modes = {"unconstrained-boost", "app-developer"}
+    assert bash(scripts, here, "run", "c.json", "--power-mode", "") == modes
+    assert bash(scripts, here, "run", "c.json", "--power-mode", "=", "") == modes
+    assert bash(scripts, here, "run", "c.json", "--power-mode", "=") == modes
+    assert bash(scripts, here, "profile", "--power-mode", "app") == {"app-developer"}
+    assert bash(scripts, here, "trace", "x", "--format", "") == {"perfetto", "chrome"}
+    assert {"layer", "source", "roofline"} < bash(scripts, here, "analyze", "--by", "")
+    assert "comparison" in bash(scripts, here, "compare", "a", "b", "--csv", "=", "")
+    assert bash(scripts, here, "completion", "") == {"bash", "zsh", "fish"}
+    # A number that nobody can guess: no files, no commands.
+    assert bash(scripts, here, "run", "--launches", "") == set()
+    # A flag takes none: what follows is the configuration.
+    assert "config.json" in bash(scripts, here, "run", "--resume", "")
+    # A table goes behind "=" only.
+    assert "config.json" in bash(scripts, here, "analyze", "--csv", "")
+
+
+def test_files_and_folders_are_completed_where_they_are_expected(scripts, here):
+    everything = {"net work.pte", "config.json", "runs"}
+    assert bash(scripts, here, "run", "") == everything
+    assert bash(scripts, here, "profile", "net") == {"net work.pte"}
+    assert bash(scripts, here, "profile", "net work.pte", "--runner", "") == everything
+    assert bash(scripts, here, "run", "--output-root", "") == {"runs"}
+    assert bash(scripts, here, "export", "") == everything
+    assert bash(scripts, here, "isa", "--threads", "") == set()
+    assert bash(scripts, here, "doctor", "") == set()
+
+
+def test_a_value_that_is_offered_is_taken(scripts, here):
+    """The oracle is the parser: one that is not offered is refused."""
+    for value in sorted(bash(scripts, here, "trace", "--format", "")):
+        assert "--format" not in program.run("trace", "nowhere", "--format", value).stderr
+    assert program.run("trace", "nowhere", "--format", "svg").returncode == 2
+    assert program.run("completion", "tcsh").returncode == 2
+
+
+def test_fish(scripts, here):
+    fish = shell("fish")
+
+    def complete(line: str) -> dict[str, str]:
+        text = f"source {scripts['fish']}; complete -C {shlex.quote(line)}"
+        done = subprocess.run([fish, "--no-config", "-c", text], cwd=here, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        return dict((line + "\t").split("\t")[:2] for line in done.stdout.splitlines())
+
+    assert set(complete("etprof ")) == set(COMMANDS)
+    assert complete("etprof va")["validate"].startswith("check every promise")
+    for command in COMMANDS:
+        if command != "export":
+            longs = {name for name in options_of(command) if name.startswith("--")}
+            assert {name.rstrip("=") for name in complete(f"etprof {command} --")} == longs, command
+    assert set(complete("etprof run --power-mode ")) == {"unconstrained-boost", "app-developer"}
+    assert set(complete("etprof completion ")) >= {"bash", "zsh", "fish"}
+    assert "config.json" in complete("etprof run ")
+    assert set(complete("etprof run --output-root ")) == {"runs/"}
+    assert complete("etprof run --launches ") == {}
+
+
+class Zsh:
+    """An interactive zsh on a terminal; `complete` types a line and a tab and says what stands there then."""
+
+    def __init__(self, program_: str, script: Path, folder: Path):
+        self.line = folder / "line"
+        self.folder = folder
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.environ.update({"TERM": "dumb", "HOME": str(folder), "PS1": "> "})
+            os.execv(program_, [program_, "-f", "-i"])  # noqa: S606
+        self.pid = pid
+        setup = (
+            f"autoload -Uz compinit && compinit -u -D && source {script}; "
+            f"dump() {{ print -r -- $BUFFER >{self.line}.new; mv {self.line}.new {self.line}; BUFFER= }}; "
+            "zle -N dump; bindkey '^T' dump; bindkey '^I' complete-word; touch ready"
+        )
+        self.type(setup + "\n")
+        self.wait_for(folder / "ready")
+        (folder / "ready").unlink()
+
+    def type(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def wait_for(self, path: Path) -> None:
+        end = time.monotonic() + 60
+        while not path.exists():
+            assert time.monotonic() < end, f"zsh did not write {path.name}"
+            if select.select([self.terminal], [], [], 0.02)[0]:
+                os.read(self.terminal, 65536)
+
+    def complete(self, line: str) -> str:
+        self.line.unlink(missing_ok=True)
+        self.type(line + "\t\x14")
+        self.wait_for(self.line)
+        return self.line.read_text().rstrip("\n")
+
+    def close(self) -> None:
+        self.type("\x03\x04exit\n")
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+def test_zsh(scripts, here):
+    zsh = Zsh(shell("zsh"), scripts["zsh"], here)
+    try:
+        assert zsh.complete("etprof valid") == "etprof validate "
+        assert zsh.complete("etprof quick") == "etprof quick-test "
+        assert zsh.complete("etprof run --dry") == "etprof run --dry-run "
+        assert zsh.complete("etprof trace x --format chr") == "etprof trace x --format chrome "
+        assert zsh.complete("etprof trace x --format=chr") == "etprof trace x --format=chrome "
+        assert zsh.complete("etprof run conf") == "etprof run config.json "
+        assert zsh.complete("etprof run --output-root ru") == "etprof run --output-root runs/"
+        assert zsh.complete("etprof run --output-root conf") == "etprof run --output-root conf"
+        assert zsh.complete("etprof run --launches conf") == "etprof run --launches conf"
+        assert zsh.complete("etprof completion fi") == "etprof completion fish "
+    finally:
+        zsh.close()
+
+
+def test_the_scripts_are_words_of_their_shells(scripts):
+    for name in ("bash", "zsh", "fish"):
+        done = subprocess.run([shell(name), "-n", str(scripts[name])], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
