@@ -63,6 +63,20 @@ def write_artifacts(
         return [(staging / file_name).replace(outdir / file_name) for file_name in [*writers, manifest_name]]
 
 
+def add_to_manifest(path: Path, entries: dict[str, Any]) -> None:
+    """Set what was found out after the files were written; the manifest is replaced whole.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    manifest = {**json.loads(path.read_text(encoding="utf-8")), **entries}
+    with tempfile.TemporaryDirectory(prefix=".etprof-", dir=path.parent) as name:
+        staged = Path(name) / path.name
+        staged.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        _sync(staged)
+        staged.replace(path)
+
+
 def _sync(path: Path) -> int:
     """Bring the file to the disk, where a full one shows at the latest; gives its size in bytes."""
     with path.open("rb+") as file:

@@ -11,9 +11,11 @@ FIND_MODEL = "find model"
 BUILD_MODEL = "build model"
 EXAMPLE_INPUTS = "example inputs"
 TORCH_EXPORT = "torch.export"
+CALIBRATE = "calibrate"
 QUANTIZE = "quantize"
 LOWER = "lower"
 WRITE = "write"
+CHECK = "check"
 
 _LONGEST_REASON = 300  # characters: torch's messages run over pages, and a terminal shows one line
 

@@ -1,48 +1,50 @@
-"""`etprof export`: a PyTorch model to a .pte, with its .etrecord, .inputs and .json beside it.
+"""`etprof export`: a PyTorch model to a .pte, with its .etrecord, .inputs and .json beside it, checked.
 
 `etprof export ...` runs this file as `python -m etprof.export ...`.
 """
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
 import platform
-import shlex
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import etprof
-from etprof import artifacts, errors, find, inputs, models
+from etprof import (
+    artifacts,
+    backends,
+    calibration,
+    check,
+    errors,
+    find,
+    inputs,
+    models,
+    options,
+    shapes,
+    summary,
+    tools,
+)
 from etprof.errors import ExportError, failing_as
 
 if TYPE_CHECKING:
     from etprof import lower
 
-BACKENDS = ("xnnpack", "portable")
-DTYPES = ("fp32", "fp16")
-
 EXIT_DONE = 0
-EXIT_USAGE = 2
+EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 3
+EXIT_UNDECIDED = 5
 EXIT_INTERRUPTED = 130
-
-_EXAMPLES = """examples:
-  etprof export --model toy_cnn
-  etprof export --model mobilenet_v3_small --dtype fp16 --outdir out_mobilenet_v3_small/artifacts
-  etprof export --model path/to/model.py:MyModel --quantize
-"""
 
 Progress = Callable[[str, float], None]
 
@@ -52,12 +54,16 @@ class Request:
     """What to export and how."""
 
     model: str  # a name, or path/to/model.py:Class
-    backend: str = "xnnpack"
+    backend: str = "xnnpack"  # or "portable", or package.module:Class of a partitioner
     dtype: str = "fp32"  # of weights and inputs before quantization
-    quantize: bool = False
+    quantize: str | None = None  # "static" or "dynamic" int8
     outdir: Path | None = None  # default: out_<model>/artifacts below the current folder
     name: str | None = None  # in file names; default: find.default_name
     save_graph: bool = False
+    input_shapes: Sequence[shapes.Bounds] = ()
+    calibrate: Sequence[Path] = ()  # empty: on the example inputs
+    check: bool = True
+    min_sqnr_db: float | None = None  # default: agreement.MIN_SQNR_DB
     command: Sequence[str] = field(default=())
 
     @property
@@ -68,21 +74,35 @@ class Request:
     @property
     def file_dtype(self) -> str:
         """The last part of the file's name: what the model computes in."""
+        return {None: self.dtype, "static": "int8", "dynamic": "int8dyn"}[self.quantize]
+
+    @property
+    def computes_in(self) -> str:
+        """By which type's measure its outputs are judged."""
         return "int8" if self.quantize else self.dtype
 
     @property
     def pte(self) -> Path:
         """Where the .pte goes; the other files' names begin with its name."""
         outdir = self.outdir if self.outdir is not None else Path(f"out_{self.model_name}") / "artifacts"
-        return outdir / f"{self.model_name}_{self.backend}_{self.file_dtype}.pte"
+        return outdir / f"{self.model_name}_{backends.file_part(self.backend)}_{self.file_dtype}.pte"
+
+
+@dataclass(frozen=True)
+class Export:
+    """What an export came to."""
+
+    paths: list[Path]  # the .pte first and the .json last
+    delegation: list[check.MethodDelegation] | str  # or why it is not known
+    check: check.Check | None  # None: not asked for
 
 
 def _ignore_progress(_stage: str, _seconds: float) -> None:
     pass
 
 
-def export_model(request: Request, progress: Progress = _ignore_progress) -> list[Path]:
-    """Export a model; gives the paths written, the .pte first and the .json last.
+def export_model(request: Request, progress: Progress = _ignore_progress) -> Export:
+    """Export a model and check it. Files that do not pass the check stay.
 
     `progress` hears of each finished stage and its seconds.
 
@@ -106,23 +126,29 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> lis
         from etprof import lower
 
         found = find.find_model(request.model)
+        partitioners = backends.partitioners(name, request.backend, request.quantize)
     with stage(errors.BUILD_MODEL, "see the class of the model"):
-        model = lower.with_precision(find.build_model(found), request.dtype)
-        parameters = sum(parameter.numel() for parameter in model.module.parameters())
+        built = find.build_methods(found)
     with stage(errors.EXAMPLE_INPUTS, "make get_example_inputs() return inputs of these types"):
-        inputs_bytes = inputs.encode({lower.METHOD: inputs.flatten(model.args, model.kwargs)})
+        built = lower.with_precision(shapes.with_bounds(name, built, request.input_shapes), "fp32")
+        converted = lower.with_precision(built, request.dtype)
+        flat = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}
+        inputs_bytes = inputs.encode(flat)
     with stage(
         errors.TORCH_EXPORT, "make torch.export.export(model, example_inputs) work; --verbose shows where it fails"
     ):
-        exported = lower.trace(model)
+        exported = {method: lower.trace(model) for method, model in converted.items()}
     if request.quantize:
+        samples = _samples(request, converted, flat)
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
-            exported = lower.quantize(exported, model)
+            exported = {
+                method: lower.quantize(program, converted[method], request.quantize, samples[method])
+                for method, program in exported.items()
+            }
     with stage(errors.LOWER, "try --backend portable to see whether the backend is the cause; --verbose shows where"):
-        edge = lower.to_edge(exported, request.backend)
-        graphs = f"# torch.export\n{exported}\n# lowered\n{edge.exported_program()}\n" if request.save_graph else ""
-        program = lower.to_executorch(edge, request.quantize)
-        summary = lower.summarize(program)
+        edge = lower.to_edge(exported, partitioners, request.quantize == "dynamic")
+        program = lower.to_executorch(edge, request.quantize is not None)
+        methods = lower.summarize(program)
     pte = request.pte
     writers: dict[str, artifacts.Writer] = {
         pte.name: lambda path: _write_program(program, path),
@@ -130,10 +156,73 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> lis
         f"{pte.name}.inputs": lambda path: _write_bytes(inputs_bytes, path),
     }
     if request.save_graph:
-        writers[f"{pte.name}.graph.txt"] = lambda path: _write_bytes(graphs.encode(), path)
+        writers[f"{pte.name}.graph.txt"] = lambda path: _write_bytes(
+            lower.graphs(exported, edge, program).encode(), path
+        )
     with stage(errors.WRITE, f"make room in {pte.parent} or give another --outdir; older files there are untouched"):
-        manifest = _manifest(request, found.source, parameters, summary, hashlib.sha256(inputs_bytes).hexdigest())
-        return artifacts.write_artifacts(pte.parent, writers, f"{pte.name}.json", manifest)
+        manifest = _manifest(request, found.source, _parameters(built), methods, inputs_bytes)
+        paths = artifacts.write_artifacts(pte.parent, writers, f"{pte.name}.json", manifest)
+    delegation = check.delegation(pte)
+    answer = None
+    if request.check:
+        with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
+            answer = _check(request, built, converted, exported)
+    with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
+        artifacts.add_to_manifest(paths[-1], _results(delegation, answer))
+    return Export(paths, delegation, answer)
+
+
+def _samples(
+    request: Request, methods: dict[str, find.BuiltModel], examples: dict[str, list[Any]]
+) -> dict[str, list[list[Any]]]:
+    """Of each method the inputs to calibrate on: those of the files, or the example's."""
+    if not request.calibrate:
+        return {method: [example] for method, example in examples.items()}
+    files = list(request.calibrate)
+    return {
+        method: calibration.read_samples(request.model_name, method, model, len(methods) == 1, files)
+        for method, model in methods.items()
+    }
+
+
+def _parameters(methods: dict[str, find.BuiltModel]) -> int:
+    """How many numbers the weights are; those that methods share count once."""
+    parameters = {id(one): one for method in methods.values() for one in method.module.parameters()}
+    return sum(parameter.numel() for parameter in parameters.values())
+
+
+def _check(
+    request: Request,
+    reference: dict[str, find.BuiltModel],
+    converted: dict[str, find.BuiltModel],
+    exported: dict[str, Any],
+) -> check.Check:
+    """The .pte against the fp32 modules of `reference`, on the numbers that the converted inputs hold."""
+    runner = tools.runner()
+    if runner is None:
+        return check.not_checked("there is no etprof-runner to run it: build it, or name it in ETPROF_RUNNER")
+    from etprof import lower
+
+    def eager(case: check.Case) -> list[Any]:
+        model = find.BuiltModel(reference[case.method].module, case.args, case.kwargs, None)
+        widened = lower.with_precision({case.method: model}, "fp32")[case.method]
+        return check.eager_outputs(widened.module, widened.args, widened.kwargs)
+
+    def same_type(case: check.Case) -> list[Any]:
+        return check.eager_outputs(exported[case.method].module(), case.args, case.kwargs)
+
+    cases = [case for method, model in converted.items() for case in shapes.cases(method, model, exported[method])]
+    is_fp32 = request.computes_in == "fp32"
+    run = check.runner_of(request.pte, runner)
+    return check.check(cases, run, eager, None if is_fp32 else same_type, request.computes_in, request.min_sqnr_db)
+
+
+def _results(delegation: list[check.MethodDelegation] | str, answer: check.Check | None) -> dict[str, Any]:
+    known = not isinstance(delegation, str)
+    return {
+        "delegation": [asdict(method) for method in delegation] if known else None,
+        "check": answer.to_json() if answer else None,
+    }
 
 
 def sources_sha256() -> str:
@@ -183,42 +272,58 @@ def _write_program(program: Any, path: Path) -> None:
 
 
 def _manifest(
-    request: Request, source: str, parameters: int, summary: lower.ProgramSummary, inputs_sha256: str
+    request: Request, source: str, parameters: int, methods: dict[str, lower.MethodSummary], inputs_bytes: bytes
 ) -> dict[str, Any]:
-    """The .json but for "files": what was exported, by what, when."""
+    """The .json but for "files" and the results: what was exported, by what, when.
+
+    What a program has for each method stands outside of "methods" for its first one, the runner's choice.
+    """
+    first = next(iter(methods.values()))
     return {
         "schema_version": 1,
         "model": request.model_name,
         "source": source,
         "backend": request.backend,
         "dtype": request.file_dtype,
-        "quantized": request.quantize,
+        "quantized": request.quantize is not None,
+        "quantization": request.quantize,
+        "calibration": [str(path) for path in request.calibrate],
         "parameters": parameters,
-        "inputs": summary.inputs,
-        "outputs": summary.outputs,
-        "example_inputs_sha256": inputs_sha256,
-        "delegate_calls": summary.delegate_calls,
-        "portable_operators": summary.kernel_calls,
+        **_describe(first),
+        "methods": {name: _describe(method) for name, method in methods.items()},
+        "example_inputs_sha256": hashlib.sha256(inputs_bytes).hexdigest(),
         "created_utc": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": list(request.command),
         "versions": versions(),
+        "delegation": None,
+        "check": None,
+    }
+
+
+def _describe(method: lower.MethodSummary) -> dict[str, Any]:
+    return {
+        "inputs": method.inputs,
+        "outputs": method.outputs,
+        "delegate_calls": method.delegate_calls,
+        "portable_operators": method.kernel_calls,
     }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; gives the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = _parse(arguments)
-    with _library_output(options.verbose) as (out, err):
+    chosen = options.parse(arguments)
+    with _library_output(chosen.verbose) as (out, err):
         try:
-            if options.list_models:
+            if chosen.list_models:
                 print(*models.model_names(), *sorted(find.executorch_examples()), sep="\n", file=out)
                 return EXIT_DONE
-            for path in export_model(_request(options, arguments), lambda *stage: _print_stage(err, *stage)):
-                print(path, file=out)
-            return EXIT_DONE
+            done = export_model(_request(chosen, arguments), lambda *stage: _print_stage(err, *stage))
+            print(*done.paths, sep="\n", file=out, flush=True)
+            print(*summary.lines(chosen.backend, done.delegation, done.check), sep="\n", file=err)
+            return _exit_code(done.check)
         except ExportError as error:
-            if options.verbose:
+            if chosen.verbose:
                 traceback.print_exc(file=err)
             print(f"etprof export: {error}\nwhat to do: {error.what_to_do}", file=err)
             return EXIT_BAD_INPUT
@@ -227,64 +332,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             return EXIT_INTERRUPTED
 
 
-def _request(options: argparse.Namespace, arguments: list[str]) -> Request:
+def _exit_code(answer: check.Check | None) -> int:
+    if answer is None:
+        return EXIT_DONE
+    return {check.PASS: EXIT_DONE, check.FAIL: EXIT_CHECK_FAILED, check.UNDECIDED: EXIT_UNDECIDED}[answer.verdict]
+
+
+def _request(chosen: options.Options, arguments: list[str]) -> Request:
     return Request(
-        model=options.model,
-        backend=options.backend,
-        dtype=options.dtype,
-        quantize=options.quantize,
-        outdir=options.outdir,
-        name=options.name,
-        save_graph=options.save_graph,
+        model=chosen.model,
+        backend=chosen.backend,
+        dtype=chosen.dtype,
+        quantize=chosen.quantize,
+        outdir=chosen.outdir,
+        name=chosen.name,
+        save_graph=chosen.save_graph,
+        input_shapes=chosen.input_shape,
+        calibrate=chosen.calibrate,
+        check=chosen.check,
+        min_sqnr_db=chosen.min_sqnr,
         command=["etprof", "export", *arguments],
     )
 
 
 def _print_stage(err: TextIO, stage: str, seconds: float) -> None:
     print(f"  {stage:<16}{seconds:6.1f} s", file=err, flush=True)
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="etprof export",
-        description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
-        ".etrecord, .inputs and .json.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("positional", nargs="?", metavar="MODEL", help="the same as --model MODEL")
-    actions = [
-        parser.add_argument("--model", metavar="MODEL", help="a model's name, or path/to/model.py:Class"),
-        parser.add_argument("--list-models", action="store_true", help="print the names of the models known"),
-        parser.add_argument("--backend", choices=BACKENDS, default="xnnpack", help="default: xnnpack"),
-        parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: fp32"),
-        parser.add_argument("--quantize", action="store_true", help="static int8, calibrated on the example inputs"),
-        parser.add_argument("--outdir", type=Path, metavar="DIR", help="default: out_<model>/artifacts"),
-        parser.add_argument("--name", help="the model's name in file names; default: the class's in snake case"),
-        parser.add_argument("--save-graph", action="store_true", help="write the graphs as .pte.graph.txt too"),
-        parser.add_argument("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print"),
-    ]
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        known = [option for action in actions for option in action.option_strings]
-        close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
-        parser.error(f"unknown argument {unknown[0]}" + (f"; did you mean {close[0]}?" if close else ""))
-    _check_usage(parser, options)
-    return options
-
-
-def _check_usage(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Settle which model is meant, and refuse what contradicts itself."""
-    if options.model and options.positional:
-        parser.error(f"two models were given: {shlex.join([options.positional, options.model])}")
-    options.model = options.model or options.positional
-    if not options.model and not options.list_models:
-        parser.error("no model was given; --list-models lists those known")
-    if options.quantize and options.dtype == "fp16":
-        parser.error("--quantize makes an int8 model out of an fp32 one; leave --dtype fp16 out")
-    if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
-        parser.error(f"--name is a part of a file name, not a path: {options.name}")
 
 
 @contextmanager

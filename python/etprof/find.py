@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import torch
 
+METHOD = "forward"  # of a model with a single one
+
 _SHAPE = "get_eager_model() and get_example_inputs()"
 
 
@@ -113,6 +115,53 @@ def build_model(found: FoundModel) -> BuiltModel:
     return BuiltModel(module.eval(), tuple(args), kwargs, dynamic_shapes)
 
 
+def build_methods(found: FoundModel) -> dict[str, BuiltModel]:
+    """The methods of the program to be, by name: those of `get_methods()`, else `forward` alone.
+
+    `get_methods()` gives {name: (module, (input, ...))}; the modules may share weights. `get_dynamic_shapes()`, where such a
+    class has it, gives {name: shapes}.
+
+    Raises:
+        ExportError: As build_model, or get_methods() gives something else.
+    """
+    if not hasattr(found.model_class, "get_methods"):
+        return {METHOD: build_model(found)}
+    import torch
+
+    torch.manual_seed(0)
+    with failing_as(
+        found.name, errors.BUILD_MODEL, f"make the class {found.model_class.__name__} work by itself first"
+    ):
+        model = found.model_class()
+        methods = model.get_methods()
+        dynamic_shapes = dict(_optional(model, "get_dynamic_shapes") or {})
+    return {
+        name: _method(found.name, name, value, dynamic_shapes.get(name)) for name, value in _entries(found, methods)
+    }
+
+
+def _entries(found: FoundModel, methods: Any) -> list[tuple[str, Any]]:
+    if not isinstance(methods, dict) or not methods:
+        why = f"get_methods() gave {'nothing' if methods == {} else f'a {type(methods).__name__}'}"
+        raise ExportError(found.name, errors.BUILD_MODEL, why, "return {name: (module, (input, ...))}")
+    for name in methods:
+        if not isinstance(name, str) or not name.isidentifier():
+            why = f"get_methods() names a method {name!r}"
+            raise ExportError(found.name, errors.BUILD_MODEL, why, "name methods like Python's functions")
+    return list(methods.items())
+
+
+def _method(model: str, name: str, value: Any, dynamic_shapes: Any) -> BuiltModel:
+    import torch
+
+    match value:
+        case (torch.nn.Module() as module, tuple() | list() as args):
+            return BuiltModel(module.eval(), tuple(args), {}, dynamic_shapes)
+        case _:
+            why = f"get_methods() gave no (module, inputs) for {name}"
+            raise ExportError(model, errors.BUILD_MODEL, why, "return {name: (module, (input, ...))}")
+
+
 def _optional(model: object, method: str) -> Any:
     return getattr(model, method)() if hasattr(model, method) else None
 
@@ -173,9 +222,11 @@ def _which_class(path: Path, class_name: str, candidates: list[str]) -> str:
 
 
 def _check_shape(name: str, path: Path, model_class: type) -> None:
-    """A class must have both methods; a torch.nn.Module may lack get_eager_model, being the model itself."""
+    """A class must have both, or get_methods; a torch.nn.Module may lack get_eager_model, being the model itself."""
     import torch
 
+    if callable(getattr(model_class, "get_methods", None)):
+        return
     needed = ["get_example_inputs"]
     if not issubclass(model_class, torch.nn.Module):
         needed.append("get_eager_model")

@@ -63,6 +63,31 @@ def encode(methods: dict[str, list[Any]]) -> bytes:
     return _encode_safetensors(tensors, metadata)
 
 
+def decode(data: bytes) -> dict[str, list[Any]]:
+    """The flat inputs of each method of a .inputs file; likewise the outputs of `etprof-runner --save-outputs`.
+
+    Raises:
+        ValueError: These are no such bytes.
+    """
+    import safetensors.torch
+
+    try:
+        values: dict[str, Any] = safetensors.torch.load(data)
+        length = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        values |= {name: _value(json.loads(text)) for name, text in metadata.items() if name != "format"}
+        methods: dict[str, dict[int, Any]] = {}
+        for name, value in values.items():
+            method, _, number = name.rpartition("/")
+            methods.setdefault(method, {})[int(number)] = value
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not in the format of a .inputs file: {error}") from error
+    for method, numbered in methods.items():
+        if sorted(numbered) != list(range(len(numbered))):
+            raise ValueError(f"the numbers of {method}'s entries have gaps")
+    return {method: [numbered[number] for number in sorted(numbered)] for method, numbered in methods.items()}
+
+
 def _encode_safetensors(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> bytes:
     header: dict[str, Any] = {"__metadata__": metadata}
     blobs = []
@@ -112,3 +137,9 @@ def _scalar(value: bool | int | float | str | None) -> dict[str, Any]:
     if isinstance(value, float):
         return {"type": "double", "value": value if math.isfinite(value) else str(value)}
     return {"type": "string", "value": value}
+
+
+def _value(entry: dict[str, Any]) -> bool | int | float | str | None:
+    """The inverse of _scalar."""
+    kinds = {"none": lambda _: None, "bool": bool, "int": int, "double": float, "string": str}
+    return kinds[entry["type"]](entry.get("value"))

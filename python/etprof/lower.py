@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from etprof.find import BuiltModel
 if TYPE_CHECKING:
     import torch
     from executorch.exir import EdgeProgramManager, ExecutorchProgramManager
-
-METHOD = "forward"
 
 _SCALAR_TYPES = {
     "FLOAT": "float32",
@@ -27,8 +26,8 @@ _SCALAR_TYPES = {
 
 
 @dataclass(frozen=True)
-class ProgramSummary:
-    """What a program is made of: inputs and outputs as ExecuTorch sees them, delegate calls and kernel calls."""
+class MethodSummary:
+    """What a method is made of: inputs and outputs as ExecuTorch sees them, delegate calls and kernel calls."""
 
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
@@ -36,70 +35,121 @@ class ProgramSummary:
     kernel_calls: dict[str, int]  # operator that no backend took, "aten::gelu.out", to number of calls
 
 
-def with_precision(model: BuiltModel, dtype: str) -> BuiltModel:
-    """The model with its floating-point weights and inputs in "fp32" or "fp16"; other types stay."""
+def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, BuiltModel]:
+    """The methods with their floating-point weights and inputs in "fp32", "fp16" or "bf16"; other types stay.
+
+    For a lower precision than fp32 the modules are copies; weights that methods share are shared by their copies.
+    """
     import torch
     from torch.utils import _pytree
 
-    target = torch.float16 if dtype == "fp16" else torch.float32
+    target = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    modules = {name: method.module for name, method in methods.items()}
+    if dtype != "fp32":
+        modules = copy.deepcopy(modules)
 
     def convert(leaf: Any) -> Any:
         return leaf.to(target) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
-    args, kwargs = _pytree.tree_map(convert, (model.args, model.kwargs))
-    return dataclasses.replace(model, module=model.module.to(target), args=args, kwargs=kwargs)
+    converted = {}
+    for name, method in methods.items():
+        args, kwargs = _pytree.tree_map(convert, (method.args, method.kwargs))
+        converted[name] = dataclasses.replace(method, module=modules[name].to(target), args=args, kwargs=kwargs)
+    return converted
 
 
 def trace(model: BuiltModel) -> torch.export.ExportedProgram:
-    """torch.export's program of the model."""
+    """torch.export's program of the method."""
     import torch
 
     with torch.no_grad():
         return torch.export.export(model.module, model.args, model.kwargs, dynamic_shapes=model.dynamic_shapes)
 
 
-def quantize(program: torch.export.ExportedProgram, model: BuiltModel) -> torch.export.ExportedProgram:
-    """The program in static int8 (weights per channel), its ranges calibrated on the example inputs."""
+def quantize(
+    program: torch.export.ExportedProgram, model: BuiltModel, kind: str, samples: list[list[Any]]
+) -> torch.export.ExportedProgram:
+    """The program in int8, weights per channel, by XNNPACK's quantizer.
+
+    "static": the ranges of what flows between operators are those seen on the samples, flat inputs each. "dynamic": they are
+    taken anew in every run, and only layers that multiply by weights compute in int8.
+    """
     import torch
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
         XNNPACKQuantizer,
         get_symmetric_quantization_config,
     )
+    from torch.utils import _pytree
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic")
+    structure = _pytree.tree_structure((model.args, model.kwargs))
     with torch.no_grad():
-        observed = prepare_pt2e(program.module(), quantizer)
-        observed(*model.args, **model.kwargs)
+        observed = prepare_pt2e(program.module(), XNNPACKQuantizer().set_global(config))
+        for sample in samples:
+            args, kwargs = _pytree.tree_unflatten(sample, structure)
+            observed(*args, **kwargs)
         return trace(dataclasses.replace(model, module=convert_pt2e(observed)))
 
 
-def to_edge(program: torch.export.ExportedProgram, backend: str) -> EdgeProgramManager:
-    """The program in ExecuTorch's edge dialect, with what "xnnpack" takes delegated, or all of it "portable"."""
-    from executorch.exir import to_edge_transform_and_lower
+def to_edge(
+    programs: dict[str, torch.export.ExportedProgram], partitioners: list[Any], quantized: bool
+) -> EdgeProgramManager:
+    """The programs in ExecuTorch's edge dialect, with what the partitioners take delegated."""
+    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
-    return to_edge_transform_and_lower(program, partitioner=_partitioners(backend), generate_etrecord=True)
+    # The verifier knows no operator that computes the ranges of dynamic quantization.
+    config = EdgeCompileConfig(_check_ir_validity=False) if quantized else None
+    return to_edge_transform_and_lower(
+        programs, partitioner=partitioners, compile_config=config, generate_etrecord=True
+    )
+
+
+def graphs(
+    programs: dict[str, torch.export.ExportedProgram], edge: EdgeProgramManager, program: ExecutorchProgramManager
+) -> str:
+    """Each method's graph as text: as torch.export gave it, in the edge dialect, and with its delegates."""
+    before = program.get_etrecord().edge_dialect_program
+    stages = {
+        "exported": lambda name: programs[name],
+        "edge": lambda name: before[name] if isinstance(before, dict) else before,
+        "lowered": edge.exported_program,
+    }
+    return "\n".join(f"# {name}: {stage}\n{get(name)}" for name in programs for stage, get in stages.items())
 
 
 def to_executorch(edge: EdgeProgramManager, quantized: bool) -> ExecutorchProgramManager:
-    """The program with its memory planned, ready to be written."""
+    """The program with its memory planned, ready to be written.
+
+    ExecuTorch drops the initial values of buffers that a method changes; those that are not 0 are kept here.
+    """
+    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+
     if quantized:
         # On import it registers the kernels for those quantization operators that no backend took.
         import executorch.kernels.quantized  # noqa: F401
-    return edge.to_executorch()
+    kept = sorted({name for method in edge.methods for name in _initialized(edge.exported_program(method))})
+    passes = [InitializedMutableBufferPass(kept)] if kept else []
+    return edge.to_executorch(ExecutorchBackendConfig(passes=passes) if passes else None)
 
 
-def _partitioners(backend: str) -> list[Any]:
-    if backend == "portable":
-        return []
-    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+def _initialized(program: torch.export.ExportedProgram) -> list[str]:
+    """The placeholders of buffers that the program changes and that do not begin as zeros."""
+    changed = set(program.graph_signature.buffers_to_mutate.values())
+    return [
+        placeholder
+        for placeholder, buffer in program.graph_signature.inputs_to_buffers.items()
+        if buffer in changed and bool(program.state_dict[buffer].any())
+    ]
 
-    return [XnnpackPartitioner()]
+
+def summarize(program: ExecutorchProgramManager) -> dict[str, MethodSummary]:
+    """Count what is in each method, in the order in which the program has them (by name)."""
+    return {plan.name: _summarize_method(plan) for plan in program.executorch_program.execution_plan}
 
 
-def summarize(program: ExecutorchProgramManager) -> ProgramSummary:
-    """Count what is in the program's method."""
-    plan = next(plan for plan in program.executorch_program.execution_plan if plan.name == METHOD)
+def _summarize_method(plan: Any) -> MethodSummary:
     delegate_calls: dict[str, int] = {}
     kernel_calls: dict[str, int] = {}
     for call in (instruction.instr_args for chain in plan.chains for instruction in chain.instructions):
@@ -110,7 +160,7 @@ def summarize(program: ExecutorchProgramManager) -> ProgramSummary:
             operator = plan.operators[call.op_index]
             name = f"{operator.name}.{operator.overload}" if operator.overload else operator.name
             kernel_calls[name] = kernel_calls.get(name, 0) + 1
-    return ProgramSummary(
+    return MethodSummary(
         inputs=[_describe(plan.values[index].val) for index in plan.inputs],
         outputs=[_describe(plan.values[index].val) for index in plan.outputs],
         delegate_calls=delegate_calls,

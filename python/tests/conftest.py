@@ -15,11 +15,11 @@ from exports import Exported, is_current
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """exported(model, dtype="fp32", backend="xnnpack", quantize=False) gives the path of the .pte."""
+    """exported(model, dtype="fp32", backend="xnnpack", quantize=None) gives the path of the .pte, exported and checked."""
     kept = os.environ.get("ETPROF_TEST_EXPORTS")
     folder = Path(kept) if kept else tmp_path_factory.mktemp("exports")
 
-    def export(model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: bool = False) -> Path:
+    def export(model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: str | None = None) -> Path:
         request = Request(model, backend, dtype, quantize, outdir=folder, command=["pytest"])
         if not is_current(request.pte):
             export_model(request)

@@ -26,9 +26,9 @@ TOY_FP32 = {"model": "toy_cnn"}
 EXPORTS = [
     (TOY_FP32, 1e-4),
     ({"model": "toy_cnn", "dtype": "fp16"}, 0.05),
-    ({"model": "toy_cnn", "quantize": True}, 0.25),
+    ({"model": "toy_cnn", "quantize": "static"}, 0.25),
     ({"model": "toy_cnn", "backend": "portable"}, 1e-4),
-    ({"model": "toy_cnn", "backend": "portable", "quantize": True}, 0.25),
+    ({"model": "toy_cnn", "backend": "portable", "quantize": "static"}, 0.25),
     ({"model": "mobilenet_v3_small"}, 1e-4),
     ({"model": "transformer_layer"}, 1e-4),
     ({"model": "mixed_delegates"}, 1e-4),
@@ -77,7 +77,7 @@ def test_an_export_computes_what_the_model_computes(exported: Exported, options:
     [
         (TOY_FP32, "toy_cnn_xnnpack_fp32.pte"),
         ({"model": "toy_cnn", "dtype": "fp16"}, "toy_cnn_xnnpack_fp16.pte"),
-        ({"model": "toy_cnn", "quantize": True}, "toy_cnn_xnnpack_int8.pte"),
+        ({"model": "toy_cnn", "quantize": "static"}, "toy_cnn_xnnpack_int8.pte"),
         ({"model": "toy_cnn", "backend": "portable"}, "toy_cnn_portable_fp32.pte"),
     ],
 )
@@ -96,14 +96,17 @@ def test_the_manifest_says_what_was_exported_by_what(exported: Exported):
     manifest = manifest_of(exported(**TOY_FP32))
     assert manifest["schema_version"] == 1
     assert (manifest["model"], manifest["backend"], manifest["dtype"]) == ("toy_cnn", "xnnpack", "fp32")
-    assert manifest["quantized"] is False
+    assert (manifest["quantized"], manifest["quantization"]) == (False, None)
     assert manifest["parameters"] == 128_842
     assert manifest["inputs"] == [{"type": "tensor", "dtype": "float32", "shape": [1, 3, 224, 224], "dynamic": False}]
     assert manifest["outputs"] == [{"type": "tensor", "dtype": "float32", "shape": [1, 10], "dynamic": False}]
     assert manifest["versions"]["torch"] == torch.__version__
     assert manifest["versions"]["etprof"] == etprof.__version__
     assert len(manifest["versions"]["executorch_git_sha"]) == 40
-    assert manifest_of(exported("toy_cnn", quantize=True))["quantized"] is True
+    assert list(manifest["methods"]) == ["forward"]
+    assert manifest["methods"]["forward"]["outputs"] == manifest["outputs"]
+    quantized = manifest_of(exported("toy_cnn", quantize="static"))
+    assert (quantized["quantized"], quantized["quantization"]) == (True, "static")
 
 
 def test_toy_cnn_is_the_size_of_the_one_measured_before(exported: Exported):
@@ -242,7 +245,17 @@ def test_an_interrupt_is_130(tmp_path: Path, capfd: pytest.CaptureFixture):
         ([], "no model was given"),
         (["toy_cnn", "--model", "toy_cnn"], "two models"),
         (["toy_cnn", "--backand", "xnnpack"], "did you mean --backend?"),
-        (["toy_cnn", "--backend", "cuda"], "invalid choice"),
+        (["toy_cnn", "--backend", "cuda"], "invalid backend 'cuda'"),
+        (["toy_cnn", "--backend", "portble"], "did you mean portable?"),
+        (["toy_cnn", "--dtype", "fp8"], "invalid choice"),
+        (["toy_cnn", "--dtype", "bf16", "--quantize"], "int8"),
+        (["toy_cnn", "--calibrate", "a.npz"], "--quantize static"),
+        (["toy_cnn", "--quantize", "--calibrate", "a.csv"], ".npz"),
+        (["toy_cnn", "--input-shape", "image"], "no input's shape"),
+        (["toy_cnn", "--input-shape", "image=1x3x9..4x9"], "no range"),
+        (["toy_cnn", "--input-shape", "image=1x3xx9"], "no input's shape"),
+        (["toy_cnn", "--min-sqnr", "30", "--no-check"], "goes with the check"),
+        (["toy_cnn", "--min-sqnr", "nan"], "above 0"),
         (["toy_cnn", "--quantize", "--dtype", "fp16"], "int8"),
         (["toy_cnn", "--name", "a/b"], "not a path"),
     ],
@@ -297,8 +310,19 @@ def test_a_process_says_nothing_but_its_stages_and_paths(tmp_path: Path):
     assert [Path(line).name for line in done.stdout.splitlines()] == [
         f"loud_xnnpack_int8.pte{suffix}" for suffix in ("", ".etrecord", ".inputs", ".json")
     ]
-    stages = [line[2:18].strip() for line in done.stderr.splitlines()]
-    assert stages == ["find model", "build model", "example inputs", "torch.export", "quantize", "lower", "write"]
+    labels = [line[2:16].strip() for line in done.stderr.splitlines()]
+    assert labels[-3:] == ["delegated", "compared", "check"]
+    stages = labels[:-3]
+    assert stages == [
+        "find model",
+        "build model",
+        "example inputs",
+        "torch.export",
+        "quantize",
+        "lower",
+        "write",
+        "check",
+    ]
 
 
 def test_torch_is_imported_only_when_needed():

@@ -1,8 +1,11 @@
 import pytest
 import torch
+from torch.utils import _pytree
 from torch.utils.flop_counter import FlopCounterMode
 
-from etprof import models
+from etprof import find, models
+from etprof.models import llm_decoder
+from etprof.models.seeded import seeded
 
 
 def test_mobilenet_v3_small_is_torchvisions():
@@ -29,23 +32,97 @@ def test_mobilenet_v3_small_multiply_adds():
     assert round(counter.get_total_flops() / 2 / 1e6, 2) == 56.51
 
 
-@pytest.mark.parametrize("name", ["toy_cnn", "mobilenet_v3_small", "transformer_layer", "mixed_delegates"])
+@pytest.mark.parametrize("name", models.model_names())
 def test_models_are_seeded_and_leave_the_generator_alone(name: str):
     def outputs_of_a_fresh_model() -> list[torch.Tensor]:
-        model = models.registered_class(name)()
         with torch.no_grad():
-            outputs = model.get_eager_model().eval()(*model.get_example_inputs())
-        return list(outputs) if isinstance(outputs, tuple) else [outputs]
+            methods = find.build_methods(find.find_model(name)).values()
+            return [output for method in methods for output in _pytree.tree_leaves(method.module(*method.args))]
+
+    def make() -> None:
+        model = models.registered_class(name)()
+        if hasattr(model, "get_methods"):
+            model.get_methods()
+        else:
+            model.get_eager_model()
+            model.get_example_inputs()
 
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
-    first = outputs_of_a_fresh_model()
+    make()
     assert torch.equal(torch.random.get_rng_state(), before)
-    torch.manual_seed(2)
-    second = outputs_of_a_fresh_model()
+    first, second = outputs_of_a_fresh_model(), outputs_of_a_fresh_model()
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
     assert all(torch.isfinite(output).all() for output in first)
     assert first[0].std() > 0
+
+
+def test_the_image_encoders_maps():
+    model = models.registered_class("image_encoder")()
+    network = model.get_eager_model().eval()
+    with torch.no_grad():
+        maps = network(*model.get_example_inputs())
+    assert [tuple(one.shape) for one in maps] == [(1, 16, 32, 32), (1, 32, 16, 16), (1, 64, 8, 8)]
+    depthwise = [one for one in network.modules() if isinstance(one, torch.nn.Conv2d) and one.groups > 1]
+    assert len(depthwise) == 14  # two blocks a stage, and two of each of three downsamplings
+    assert len([one for one in network.modules() if type(one).__name__ == "SqueezeExcite"]) == 4
+
+
+def test_the_vit_block_has_the_papers_proportions():
+    network = models.registered_class("vit_block")().get_eager_model()
+    # ViT-Tiny's block: 12 width^2 weights, 4 biases of qkv, proj, the two linear layers (9 width), two norms (4 width).
+    assert sum(parameter.numel() for parameter in network.block.parameters()) == 12 * 192**2 + 13 * 192
+    assert network.pos_embed.shape == (1, 37, 192)
+
+
+def test_prefill_and_decode_are_one_decoder():
+    """The cache holds what it should: 33 tokens at once give what 32 at once and then one give."""
+    methods = models.registered_class("llm_decoder")().get_methods()
+    (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
+    assert {id(one) for one in prefill.parameters()} == {id(one) for one in decode.parameters()}
+    tokens = torch.cat([first[0], following[0]], dim=1)
+    count = tokens.shape[1]
+    with torch.no_grad():
+        whole, keys, values = prefill(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
+        prompt, *_ = prefill(*first)
+        last, key, value = decode(*following)
+        blind, *_ = decode(*following[:3], llm_decoder.cache_mask(0), *following[4:])
+    torch.testing.assert_close(prompt, whole[:, :-1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(last, whole[:, -1:], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(key, keys[:, :, -1:], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(value, values[:, :, -1:], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(blind, whole[:, -1:], rtol=1e-2, atol=1e-3)
+
+
+def test_the_decoders_attention_is_pytorchs():
+    """Grouped queries against scaled_dot_product_attention with every key repeated, and the rotation against complex numbers."""
+    with seeded():
+        attention = llm_decoder.Attention()
+        tokens = torch.randn(1, 5, llm_decoder.WIDTH)
+    cos, sin = llm_decoder.rotary(torch.arange(5))
+    mask = llm_decoder.causal_mask(5)
+    frequencies = 10000.0 ** (-torch.arange(0, llm_decoder.HEAD, 2) / llm_decoder.HEAD)
+    turn = torch.polar(torch.ones(5, llm_decoder.HEAD // 2), torch.outer(torch.arange(5.0), frequencies))
+
+    def heads(linear: torch.nn.Linear, turned: bool) -> torch.Tensor:
+        split = linear(tokens).unflatten(-1, (-1, llm_decoder.HEAD)).transpose(1, 2)
+        if not turned:
+            return split
+        half = llm_decoder.HEAD // 2
+        rotated = torch.complex(split[..., :half], split[..., half:]) * turn
+        return torch.cat([rotated.real, rotated.imag], dim=-1)
+
+    with torch.no_grad():
+        actual, *_ = attention(tokens, cos, sin, mask, None)
+        mixed = torch.nn.functional.scaled_dot_product_attention(
+            heads(attention.wq, True),
+            heads(attention.wk, True),
+            heads(attention.wv, False),
+            attn_mask=mask,
+            enable_gqa=True,
+        )
+        expected = attention.wo(mixed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_registered_class_is_found_and_a_bad_name_refused(monkeypatch: pytest.MonkeyPatch):

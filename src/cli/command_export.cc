@@ -13,6 +13,15 @@
 namespace etprof {
 namespace {
 
+// What the exporter asks: this program what it delegated, and the runner beside it what the .pte computes.
+void NamePrograms() {
+  const std::filesystem::path own = ExecutablePath();
+  ::setenv("ETPROF", own.c_str(), 0);
+  const std::filesystem::path runner = own.parent_path() / "etprof-runner";
+  std::error_code error;
+  if (std::filesystem::exists(runner, error)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
+}
+
 // torch.export exists in Python only, so this command becomes `python -m etprof.export`, by the Python of
 // $ETPROF_PYTHON (the wheel's own command sets it), else of the checkout's environment, else by python3.
 int RunPythonExporter(const std::vector<std::string>& arguments) {
@@ -28,6 +37,7 @@ int RunPythonExporter(const std::vector<std::string>& arguments) {
     if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;
     ::setenv("PYTHONPATH", path.c_str(), 1);
   }
+  NamePrograms();
   std::vector<std::string> words = {python, "-m", "etprof.export"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -42,7 +52,7 @@ int RunPythonExporter(const std::vector<std::string>& arguments) {
 }  // namespace
 
 CommandSpec ExportCommand() {
-  return {"export", "export a PyTorch model to a .pte, with its .etrecord and inputs",
+  return {"export", "export a PyTorch model to a .pte, with its .etrecord and inputs, and check what it computes",
           "etprof export --model mobilenet_v3_small --dtype fp32 --outdir out_mobilenet_v3_small/artifacts",
           [](CLI::App& app) {
             // Its options are those of the Python exporter, which also answers --help.

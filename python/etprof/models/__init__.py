@@ -2,7 +2,8 @@
 
 A model is a class of ExecuTorch's EagerModelBase shape: it is made without arguments, `get_eager_model()` gives the
 torch.nn.Module and `get_example_inputs()` the tuple of inputs that it is traced (and, for int8, calibrated) with.
-`get_example_kwarg_inputs()` and `get_dynamic_shapes()` are used where a class has them.
+`get_example_kwarg_inputs()` and `get_dynamic_shapes()` are used where a class has them. A program of several methods is a
+class with `get_methods()` instead: {name: (module, (input, ...))}.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def registered_class(name: str) -> type:
     return getattr(importlib.import_module(module), class_name)
 
 
+register_model("image_encoder", "etprof.models.image_encoder:ImageEncoderModel")
+register_model("llm_decoder", "etprof.models.llm_decoder:LlmDecoderModel")
 register_model("mixed_delegates", "etprof.models.mixed_delegates:MixedDelegatesModel")
 register_model("mobilenet_v3_small", "etprof.models.mobilenet_v3_small:MobileNetV3SmallModel")
 register_model("toy_cnn", "etprof.models.toy_cnn:ToyCnnModel")
 register_model("transformer_layer", "etprof.models.transformer_layer:TransformerLayerModel")
+register_model("vit_block", "etprof.models.vit_block:VitBlockModel")

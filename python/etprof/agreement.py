@@ -1,0 +1,172 @@
+"""How near one set of outputs is to another, and how near is near enough (docs/export.md)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+# The least signal-to-noise ratio in decibels, by what a model computes in: that of n roundings to this type, one after the
+# other, each off by a uniform error of at most u (half the distance of neighbours, relative to the number), which is
+# 20 log10(sqrt(3) / u) - 10 log10(n). That errors add up like that, as a random walk, is Higham and Mary's probabilistic
+# bound (SIAM J. Sci. Comput. 41, 2019).
+# - fp32, u = 2^-24: sums are rounded in fp32 at every term too, so n = 10^6, a thousand terms in a thousand operators: 89.
+# - fp16, u = 2^-11, and bf16, u = 2^-8: sums are held wider, so n = 1000 operators: 41 and 23.
+# - int8: a value of 4 standard deviations fills the range of 2^8 steps, which is 6.02 x 8 - 7.3 = 41 dB for one rounding
+#   (Bennett 1948; Nagel et al., arXiv:2106.08295), and n = 1000: 11.
+# Each is rounded down to a round number.
+MIN_SQNR_DB = {"fp32": 85.0, "fp16": 40.0, "bf16": 20.0, "int8": 10.0}
+
+# Of outputs that are nearly constant, such as an unsure softmax, the constant alone has that ratio. So what varies, the
+# deviation from the mean, has to stand out of the errors too: by ten times their power, a correlation of 0.95.
+MIN_VARIATION_SQNR_DB = 10.0
+
+# Of a million Gaussian errors one is expected beyond 4.9 standard deviations; 6 leaves room for tails.
+_LARGEST_ERROR = 6.0
+
+
+def max_over_largest(min_sqnr_db: float) -> float:
+    """The largest difference of a single element that is allowed, as a share of the output's largest magnitude.
+
+    Noise of this ratio seldom has a larger one.
+    """
+    return min(1.0, _LARGEST_ERROR * 10 ** (-min_sqnr_db / 20))
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """How many elements are no number, or infinite."""
+
+    nan: int
+    inf: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One output held against its reference, over the elements that are finite in both. What is not defined is None."""
+
+    shape: list[int]
+    dtype: str
+    max_abs_diff: float | None = None
+    max_rel_diff: float | None = None  # of |a - b| / max(|a|, |b|), as of `etprof-runner --compare-outputs`
+    diff_over_largest: float | None = None  # max_abs_diff over the largest magnitude of the reference
+    sqnr_db: float | None = None  # None also where nothing differs
+    variation_sqnr_db: float | None = None  # with the deviation from the mean as the signal; None also of a constant
+    cosine: float | None = None
+    differing: int | None = None  # elements, of integers and truth values
+    expected: NonFinite = NonFinite(0, 0)
+    actual: NonFinite = NonFinite(0, 0)
+    nonfinite_mismatches: int = 0  # elements that are finite on one side only, or another infinity
+    problem: str | None = None  # why it could not be held against the reference at all
+
+    def why_not(self, min_sqnr_db: float, exact: bool) -> str | None:
+        """Why it is not near enough; None where it is. `exact`: integers have to be equal, as of an fp32 model."""
+        if self.problem is not None:
+            return self.problem
+        if self.nonfinite_mismatches:
+            return (
+                f"{_elements(self.nonfinite_mismatches)} NaN or infinite on one side only "
+                f"(PyTorch: {_say(self.expected)}; .pte: {_say(self.actual)})"
+            )
+        if self.differing:
+            return f"{_elements(self.differing)} not equal" if exact else None
+        if self.sqnr_db is not None and self.sqnr_db < min_sqnr_db:
+            return f"SQNR {self.sqnr_db:.1f} dB, at least {min_sqnr_db:g} dB is asked for"
+        varies = self.variation_sqnr_db
+        if varies is not None and varies < MIN_VARIATION_SQNR_DB:
+            return f"SQNR {varies:.1f} dB of what varies in it, at least {MIN_VARIATION_SQNR_DB:g} dB is asked for"
+        limit = max_over_largest(min_sqnr_db)
+        if self.diff_over_largest is not None and self.diff_over_largest > limit:
+            off = 100 * self.diff_over_largest
+            return f"an element is off by {off:.3g} % of the largest one, {100 * limit:.2g} % is allowed"
+        return None
+
+    def judged(self, exact: bool) -> bool:
+        """Whether it says anything of right or wrong: a finite number was compared, or what has to be equal was."""
+        if self.problem is not None or self.nonfinite_mismatches:
+            return True
+        return self.max_abs_diff is not None or (exact and self.differing is not None)
+
+
+def _elements(count: int) -> str:
+    return "1 element is" if count == 1 else f"{count} elements are"
+
+
+def _say(counts: NonFinite) -> str:
+    return f"{counts.nan} NaN, {counts.inf} Inf"
+
+
+def compare(actual: Any, expected: Any) -> Agreement:
+    """Hold an output, a tensor or a scalar, against its reference. Floating-point numbers of any two types compare."""
+    import torch
+
+    if not isinstance(expected, torch.Tensor) and not isinstance(actual, torch.Tensor):
+        return _compare_scalars(actual, expected)
+    if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+        kinds = [type(side).__name__ for side in (actual, expected)]
+        return Agreement([], "", problem=f"a {kinds[0]} in place of a {kinds[1]}")
+    shape, dtype = list(actual.shape), str(actual.dtype).removeprefix("torch.")
+    if actual.shape != expected.shape:
+        return Agreement(shape, dtype, problem=f"shape {shape} in place of {list(expected.shape)}")
+    if actual.is_floating_point() != expected.is_floating_point():
+        wanted = str(expected.dtype).removeprefix("torch.")
+        return Agreement(shape, dtype, problem=f"{dtype} in place of {wanted}")
+    if not actual.is_floating_point():
+        return Agreement(shape, dtype, differing=int((actual != expected).sum()))
+    return _compare_numbers(shape, dtype, actual.detach().double().flatten(), expected.detach().double().flatten())
+
+
+def _compare_scalars(actual: Any, expected: Any) -> Agreement:
+    if isinstance(expected, float) and isinstance(actual, float):
+        import torch
+
+        sides = [torch.tensor([side], dtype=torch.float64) for side in (actual, expected)]
+        return _compare_numbers([], "double", *sides)
+    same = type(actual) is type(expected) and actual == expected
+    return Agreement([], type(expected).__name__, differing=0 if same else 1)
+
+
+def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expected: torch.Tensor) -> Agreement:
+    import torch
+
+    both = torch.isfinite(actual) & torch.isfinite(expected)
+    alike = (torch.isnan(actual) & torch.isnan(expected)) | (actual == expected)
+    counts = [NonFinite(int(torch.isnan(side).sum()), int(torch.isinf(side).sum())) for side in (expected, actual)]
+    mismatches = int((~both & ~alike).sum())
+    actual, expected = actual[both], expected[both]
+    if expected.numel() == 0:
+        return Agreement(shape, dtype, expected=counts[0], actual=counts[1], nonfinite_mismatches=mismatches)
+    difference = (actual - expected).abs()
+    larger = torch.maximum(actual.abs(), expected.abs())
+    relative = torch.where(larger > 0, difference / larger.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
+    largest = float(expected.abs().max())
+    noise = float(difference.square().mean())
+    centred = expected - expected.mean()
+    # A mean is rounded: what it leaves of equal numbers is no variation.
+    varies = float(centred.abs().max()) > 1e-12 * largest
+    return Agreement(
+        shape,
+        dtype,
+        max_abs_diff=float(difference.max()),
+        max_rel_diff=float(relative.max()),
+        # Of zeros alone the errors count as they are.
+        diff_over_largest=float(difference.max()) / (largest or 1.0),
+        sqnr_db=_decibels(float(expected.square().mean()) or 1.0, noise),
+        variation_sqnr_db=_decibels(float(centred.square().mean()), noise) if varies else None,
+        cosine=_cosine(actual, expected),
+        expected=counts[0],
+        actual=counts[1],
+        nonfinite_mismatches=mismatches,
+    )
+
+
+def _decibels(signal: float, noise: float) -> float | None:
+    return 10 * math.log10(signal / noise) if noise > 0 and signal > 0 else None
+
+
+def _cosine(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
+    norms = float(actual.norm()) * float(expected.norm())
+    return float(actual @ expected) / norms if norms > 0 else None

@@ -1,0 +1,78 @@
+"""Backends: XNNPACK, none, or any partitioner by its import path."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from typing import Any
+
+from etprof import errors
+from etprof.errors import ExportError, failing_as
+
+BUILT_IN = ("xnnpack", "portable")
+
+_REMEDY = "--backend takes xnnpack, portable, or package.module:Class of a partitioner that is made without arguments"
+
+
+def is_import_path(backend: str) -> bool:
+    """Whether it has the form of package.module:Class."""
+    module, colon, name = backend.partition(":")
+    return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
+
+def what_is_wrong(backend: str) -> str | None:
+    """Of what was typed after --backend; None: it has a form that can be tried."""
+    if backend in BUILT_IN or is_import_path(backend):
+        return None
+    close = difflib.get_close_matches(backend, BUILT_IN, n=1)
+    return f"invalid backend {backend!r}; " + (f"did you mean {close[0]}?" if close else _REMEDY)
+
+
+def file_part(backend: str) -> str:
+    """The backend in file names: lower-case letters and digits, without the word Partitioner."""
+    name = backend.partition(":")[2] or backend
+    return re.sub(r"[^a-z0-9]", "", name.removesuffix("Partitioner").lower()) or "custom"
+
+
+def partitioners(model: str, backend: str, quantize: str | None) -> list[Any]:
+    """What decides on the operators to be delegated, the first one first.
+
+    Raises:
+        ExportError: The import path leads to no partitioner.
+    """
+    if backend == "portable":
+        return []
+    if backend != "xnnpack":
+        return [_imported(model, backend)]
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
+        XnnpackDynamicallyQuantizedPartitioner,
+        XnnpackPartitioner,
+    )
+
+    # The first one takes linear layers with the quantization of their inputs, which the second one would tear apart.
+    dynamic = [XnnpackDynamicallyQuantizedPartitioner()] if quantize == "dynamic" else []
+    return [*dynamic, XnnpackPartitioner()]
+
+
+def _imported(model: str, path: str) -> Any:
+    from executorch.exir.backend.partitioner import Partitioner
+
+    module_name, _, name = path.partition(":")
+    with failing_as(model, errors.LOWER, _REMEDY):
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+                raise  # it is there, and lacks what it needs itself
+            why = f"--backend {path}: there is no module {error.name}"
+            raise ExportError(model, errors.LOWER, why, _REMEDY) from error
+        if not callable(make := getattr(module, name, None)):
+            close = difflib.get_close_matches(name, dir(module), n=1)
+            hint = f"; did you mean {module_name}:{close[0]}?" if close else ""
+            raise ExportError(model, errors.LOWER, f"--backend {path}: {module_name} has no {name}{hint}", _REMEDY)
+        partitioner = make()
+    if not isinstance(partitioner, Partitioner):
+        why = f"--backend {path} makes a {type(partitioner).__name__}, which is no ExecuTorch Partitioner"
+        raise ExportError(model, errors.LOWER, why, _REMEDY)
+    return partitioner

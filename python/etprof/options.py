@@ -1,0 +1,134 @@
+"""The command line of `etprof export`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shlex
+from pathlib import Path
+
+from etprof import backends, calibration, shapes
+
+DTYPES = ("fp32", "fp16", "bf16")
+QUANTIZATIONS = ("static", "dynamic")
+
+Options = argparse.Namespace
+
+_EXAMPLES = """examples:
+  etprof export --model toy_cnn
+  etprof export --model mobilenet_v3_small --dtype fp16 --outdir out_mobilenet_v3_small/artifacts
+  etprof export --model path/to/model.py:MyModel --quantize --calibrate images.npz
+  etprof export --model path/to/model.py:MyModel --input-shape image=1x3x64..512x64..512
+
+exit codes: 0 done, 1 the .pte does not compute what the model computes (the files are kept), 2 usage, 3 bad input,
+5 the check could not decide, 130 interrupted. docs/export.md has it all.
+"""
+
+
+def parse(arguments: list[str]) -> Options:
+    """The options; a wrong command line ends the process with 2, as argparse does."""
+    parser = argparse.ArgumentParser(
+        prog="etprof export",
+        description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
+        ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("positional", nargs="?", metavar="MODEL", help="the same as --model MODEL")
+    actions = _add_options(parser)
+    options, unknown = parser.parse_known_args(_with_kind_of_quantization(arguments))
+    if unknown:
+        known = [option for action in actions for option in action.option_strings]
+        close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
+        parser.error(f"unknown argument {unknown[0]}" + (f"; did you mean {close[0]}?" if close else ""))
+    _check_usage(parser, options)
+    try:
+        options.input_shape = [shapes.parse_bounds(text) for text in options.input_shape]
+    except ValueError as error:
+        parser.error(f"--input-shape {error}")
+    return options
+
+
+def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    add = parser.add_argument
+    return [
+        add("--model", metavar="MODEL", help="a model's name, or path/to/model.py:Class"),
+        add("--list-models", action="store_true", help="print the names of the models known"),
+        add(
+            "--backend",
+            default="xnnpack",
+            help="xnnpack, portable, or package.module:Class of a partitioner [xnnpack]",
+        ),
+        add("--dtype", choices=DTYPES, default="fp32", help="of weights and inputs [fp32]"),
+        add(
+            "--quantize",
+            choices=QUANTIZATIONS,
+            help="int8: static (meant where nothing is said), with ranges from the calibration inputs, or dynamic, with "
+            "ranges taken in every run",
+        ),
+        add(
+            "--calibrate",
+            type=Path,
+            action="extend",
+            nargs="+",
+            default=[],
+            metavar="FILE",
+            help="inputs to calibrate static int8 on: .inputs, .pt or .npz [the example inputs]",
+        ),
+        add(
+            "--input-shape",
+            action="append",
+            default=[],
+            metavar="NAME=SHAPE",
+            help="an input's shape; a range makes a dimension dynamic: image=1x3x64..512x64..512 (repeatable)",
+        ),
+        add("--outdir", type=Path, metavar="DIR", help="default: out_<model>/artifacts"),
+        add("--name", help="the model's name in file names; default: the class's in snake case"),
+        add("--save-graph", action="store_true", help="write the exported, edge and lowered graphs as .pte.graph.txt"),
+        add("--no-check", dest="check", action="store_false", help="do not run the .pte and compare it with PyTorch"),
+        add(
+            "--min-sqnr",
+            type=float,
+            metavar="DB",
+            help="the signal-to-noise ratio that the check asks for [fp32 85, fp16 40, bf16 20, int8 10]",
+        ),
+        add("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print"),
+    ]
+
+
+def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
+    """`--quantize` alone is `--quantize=static`; what follows it may be the model."""
+    following = [*arguments[1:], ""]
+    return [
+        "--quantize=static" if argument == "--quantize" and after not in QUANTIZATIONS else argument
+        for argument, after in zip(arguments, following, strict=True)
+    ]
+
+
+def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
+    """Settle which model is meant, and refuse what contradicts itself."""
+    if options.model and options.positional:
+        parser.error(f"two models were given: {shlex.join([options.positional, options.model])}")
+    options.model = options.model or options.positional
+    if not options.model and not options.list_models:
+        parser.error("no model was given; --list-models lists those known")
+    if (wrong := backends.what_is_wrong(options.backend)) is not None:
+        parser.error(f"--backend: {wrong}")
+    if options.quantize and options.dtype != "fp32":
+        parser.error(f"--quantize makes an int8 model out of an fp32 one; leave --dtype {options.dtype} out")
+    if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
+        parser.error(f"--name is a part of a file name, not a path: {options.name}")
+    if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
+        parser.error("--min-sqnr is a number of decibels above 0, and goes with the check")
+    _check_calibration(parser, options)
+
+
+def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> None:
+    if not options.calibrate:
+        return
+    if options.quantize != "static":
+        parser.error("--calibrate goes with --quantize static: nothing else has ranges to calibrate")
+    for path in options.calibrate:
+        if path.suffix not in calibration.SUFFIXES:
+            parser.error(f"--calibrate reads {', '.join(calibration.SUFFIXES)} files, not {path}")

@@ -1,0 +1,93 @@
+"""What an export says at its end: how much is delegated, and whether the outputs are right."""
+
+from __future__ import annotations
+
+from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
+
+# Below these shares a model is said to lower badly: multiply-adds are where the time of a convolution or a matrix goes, and
+# each operator left out costs a way out of a delegate and into the next one.
+_FEW_MACS = 0.9
+_FEW_OPERATORS = 0.5
+
+_LABELS = 14  # characters
+
+
+def lines(backend: str, delegation: list[MethodDelegation] | str, check: Check | None) -> list[str]:
+    """For a person, on stderr."""
+    if isinstance(delegation, str):
+        said = [_line("delegated", f"not known: {delegation}")]
+    else:
+        said = [line for method in delegation for line in _delegation(backend, method, len(delegation) > 1)]
+    return said + ([] if check is None else _check(check))
+
+
+def _line(label: str, text: str) -> str:
+    return f"  {label:<{_LABELS}}{text}"
+
+
+def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[str]:
+    name = f"{method.method}: " if several else ""
+    if not method.delegates:
+        said = [_line("delegated", f"{name}nothing; {_count(method.other_operators, 'operator')} by portable kernels")]
+        if backend == "portable":
+            return said
+    else:
+        said = [_line("delegated", name + _share(method))]
+    by_reason: dict[str, list[str]] = {}
+    for operator in sorted(method.not_delegated, key=lambda operator: -operator["calls"]):
+        by_reason.setdefault(operator["why"] or "why is not known", []).append(
+            f"{operator['calls']} {operator['name']}"
+        )
+    said += [_line("not delegated", f"{name}{', '.join(names)}: {why}") for why, names in by_reason.items()]
+    if (bad := _lowers_badly(method)) is not None:
+        said.append(_line("LOWERS BADLY", name + bad))
+    return said
+
+
+def _share(method: MethodDelegation) -> str:
+    delegates = " and ".join(_count(count, f"{name} delegate") for name, count in method.delegates.items())
+    macs = method.delegated_share_of_macs
+    of_macs = f", {100 * macs:.1f} % of multiply-adds" if macs is not None else ""
+    nodes, share = method.delegated_operators, method.delegated_share_of_operators
+    if nodes is None or share is None:
+        return f"to {delegates}, whose operators are not known; {_count(method.other_operators, 'other operator')}"
+    return f"{nodes} of {nodes + method.other_operators} operators ({100 * share:.0f} %){of_macs}, in {delegates}"
+
+
+def _lowers_badly(method: MethodDelegation) -> str | None:
+    macs, operators = method.delegated_share_of_macs, method.delegated_share_of_operators
+    if macs is not None and macs < _FEW_MACS:
+        return f"{100 * (1 - macs):.0f} % of multiply-adds are left to portable kernels, which are slow"
+    if operators is not None and operators < _FEW_OPERATORS:
+        return f"{100 * (1 - operators):.0f} % of operators are left to portable kernels"
+    return None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _check(check: Check) -> list[str]:
+    said = [_line("compared", _case(case, several=len(check.cases) > 1)) for case in check.cases]
+    said += [_line("numbers", warning) for warning in check.warnings]
+    if check.verdict == PASS:
+        return [*said, _line("check", f"pass: at least {check.min_sqnr_db:g} dB was asked for")]
+    verdict = "NO" if check.verdict == FAIL else "could not decide"
+    return [*said, _line("check", f"{verdict}: {check.why}")]
+
+
+def _case(case: CheckedCase, several: bool) -> str:
+    """The worst of a case's outputs in each number."""
+    where = f"{case.method}, {case.inputs}: " if several else ""
+    differences = [output.max_abs_diff for output in case.outputs if output.max_abs_diff is not None]
+    if not differences:
+        return f"{where}no floating-point output"
+    relative = max(output.max_rel_diff for output in case.outputs if output.max_rel_diff is not None)
+    cosine = min((output.cosine for output in case.outputs if output.cosine is not None), default=None)
+    noise = [output.sqnr_db for output in case.outputs if output.sqnr_db is not None]
+    ratio = f"SQNR {min(noise):.1f} dB" if noise else "identical"
+    said = f"{where}largest difference {max(differences):.3g}, relative {relative:.3g}, {ratio}"
+    same = [output.sqnr_db for output in case.pytorch_same_type if output.sqnr_db is not None]
+    if cosine is not None:
+        said += f", cosine {cosine:.6f}"
+    return said + (f" (PyTorch in the same type: {min(same):.1f} dB)" if same else "")

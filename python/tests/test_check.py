@@ -1,0 +1,242 @@
+"""What the check after an export finds, end to end by etprof-runner, and what it must not let pass."""
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from etprof import check, errors, inputs, summary, tools
+from etprof.check import CannotRun, Case
+from etprof.export import Request, export_model, main
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        exporting = torch.compiler.is_exporting()
+        {forward}
+
+    def get_example_inputs(self):
+        return (torch.linspace(-1, 1, 16).reshape(2, 8),)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _programs():
+    if tools.runner() is None or tools.etprof() is None:
+        pytest.fail("etprof and etprof-runner are not built: run script/bootstrap")
+
+
+def write(folder: Path, forward: str) -> str:
+    path = folder / "net.py"
+    path.write_text(NET.format(forward=forward))
+    return f"{path}:Net"
+
+
+def export(folder: Path, forward: str, *options: str) -> tuple[int, dict]:
+    """The exit code, and the .json."""
+    arguments = [write(folder, forward), "--outdir", str(folder / "out"), *options]
+    code = main(arguments)
+    manifest = max((folder / "out").glob("*.pte.json"), key=lambda path: path.stat().st_mtime_ns)
+    assert manifest.with_suffix("").is_file()  # the .pte stays whatever the check says
+    return code, json.loads(manifest.read_text())
+
+
+def last_line(capfd: pytest.CaptureFixture) -> str:
+    return capfd.readouterr().err.splitlines()[-1]
+
+
+def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x).relu()")
+    assert code == 0
+    assert last_line(capfd) == "  check         pass: at least 85 dB was asked for"
+    answer = manifest["check"]
+    assert (answer["verdict"], answer["why"], answer["warnings"]) == ("pass", None, [])
+    (case,) = answer["cases"]
+    assert (case["method"], case["inputs"], case["shapes"]) == ("forward", "example", [[2, 8]])
+    assert case["pytorch_same_type"] == []
+    assert case["outputs"][0]["max_abs_diff"] < 1e-5
+    (method,) = manifest["delegation"]
+    assert (method["delegated_share_of_operators"], method["not_delegated"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        ("return self.linear(x) * (1.001 if exporting else 1)", "SQNR"),
+        ("return self.linear(x) if exporting else self.linear(x).roll(1)", "SQNR"),
+        ("return self.linear(x)[:, :2] if exporting else self.linear(x)", "shape [2, 2] in place of [2, 4]"),
+        ("return (x, x) if exporting else (x,)", "2 outputs in place of 1"),
+        ("return self.linear(x).argmax(1) + (1 if exporting else 0)", "2 elements are not equal"),
+        ("return torch.log(x - 2) if exporting else torch.log(x + 2)", "16 elements are NaN or infinite on one side"),
+        ("return x / (0 if exporting else 2)", "NaN or infinite on one side"),
+    ],
+)
+def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, said: str):
+    code, manifest = export(tmp_path, forward)
+    assert code == 1
+    line = last_line(capfd)
+    assert line.startswith("  check         NO: forward: output 0: ")
+    assert said in line
+    assert manifest["check"]["verdict"] == "fail"
+    assert said in manifest["check"]["why"]
+
+
+def test_without_the_check_nothing_is_run(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x) * (2 if exporting else 1)", "--no-check")
+    assert code == 0
+    assert manifest["check"] is None
+    assert manifest["delegation"] is not None
+    assert "check" not in capfd.readouterr().err
+
+
+def test_min_sqnr_is_what_is_asked_for(tmp_path: Path):
+    forward = "return self.linear(x) * (1.001 if exporting else 1)"  # 60 dB
+    assert export(tmp_path, forward, "--min-sqnr", "59")[0] == 0
+    assert export(tmp_path, forward, "--min-sqnr", "61")[0] == 1
+
+
+def test_nan_and_inf_are_said(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return torch.log(torch.relu(x))")  # -inf where x <= 0
+    assert code == 0
+    assert (
+        "  numbers       forward: output 0: Inf in 8 elements of PyTorch's, 8 of the .pte's\n" in capfd.readouterr().err
+    )
+    assert manifest["check"]["cases"][0]["outputs"][0]["expected"] == {"nan": 0, "inf": 8}
+    code, manifest = export(tmp_path, "return torch.log(x - 2)")
+    assert code == 5
+    err = capfd.readouterr().err
+    assert "NaN in 16 elements of PyTorch's, 16 of the .pte's" in err
+    assert err.endswith("could not decide: forward: it gives no finite number to compare\n")
+
+
+def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Path, capfd: pytest.CaptureFixture):
+    overflow = "return (self.linear(x) * 300).square().sum(1)"
+    code, manifest = export(tmp_path, overflow, "--dtype", "fp16")
+    assert code == 1
+    assert "PyTorch: 0 NaN, 0 Inf" in (line := last_line(capfd))
+    assert "the type or the quantization is the cause" in line
+    wrong = "return self.linear(x) * (1.5 if exporting and x.dtype == torch.float16 else 1)"
+    code, manifest = export(tmp_path, wrong, "--dtype", "fp16")
+    assert code == 1
+    assert manifest["check"]["cases"][0]["pytorch_same_type"][0]["sqnr_db"] < 40
+    code, _ = export(tmp_path, "return self.linear(x)", "--dtype", "fp16")
+    assert code == 0
+
+
+def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x)", "--dtype", "bf16")
+    assert code == 0
+    err = capfd.readouterr().err
+    assert "LOWERS BADLY  100 % of multiply-adds are left to portable kernels" in err
+    assert "XNNPACK takes no bfloat16" in err
+    assert manifest["delegation"][0]["delegated_share_of_macs"] == 0
+    export(tmp_path, "return self.linear(x)")
+    assert "LOWERS BADLY" not in capfd.readouterr().err
+
+
+def test_a_model_with_state_is_run_as_it_was_built(tmp_path: Path):
+    (tmp_path / "net.py").write_text(
+        NET.format(forward="self.count += 1\n        return self.linear(x) * self.count").replace(
+            "self.linear = ", "self.register_buffer('count', torch.ones(1))\n        self.linear = "
+        )
+    )
+    done = export_model(Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path / "out"))
+    assert done.check.verdict == "pass", done.check.why
+
+
+def a_case() -> Case:
+    return Case("forward", "example", (torch.ones(2),), {})
+
+
+def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
+    def runs_not(elsewhere: bool) -> check.Run:
+        def run(_case: Case) -> list:
+            raise CannotRun("boom", elsewhere)
+
+        return run
+
+    for elsewhere, verdict in ((False, "fail"), (True, "undecided")):
+        answer = check.check([a_case()], runs_not(elsewhere), lambda case: list(case.args), None, "fp32")
+        assert (answer.verdict, answer.why) == (verdict, "forward: the .pte does not run: boom")
+
+
+def test_the_runners_error_is_passed_on(tmp_path: Path):
+    run = check.runner_of(tmp_path / "no.pte", tools.runner())
+    with pytest.raises(CannotRun, match=r"no\.pte") as raised:
+        run(a_case())
+    assert not raised.value.elsewhere
+    with pytest.raises(CannotRun) as raised:
+        check.runner_of(tmp_path / "no.pte", tmp_path / "no-runner")(a_case())
+    assert raised.value.elsewhere
+    crash = tmp_path / "crash"
+    crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crash.chmod(0o755)
+    with pytest.raises(CannotRun, match="etprof-runner ended with -11") as raised:
+        check.runner_of(tmp_path / "no.pte", crash)(a_case())
+    assert not raised.value.elsewhere
+
+
+def test_a_pytorch_that_fails_decides_nothing():
+    def fails(_case: Case) -> list:
+        raise RuntimeError("boom")
+
+    answer = check.check([a_case()], lambda case: list(case.args), fails, None, "fp32")
+    assert (answer.verdict, answer.why) == ("undecided", "forward: PyTorch itself fails: RuntimeError: boom")
+
+
+def test_without_a_runner_it_could_not_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.setenv("ETPROF_RUNNER", str(tmp_path / "none"))
+    monkeypatch.setenv("ETPROF", str(tmp_path / "none"))
+    code, manifest = export(tmp_path, "return self.linear(x)")
+    assert code == 5
+    assert manifest["delegation"] is None
+    lines = capfd.readouterr().err.splitlines()[-2:]
+    assert lines[0].startswith("  delegated     not known: there is no etprof")
+    assert lines[1].startswith("  check         could not decide: there is no etprof-runner")
+
+
+def test_programs_are_those_of_the_checkout_unless_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ETPROF_RUNNER", raising=False)
+    assert tools.runner() == Path(check.__file__).resolve().parents[2] / "build" / "etprof-runner"
+    monkeypatch.setenv("ETPROF_RUNNER", sys.executable)
+    assert tools.runner() == Path(sys.executable)
+    monkeypatch.setenv("ETPROF_RUNNER", os.devnull)
+    assert tools.runner() is None
+
+
+def test_outputs_are_read_back():
+    values = [torch.ones(2, dtype=torch.bfloat16), 3, math.inf, None, "text", True, torch.tensor([1, 2])]
+    (read,) = [inputs.decode(inputs.encode({"m": values}))["m"]]
+    assert torch.equal(read[0], values[0])
+    assert read[1:6] == values[1:6]
+    assert torch.equal(read[6], values[6])
+    for bad in (b"", b"\xff" * 8, b"abcdefghijkl", b"\x02" + bytes(7) + b"[]"):
+        with pytest.raises(ValueError, match="format"):
+            inputs.decode(bad)
+
+
+def test_no_delegate_is_said_by_method():
+    method = check.MethodDelegation("decode", {}, 0, 2, 0.0, None, [{"name": "aten::x.out", "calls": 2, "why": None}])
+    lines = summary.lines("xnnpack", [method, method], None)
+    assert lines[0] == "  delegated     decode: nothing; 2 operators by portable kernels"
+    assert lines[1] == "  not delegated decode: 2 aten::x.out: why is not known"
+    assert lines[2].startswith("  LOWERS BADLY  decode: 100 % of operators")
+    assert summary.lines("portable", [method], None) == ["  delegated     nothing; 2 operators by portable kernels"]
+
+
+def test_stages_have_names_of_their_own():
+    names = [getattr(errors, name) for name in dir(errors) if name.isupper() and not name.startswith("_")]
+    assert len(names) == len(set(names))
