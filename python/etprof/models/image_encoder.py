@@ -3,11 +3,12 @@
 The backbone is of "RepViT: Revisiting Mobile CNN From ViT Perspective" (Wang et al., arXiv:2307.09283), in the form in which
 it is deployed: the parallel branches of a RepVGG-style depthwise convolution are one 3x3 convolution there, and batch
 normalization is part of the convolution before it. The neck is SAM 2's (Ravi et al., arXiv:2408.00714, which EdgeTAM,
-arXiv:2501.07256, keeps): lateral 1x1 convolutions, and upsampling by two with an addition on the way down.
+arXiv:2501.07256, keeps): lateral 1x1 convolutions, and nearest upsampling by two with an addition on the way down. XNNPACK
+has no nearest upsampling, so it runs portable between delegates, with a change of layout on either side.
 
 Written from the papers, in a quarter of RepViT-M1's width, two blocks a stage and at 128 x 128 in place of 1024 x 1024.
 Convolutions are nearly all of it, with squeeze-excitations between them and three outputs at three resolutions, so that the
-layout changes (NCHW at the borders, NHWC within XNNPACK) and the upsampling show.
+layout changes (NCHW outside of a delegate, NHWC within) show.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Backbone(nn.Module):
 
 
 class FpnNeck(nn.Module):
-    """Lateral 1x1 convolutions to one width; the two coarsest maps go down to the next finer one, as in SAM 2."""
+    """Lateral 1x1 convolutions to one width; coarse maps are added to the next finer ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,8 +110,8 @@ class FpnNeck(nn.Module):
     def forward(self, features: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The stages' features to maps at 1/4, 1/8 and 1/16 of the image."""
         lateral = [conv(feature) for conv, feature in zip(self.convs, features, strict=True)]
-        coarse = lateral[2] + functional.interpolate(lateral[3], scale_factor=2.0, mode="bilinear", align_corners=False)
-        finer = lateral[1] + functional.interpolate(coarse, scale_factor=2.0, mode="bilinear", align_corners=False)
+        coarse = lateral[2] + functional.interpolate(lateral[3], scale_factor=2.0, mode="nearest")
+        finer = lateral[1] + functional.interpolate(coarse, scale_factor=2.0, mode="nearest")
         return self.finest(lateral[0]), self.finer(finer), coarse
 
 

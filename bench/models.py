@@ -1,0 +1,152 @@
+"""Every example model in every data type and quantization: exported, compared with PyTorch, measured.
+
+One row each: the share of multiply-adds that XNNPACK takes, the largest difference from eager fp32 and the signal-to-noise
+ratio, the median latency, and what the CPU's widest extension (`etprof isa --widest`) is worth: the ratio of the latencies
+without and with it, with its 95 % interval.
+
+    .venv/bin/python bench/models.py [MODEL...] [--seconds 30] [--threads 1] [--folder DIR] [--out FILE.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
+
+VARIANTS = {
+    "fp32": [],
+    "fp16": ["--dtype", "fp16"],
+    "bf16": ["--dtype", "bf16"],
+    "int8": ["--quantize", "static"],
+    "int8dyn": ["--quantize", "dynamic"],
+}
+HEADER = [
+    "model, method",
+    "type",
+    "check",
+    "delegated MACs",
+    "delegates",
+    "largest difference",
+    "SQNR",
+    "latency",
+    "{extension} off / on",
+]
+
+
+def example_models() -> list[str]:
+    """The names of etprof's own models; ExecuTorch's examples are not among them."""
+    sys.path.insert(0, str(ROOT / "python"))
+    from etprof import models
+
+    return models.model_names()
+
+
+def export(model: str, variant: str, folder: Path) -> Path | None:
+    """The .pte, whatever its check says; None where there is none."""
+    pte = folder / f"{model}_xnnpack_{variant}.pte"
+    command = [ETPROF, "export", model, *VARIANTS[variant], "--outdir", folder]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode in (0, 1, 5):
+        return pte
+    print(done.stderr, file=sys.stderr)
+    return None
+
+
+def measured(pte: Path, method: str, extension: str, settings: argparse.Namespace, folder: Path) -> tuple[str, str]:
+    """The latency with the extension, and how many times as long it is without."""
+    command = [
+        *(ETPROF, "profile", pte, "--method", method, "--threads", str(settings.threads), "--no-peaks"),
+        *("--max-seconds", str(settings.seconds), "--output-root", folder, "--vs", f"isa=-{extension}"),
+    ]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
+        return "does not run", "—"
+    latency = json.loads((folder / "analysis_summary.json").read_text())["comparisons"][0]["latency"]
+    # The candidate there is the one without.
+    ratio, low, high = 1 / latency["ratio"], 1 / latency["ratio_high"], 1 / latency["ratio_low"]
+    return f"{latency['baseline_ms']:.3g} ms", f"{ratio:.2f}x [{low:.2f}, {high:.2f}]"
+
+
+def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace) -> list[list[str]]:
+    """A row for each method."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = settings.folder or Path(scratch)
+        pte = export(model, variant, folder)
+        if pte is None:
+            return [[model, variant, "not exported", *["—"] * (len(HEADER) - 3)]]
+        manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
+        return [row_of(pte, manifest, method, extension, settings) for method in manifest["methods"]]
+
+
+def row_of(pte: Path, manifest: dict, method: str, extension: str, settings: argparse.Namespace) -> list[str]:
+    """Of one method of one export."""
+    delegation = next(one for one in manifest["delegation"] if one["method"] == method)
+    cases = [one for one in manifest["check"]["cases"] if one["method"] == method and one["inputs"] == "example"]
+    outputs = [output for case in cases for output in case["outputs"]]
+    differences = [output["max_abs_diff"] for output in outputs if output["max_abs_diff"] is not None]
+    noise = [output["sqnr_db"] for output in outputs if output["sqnr_db"] is not None]
+    with tempfile.TemporaryDirectory() as folder:
+        latency, ratio = measured(pte, method, extension, settings, Path(folder))
+    share = delegation["delegated_share_of_macs"]
+    several = len(manifest["methods"]) > 1
+    return [
+        f"{manifest['model']}, {method}" if several else manifest["model"],
+        manifest["dtype"],
+        manifest["check"]["verdict"],
+        f"{100 * share:.1f} %" if share is not None else "—",
+        str(sum(delegation["delegates"].values())),
+        f"{max(differences):.2g}" if differences else "—",
+        f"{min(noise):.1f} dB" if noise else "—",
+        latency,
+        ratio,
+    ]
+
+
+def report(rows: list[list[str]], extension: str, settings: argparse.Namespace) -> str:
+    """The table as Markdown."""
+    threads = f"{settings.threads} thread{'s' if settings.threads > 1 else ''}"
+    header = [cell.format(extension=extension) for cell in HEADER]
+    lines = [
+        "# The example models in every data type",
+        "",
+        f"{threads}, at most {settings.seconds:g} s for each comparison. Differences and SQNR are of the example inputs' outputs "
+        f"from eager PyTorch in fp32. Above 1x, {extension} is worth something.",
+        "",
+        *(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: every example model")
+    parser.add_argument("--types", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help="where exports are kept; default: nowhere")
+    parser.add_argument("--out", type=Path)
+    settings = parser.parse_args()
+    extension = subprocess.run([ETPROF, "isa", "--widest"], check=True, capture_output=True, text=True).stdout.strip()
+    if not extension:
+        sys.exit("this CPU has no extension to switch off")
+    rows: list[list[str]] = []
+    for model in settings.models or example_models():
+        for variant in settings.types:
+            rows += rows_of(model, variant, extension, settings)
+            print(*rows[-1], sep=" | ", flush=True)
+            if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
+                settings.out.write_text(report(rows, extension, settings))
+    print(report(rows, extension, settings))
+
+
+if __name__ == "__main__":
+    main()
