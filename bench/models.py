@@ -69,10 +69,12 @@ def measured(pte: Path, method: str, extension: str, settings: argparse.Namespac
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
         return "does not run", "—"
-    latency = json.loads((folder / "analysis_summary.json").read_text())["comparisons"][0]["latency"]
-    # The candidate there is the one without.
-    ratio, low, high = 1 / latency["ratio"], 1 / latency["ratio_high"], 1 / latency["ratio_low"]
-    return f"{latency['baseline_ms']:.3g} ms", f"{ratio:.2f}x [{low:.2f}, {high:.2f}]"
+    comparison = json.loads((folder / "analysis_summary.json").read_text())["comparisons"][0]
+    if comparison["candidate"] != f"{extension} on":
+        sys.exit(f"the candidate is {comparison['candidate']}, not {extension} on")
+    latency = comparison["latency"]
+    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency)
+    return f"{latency['candidate_ms']:.3g} ms", ratio
 
 
 def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace) -> list[list[str]]:

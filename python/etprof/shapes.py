@@ -42,7 +42,7 @@ def parse_bounds(text: str) -> Bounds:
     target, equals, shape = text.partition("=")
     method, _, name = target.rpartition(".")
     matches = [_DIMENSION.fullmatch(part) for part in shape.split("x")] if shape else []
-    if not equals or not name or not all(matches):
+    if not equals or not name or not matches or not all(matches):
         raise ValueError(f"{text!r} is no input's shape; {_REMEDY}")
     sizes = []
     for match in matches:

@@ -52,7 +52,8 @@ int RunPythonExporter(const std::vector<std::string>& arguments) {
 }  // namespace
 
 CommandSpec ExportCommand() {
-  return {"export", "export a PyTorch model to a .pte, with its .etrecord and inputs, and check what it computes",
+  return {"export",
+          "export a PyTorch model to a .pte, with its .etrecord and inputs, and check what it computes",
           "etprof export --model mobilenet_v3_small --dtype fp32 --outdir out_mobilenet_v3_small/artifacts",
           [](CLI::App& app) {
             // Its options are those of the Python exporter, which also answers --help.
