@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etprof import agreement, inputs, tools
+from etprof import agreement, inputs, programs
 from etprof.agreement import Agreement
 from etprof.errors import one_line
 
@@ -247,7 +247,7 @@ class MethodDelegation:
 
 def delegation(pte: Path) -> list[MethodDelegation] | str:
     """What `etprof inspect` says of each method, or why it could not be asked."""
-    program = tools.etprof()
+    program = programs.etprof()
     if program is None:
         return "there is no etprof to ask: build it, or name it in ETPROF"
     done = subprocess.run([program, "inspect", "--json", pte], capture_output=True, check=False)  # noqa: S603

@@ -31,9 +31,9 @@ from etprof import (
     inputs,
     models,
     options,
+    programs,
     shapes,
     summary,
-    tools,
 )
 from etprof.errors import ExportError, failing_as
 
@@ -198,7 +198,7 @@ def _check(
     exported: dict[str, Any],
 ) -> check.Check:
     """The .pte against the fp32 modules of `reference`, on the numbers that the converted inputs hold."""
-    runner = tools.runner()
+    runner = programs.runner()
     if runner is None:
         return check.not_checked("there is no etprof-runner to run it: build it, or name it in ETPROF_RUNNER")
     from etprof import lower

@@ -99,7 +99,7 @@ def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
     """`--quantize` alone is `--quantize=static`; what follows it may be the model."""
-    following = [*arguments[1:], ""]
+    following = [*arguments[1:], ""][: len(arguments)]
     return [
         "--quantize=static" if argument == "--quantize" and after not in QUANTIZATIONS else argument
         for argument, after in zip(arguments, following, strict=True)

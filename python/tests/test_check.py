@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from etprof import check, errors, inputs, summary, tools
+from etprof import check, errors, inputs, programs, summary
 from etprof.check import CannotRun, Case
 from etprof.export import Request, export_model, main
 
@@ -33,7 +33,7 @@ class Net(torch.nn.Module):
 
 @pytest.fixture(autouse=True)
 def _programs():
-    if tools.runner() is None or tools.etprof() is None:
+    if programs.runner() is None or programs.etprof() is None:
         pytest.fail("etprof and etprof-runner are not built: run script/bootstrap")
 
 
@@ -172,7 +172,7 @@ def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
 
 
 def test_the_runners_error_is_passed_on(tmp_path: Path):
-    run = check.runner_of(tmp_path / "no.pte", tools.runner())
+    run = check.runner_of(tmp_path / "no.pte", programs.runner())
     with pytest.raises(CannotRun, match=r"no\.pte") as raised:
         run(a_case())
     assert not raised.value.elsewhere
@@ -210,11 +210,11 @@ def test_without_a_runner_it_could_not_decide(
 
 def test_programs_are_those_of_the_checkout_unless_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ETPROF_RUNNER", raising=False)
-    assert tools.runner() == Path(check.__file__).resolve().parents[2] / "build" / "etprof-runner"
+    assert programs.runner() == Path(check.__file__).resolve().parents[2] / "build" / "etprof-runner"
     monkeypatch.setenv("ETPROF_RUNNER", sys.executable)
-    assert tools.runner() == Path(sys.executable)
+    assert programs.runner() == Path(sys.executable)
     monkeypatch.setenv("ETPROF_RUNNER", os.devnull)
-    assert tools.runner() is None
+    assert programs.runner() is None
 
 
 def test_outputs_are_read_back():
