@@ -45,7 +45,4 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
 // TerminalOptions.
 void ShowReport(const Report& report, bool json, const std::string& more, bool all = false);
 
-// Width and colours of the terminal that stdout is, NO_COLOR (no-color.org) and COLUMNS kept.
-TerminalOptions OptionsOfStdout();
-
 }  // namespace etprof

@@ -1,11 +1,8 @@
 #include "cli/analyze_run.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <set>
 #include <utility>
@@ -13,6 +10,7 @@
 #include "cli/analyze_files.h"
 #include "cli/csv_option.h"
 #include "cli/kernel_files.h"
+#include "cli/stdout_terminal.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -296,25 +294,6 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
   return report;
 }
 
-TerminalOptions OptionsOfStdout() {
-  TerminalOptions options;
-  const char* columns = std::getenv("COLUMNS");
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 0) {
-    const char* no_color = std::getenv("NO_COLOR");
-    const char* term = std::getenv("TERM");
-    options.colors =
-        (no_color == nullptr || *no_color == '\0') && term != nullptr && std::string(term) != "dumb";
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
-  }
-  if (columns != nullptr) {
-    const int width = std::atoi(columns);
-    if (width > 0) options.width = width;
-  }
-  options.width = std::min(options.width, 120);
-  return options;
-}
-
 void ShowReport(const Report& report, bool json, const std::string& more, bool all) {
   if (json) {
     RenderAnalysisJson(report, std::cout);
@@ -324,8 +303,7 @@ void ShowReport(const Report& report, bool json, const std::string& more, bool a
     options.all = all;
     RenderTerminal(report, options, std::cout);
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
 }
 
 Report AnalyzeRunDirectory(const std::filesystem::path& run_directory, const ShowOptions& options) {
@@ -343,7 +321,7 @@ int AnalyzeAndShow(const std::filesystem::path& run_directory, const ShowOptions
   if (!options.csv.empty()) {
     ShowTable(report, options.csv);
   } else {
-    ShowReport(report, options.json, (run_directory / "report.html").string());
+    ShowReport(report, options.json, (run_directory / "report.html").string(), options.all);
   }
   return static_cast<int>(ExitCode::kDone);
 }

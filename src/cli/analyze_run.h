@@ -10,6 +10,7 @@ namespace etprof {
 
 struct ShowOptions {
   bool json = false;     // the report as JSON on stdout, in place of the screen
+  bool all = false;      // of the screen: as TerminalOptions
   std::string csv = {};  // or one table of it (csv_option.h); empty: none
   bool timeline = true;  // write the per-event CSVs
   bool quiet = false;    // write the files, print nothing

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/check.h"
@@ -46,10 +47,10 @@ void WriteCheck(const CheckReport& check, const CheckOutputs& outputs) {
   } else {
     TerminalOptions options = OptionsOfStdout();
     options.more = outputs.more;
+    options.all = outputs.all;
     RenderCheckTerminal(check, options, std::cout);
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
 }
 
 int ExitCodeOf(const CheckReport& check) {

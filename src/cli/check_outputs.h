@@ -9,6 +9,7 @@ namespace etprof {
 struct CheckOutputs {
   std::string junit;           // a file; empty: none
   std::string github_summary;  // a file to append to; empty: none
+  bool all = false;            // of the table: what passes, too
   bool json = false;           // on stdout, in place of the table
   std::string more;            // where the whole report is; empty: nowhere
 };

@@ -7,6 +7,7 @@
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
 #include "cli/csv_option.h"
+#include "cli/stdout_terminal.h"
 #include "cli/time_scale.h"
 #include "core/error.h"
 #include "render/terminal_list.h"
@@ -25,7 +26,7 @@ struct Arguments {
   std::string model, etrecord;
   bool no_timeline = false;
   std::string by;
-  bool json = false;
+  bool json = false, all = false;
   bool quiet = false;
 };
 
@@ -58,9 +59,9 @@ void Show(const Report& report, const Arguments& arguments, const std::string& m
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
   } else if (!arguments.by.empty()) {
-    ShowBy(report, arguments.by);
+    ShowBy(report, arguments.by, arguments.all);
   } else {
-    ShowReport(report, arguments.json, more);
+    ShowReport(report, arguments.json, more, arguments.all);
   }
 }
 
@@ -106,9 +107,10 @@ int Run(const Arguments& arguments) {
     }
   }
   if (list && !arguments.quiet) {
-    lines.Draw(OptionsOfStdout(), std::cout);
-    std::cout.flush();
-    if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+    TerminalOptions options = OptionsOfStdout();
+    options.all = arguments.all;
+    lines.Draw(options, std::cout);
+    FlushStdout();
   }
   return static_cast<int>(ExitCode::kDone);
 }
@@ -138,6 +140,7 @@ CommandSpec AnalyzeCommand() {
                        "says which layers operators belong to [MODEL.pte.etrecord]")
             ->check(CLI::ExistingFile);
         AddByOption(app, arguments->by);
+        AddAllOption(app, arguments->all);
         AddTimeScaleOption(app, arguments->time_scale);
         app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
         return [arguments] { return Run(*arguments); };

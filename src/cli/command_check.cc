@@ -30,7 +30,7 @@ struct CheckOptions {
   CheckMeasurement measurement;
   std::vector<std::string> allowed;
   std::string junit, github_summary;
-  bool require_conclusive = false, json = false, resume = false;
+  bool require_conclusive = false, json = false, all = false, resume = false;
 };
 
 // "2%" is 0.02. Below 0, the candidate has to be better by so much.
@@ -64,7 +64,7 @@ Report ReportOf(RunData run) {
 
 int Finish(const CheckReport& check, const CheckOptions& options, const std::string& github_summary,
            const std::string& more) {
-  WriteCheck(check, {options.junit, github_summary, options.json, more});
+  WriteCheck(check, {options.junit, github_summary, options.all, options.json, more});
   return ExitCodeOf(check);
 }
 
@@ -256,6 +256,7 @@ CommandSpec CheckCommand() {
             app.add_flag("--github-summary", options->github_summary,
                          "append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
             app.add_flag("--json", options->json, "the result as JSON on stdout");
+            app.add_flag("--all", options->all, "show every check and every operator, also those that pass");
             return [options] { return Run(*options); };
           }};
 }

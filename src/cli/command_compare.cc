@@ -23,7 +23,7 @@ struct Arguments {
   std::string csv;
   std::string time_scale = "ns";
   std::string by;
-  bool json = false;
+  bool json = false, all = false;
 };
 
 bool IsFolder(const std::filesystem::path& path) {
@@ -200,9 +200,9 @@ int Run(const Arguments& arguments) {
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
   } else if (!arguments.by.empty()) {
-    ShowBy(report, arguments.by);
+    ShowBy(report, arguments.by, arguments.all);
   } else {
-    ShowReport(report, arguments.json, more);
+    ShowReport(report, arguments.json, more, arguments.all);
   }
   return static_cast<int>(ExitCode::kDone);
 }
@@ -226,6 +226,7 @@ CommandSpec CompareCommand() {
             app.add_flag("--json", arguments->json, "show the comparison as JSON");
             AddCsvOption(app, arguments->csv, "comparison");
             AddByOption(app, arguments->by);
+            AddAllOption(app, arguments->all);
             AddTimeScaleOption(app, arguments->time_scale);
             return [arguments] { return Run(*arguments); };
           }};

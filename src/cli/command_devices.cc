@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/interruption.h"
 #include "cli/show_devices.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "device/adb_devices.h"
 #include "device/open_device.h"
@@ -101,7 +102,7 @@ int ShowDevices(const DevicesOptions& options) {
         "{}\n",
         DevicesJson(devices, wanted.notes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("{}", DevicesText(devices));
+    fmt::print("{}", ForTerminal(DevicesText(devices)));
     for (const std::string& note : wanted.notes) fmt::print(stderr, "etprof: {}\n", note);
   }
   const bool failed = std::any_of(devices.begin(), devices.end(), [&](const DeviceSurvey& device) {

@@ -4,6 +4,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "program/data_file.h"
@@ -16,8 +17,14 @@ namespace {
 struct InspectOptions {
   std::string model;
   std::string data;
-  bool json = false;
+  bool json = false, all = false;
 };
+
+TerminalOptions ScreenOf(const InspectOptions& options) {
+  TerminalOptions screen = OptionsOfStdout();
+  screen.all = options.all;
+  return screen;
+}
 
 void InspectData(const InspectOptions& options, ByteView bytes) {
   if (!options.data.empty())
@@ -26,7 +33,7 @@ void InspectData(const InspectOptions& options, ByteView bytes) {
   if (options.json) {
     RenderDataFileJson(data, options.model, std::cout);
   } else {
-    RenderDataFileTerminal(data, options.model, OptionsOfStdout(), std::cout);
+    RenderDataFileTerminal(data, options.model, ScreenOf(options), std::cout);
   }
 }
 
@@ -38,7 +45,7 @@ void InspectProgram(const InspectOptions& options, ByteView bytes) {
   if (options.json) {
     RenderInspectJson(program, options.model, external, std::cout);
   } else {
-    RenderInspectTerminal(program, options.model, external, OptionsOfStdout(), std::cout);
+    RenderInspectTerminal(program, options.model, external, ScreenOf(options), std::cout);
   }
 }
 
@@ -49,8 +56,7 @@ int Inspect(const InspectOptions& options) {
   } else {
     InspectProgram(options, file.bytes());
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -64,6 +70,7 @@ CommandSpec InspectCommand() {
             app.add_option("--data", options->data, "the .ptd that it takes weights from: are they all there")
                 ->type_name("FILE.ptd");
             app.add_flag("--json", options->json, "all of it, every node and tensor, as JSON");
+            app.add_flag("--all", options->all, "show every step, input and output");
             return [options] { return Inspect(*options); };
           }};
 }

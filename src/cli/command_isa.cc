@@ -195,7 +195,7 @@ CommandSpec IsaCommand() {
             ->delimiter(',')
             ->check(CLI::Range(1, 1024))
             ->type_name("N,..");
-        app.add_flag("--all", options->all, "show every category and every operator");
+        AddAllOption(app, options->all);
         app.add_option("--output-root", options->output_root,
                        "the run directory [out_<model>/runs/<platform>-isa]")
             ->type_name("DIR");

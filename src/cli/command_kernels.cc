@@ -7,6 +7,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/kernels.h"
@@ -191,8 +192,7 @@ int Run(Arguments arguments) {
     options.more = more;
     RenderKernelsTerminal(report, options, std::cout);
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/interruption.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/table.h"
 #include "core/text.h"
@@ -40,10 +41,12 @@ std::string Below(const protocol::Rate& rate) {
 }
 
 void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulated) {
-  fmt::print("{} · {} thread{}{}{} · clock {:.2f} GHz{}\n", device.Name(), peaks.threads,
-             peaks.threads == 1 ? "" : "s", peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus,
-             peaks.isa.empty() ? "" : " · isa " + peaks.isa, peaks.clock_hz / 1e9,
-             emulated ? " · emulated, times mean nothing" : "");
+  const std::string header =
+      fmt::format("{} · {} thread{}{}{} · clock {:.2f} GHz{}", device.Name(), peaks.threads,
+                  peaks.threads == 1 ? "" : "s", peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus,
+                  peaks.isa.empty() ? "" : " · isa " + peaks.isa, peaks.clock_hz / 1e9,
+                  emulated ? " · emulated, times mean nothing" : "");
+  fmt::print("{}\n", ForTerminal(header));
   using enum Table::Align;
   Table compute{{{"level", kLeft},
                  {"type", kLeft},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/csv_option.h"
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
@@ -27,7 +28,7 @@ struct ProfileOptions {
   std::optional<int> launches, warmup;
   std::vector<int> threads = {1};
   DevicesChoice devices;
-  bool json = false, resume = false, no_peaks = false, counters = false;
+  bool json = false, all = false, resume = false, no_peaks = false, counters = false;
 };
 
 // On a device with SME2 the question is what it brings.
@@ -78,12 +79,12 @@ int ProfileHere(const ProfileOptions& options, const std::string& name) {
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(options.model, properties.platform);
   CheckFiles(config);
-  return MeasureAndShow(
-      config, *device,
-      {options.resume, options.json, kResumeCommand, options.devices.wait_seconds, options.counters});
+  return MeasureAndShow(config, *device,
+                        {options.resume, options.json, options.all, kResumeCommand,
+                         options.devices.wait_seconds, options.counters});
 }
 
-int Profile(const ProfileOptions& options) {
+int ProfileModel(const ProfileOptions& options) {
   CheckOptions(options);
   const std::vector<std::string>& names = options.devices.names;
   if (names.size() < 2) return ProfileHere(options, names.empty() ? "local" : names.front());
@@ -98,8 +99,8 @@ int Profile(const ProfileOptions& options) {
                       return config;
                     }});
   }
-  return MeasureAndShowDevices(
-      jobs, {options.resume, options.json, false, kResumeCommand, options.devices, options.counters});
+  return MeasureAndShowDevices(jobs, {options.resume, options.json, options.all, false, kResumeCommand,
+                                      options.devices, options.counters});
 }
 
 }  // namespace
@@ -151,9 +152,10 @@ CommandSpec ProfileCommand() {
             "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
+        AddAllOption(app, options->all);
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");
-        return [options] { return Profile(*options); };
+        return [options] { return ProfileModel(*options); };
       }};
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <iostream>
 #include <memory>
 
@@ -5,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/csv_option.h"
 #include "cli/devices_report.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -22,7 +25,7 @@ struct Arguments {
   std::string title;
   std::string csv;
   std::string by;
-  bool json = false;
+  bool json = false, all = false;
   bool brief = false;
 };
 
@@ -38,7 +41,8 @@ Report ReadRun(const std::string& path, bool* is_folder) {
 int RunSeveral(const std::vector<std::string>& runs, const Arguments& arguments) {
   if (!arguments.csv.empty())
     throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
-  if (arguments.brief) throw Error(ExitCode::kUsage, "--brief is of one run");
+  if (arguments.brief || arguments.all)
+    throw Error(ExitCode::kUsage, fmt::format("{} is of one run", arguments.brief ? "--brief" : "--all"));
   std::vector<Report> reports;
   for (const std::string& path : runs) {
     bool is_folder = false;
@@ -70,16 +74,19 @@ int Run(const Arguments& arguments) {
   }
   if (arguments.brief && arguments.out.empty()) {
     RenderBriefMarkdown(report, std::cout);
-    std::cout.flush();
-    if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+    FlushStdout();
     return static_cast<int>(ExitCode::kDone);
   }
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
     return static_cast<int>(ExitCode::kDone);
   }
+  if (arguments.all && arguments.by.empty()) {
+    ShowReport(report, false, "", true);
+    return static_cast<int>(ExitCode::kDone);
+  }
   if (!arguments.by.empty()) {
-    ShowBy(report, arguments.by);
+    ShowBy(report, arguments.by, arguments.all);
     return static_cast<int>(ExitCode::kDone);
   }
   std::error_code ignored;
@@ -130,6 +137,8 @@ CommandSpec ReportCommand() {
                      "the short form, as a comment on a pull request: on stdout, or in --out");
         AddCsvOption(app, arguments->csv, "operators");
         AddByOption(app, arguments->by);
+        app.add_flag("--all", arguments->all,
+                     "show the report on the terminal, all of it, and write nothing");
         return [arguments] { return Run(*arguments); };
       }};
 }

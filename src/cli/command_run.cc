@@ -5,6 +5,7 @@
 
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
+#include "cli/csv_option.h"
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
@@ -22,7 +23,7 @@ namespace {
 struct RunOptions {
   std::string config;
   std::vector<std::string> only;
-  bool analysis_only = false, resume = false, json = false, dry_run = false, no_peaks = false,
+  bool analysis_only = false, resume = false, json = false, all = false, dry_run = false, no_peaks = false,
        counters = false;
   std::string output_root, sustained;
   std::optional<double> max_seconds;
@@ -66,7 +67,8 @@ int RunHere(const RunOptions& options, const std::string& name) {
   const DeviceProperties properties = device->Properties();
   const Config config = Configure(options, *device, properties);
   MakePlan(config);
-  if (options.analysis_only) return AnalyzeAndShow(config.output_root, {.json = options.json});
+  if (options.analysis_only)
+    return AnalyzeAndShow(config.output_root, {.json = options.json, .all = options.all});
   CheckFiles(config);
   if (options.dry_run) {
     CheckForDevice(config, name, properties);
@@ -76,7 +78,8 @@ int RunHere(const RunOptions& options, const std::string& name) {
   }
   return MeasureAndShow(
       config, *device,
-      {options.resume, options.json, ResumeCommand(options), options.devices.wait_seconds, options.counters});
+      {options.resume, options.json, options.all, ResumeCommand(options), options.devices.wait_seconds,
+       options.counters});
 }
 
 int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
@@ -93,9 +96,9 @@ int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
            return own;
          }});
   }
-  if (options.analysis_only) return AnalyzeAndShowDevices(places, options.json);
-  return MeasureAndShowDevices(jobs, {options.resume, options.json, options.dry_run, ResumeCommand(options),
-                                      options.devices, options.counters});
+  if (options.analysis_only) return AnalyzeAndShowDevices(places, options.json, options.all);
+  return MeasureAndShowDevices(jobs, {options.resume, options.json, options.all, options.dry_run,
+                                      ResumeCommand(options), options.devices, options.counters});
 }
 
 int Run(const RunOptions& options) {
@@ -149,6 +152,7 @@ CommandSpec RunCommand() {
             "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis, or with --dry-run the plan, as JSON on stdout");
+        AddAllOption(app, options->all);
         return [options] { return Run(*options); };
       }};
 }

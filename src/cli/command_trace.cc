@@ -6,6 +6,7 @@
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
+#include "cli/stdout_terminal.h"
 #include "cli/time_scale.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -135,8 +136,7 @@ int Run(Arguments arguments) {
   };
   if (output == "-") {
     write_form(std::cout);
-    std::cout.flush();
-    if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+    FlushStdout();
     return static_cast<int>(ExitCode::kDone);
   }
   WriteFileAtomically(output, write_form);

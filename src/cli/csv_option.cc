@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "render/counters.h"
 #include "render/layers.h"
@@ -39,16 +40,21 @@ void AddByOption(CLI::App& app, std::string& by) {
       ->type_name("");
 }
 
-void ShowBy(const Report& report, const std::string& by) {
+void AddAllOption(CLI::App& app, bool& all) {
+  app.add_flag("--all", all, "show everything: every operator, layer, category and finding, plots");
+}
+
+void ShowBy(const Report& report, const std::string& by, bool all) {
+  TerminalOptions options = OptionsOfStdout();
+  options.all = all;
   if (by == kRoofline) {
-    RenderRooflineTerminal(report, OptionsOfStdout(), std::cout);
+    RenderRooflineTerminal(report, options, std::cout);
   } else if (by == kCounters) {
-    RenderCountersTerminal(report, OptionsOfStdout(), std::cout);
+    RenderCountersTerminal(report, options, std::cout);
   } else {
-    RenderByTerminal(report, ByNamed(by).value(), OptionsOfStdout(), std::cout);
+    RenderByTerminal(report, ByNamed(by).value(), options, std::cout);
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
 }
 
 void ShowTable(const Report& report, const std::string& table) {
@@ -62,8 +68,7 @@ void ShowTable(const Report& report, const std::string& table) {
         .Remedy("make one with `etprof isa MODEL.pte`");
   }
   RenderReportTableCsv(report, asked, std::cout);
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
 }
 
 }  // namespace etprof

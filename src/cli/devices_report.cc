@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/devices.h"
@@ -55,10 +56,10 @@ void WriteAndShowDevices(std::vector<Report> runs, const DevicesReportOptions& o
   } else {
     TerminalOptions terminal = OptionsOfStdout();
     terminal.more = shown;
+    terminal.all = options.all;
     RenderDevicesTerminal(report, terminal, std::cout);
   }
-  std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  FlushStdout();
 }
 
 }  // namespace etprof

@@ -11,6 +11,7 @@ namespace etprof {
 struct DevicesReportOptions {
   bool json = false;       // the JSON on stdout in place of the screen
   bool only_json = false;  // and no file is written
+  bool all = false;        // of the screen: each device's own, too
   bool quiet = false;      // no screen: the name of the Markdown file alone
   std::string out = {};    // the Markdown file, or its folder; empty: see FolderOfReport
   std::string title = {};

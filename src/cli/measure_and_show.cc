@@ -63,7 +63,8 @@ int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOpt
                                            .counters = options.counters});
   if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
   int code = static_cast<int>(ExitCode::kDone);
-  if (run.status != RunData::Status::kFailed) code = AnalyzeAndShow(run.folder, {.json = options.json});
+  if (run.status != RunData::Status::kFailed)
+    code = AnalyzeAndShow(run.folder, {.json = options.json, .all = options.all});
   if (TellFailures(run)) code = static_cast<int>(ExitCode::kDeviceFailed);
   return code;
 }

@@ -11,7 +11,7 @@ struct RunData;
 
 struct MeasureAndShowOptions {
   bool resume = false;
-  bool json = false;
+  bool json = false, all = false;
   std::string resume_command;  // what to type to go on after an interruption
   double wait_for_device_seconds = 60;
   bool counters = false;  // as MeasureOptions

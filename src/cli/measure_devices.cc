@@ -16,6 +16,7 @@
 #include "cli/interruption.h"
 #include "cli/measure_and_show.h"
 #include "cli/show_plan.h"
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "device/open_device.h"
 #include "measure/check_device.h"
@@ -82,7 +83,7 @@ class Measurements {
     DeviceProgress progress(
         names,
         [](const std::string& text) {
-          fmt::print(stderr, "{}", text);
+          fmt::print(stderr, "{}", ForTerminal(text));
           std::fflush(stderr);
         },
         SizeOfStderr);
@@ -254,7 +255,7 @@ struct Folder {
 };
 
 // Analyses what was measured, and shows it. Returns the exit code.
-int AnalyzeAndShowFolders(const std::vector<Folder>& folders, bool json) {
+int AnalyzeAndShowFolders(const std::vector<Folder>& folders, bool json, bool all) {
   std::vector<Report> reports;
   bool failed = false;
   for (const Folder& folder : folders) {
@@ -267,7 +268,7 @@ int AnalyzeAndShowFolders(const std::vector<Folder>& folders, bool json) {
       failed = true;
     }
   }
-  if (!reports.empty()) WriteAndShowDevices(std::move(reports), {.json = json});
+  if (!reports.empty()) WriteAndShowDevices(std::move(reports), {.json = json, .all = all});
   return static_cast<int>(failed ? ExitCode::kDeviceFailed : ExitCode::kDone);
 }
 
@@ -287,7 +288,7 @@ int MeasureAndShowDevices(const std::vector<DeviceJob>& jobs, const MeasureDevic
     const bool nothing = state.run && state.run->status == RunData::Status::kFailed;
     if (state.measured && !nothing) folders.push_back({state.device, state.config.output_root});
   }
-  const int shown = AnalyzeAndShowFolders(folders, options.json);
+  const int shown = AnalyzeAndShowFolders(folders, options.json, options.all);
   const int problems = TellProblems(states);
   return problems != 0 ? problems : shown;
 }
@@ -297,7 +298,7 @@ fs::path FolderOfDevices(const Config& config) {
   return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
 }
 
-int AnalyzeAndShowDevices(const std::vector<DevicePlace>& places, bool json) {
+int AnalyzeAndShowDevices(const std::vector<DevicePlace>& places, bool json, bool all) {
   std::vector<Folder> folders;
   bool missing = false;
   for (const DevicePlace& place : places) {
@@ -310,7 +311,7 @@ int AnalyzeAndShowDevices(const std::vector<DevicePlace>& places, bool json) {
                            .Remedy("measure it: the same command without --analysis-only"));
     missing = true;
   }
-  const int code = AnalyzeAndShowFolders(folders, json);
+  const int code = AnalyzeAndShowFolders(folders, json, all);
   return missing ? static_cast<int>(ExitCode::kBadInput) : code;
 }
 

@@ -19,7 +19,7 @@ struct DeviceJob {
 };
 
 struct MeasureDevicesOptions {
-  bool resume = false, json = false;
+  bool resume = false, json = false, all = false;
   bool dry_run = false;        // say what would be measured where, and end
   std::string resume_command;  // what to type to go on after an interruption
   DevicesChoice devices;
@@ -43,7 +43,7 @@ struct DevicePlace {
   std::string device;
   std::filesystem::path folder;  // FolderOfDevices
 };
-int AnalyzeAndShowDevices(const std::vector<DevicePlace>& places, bool json);
+int AnalyzeAndShowDevices(const std::vector<DevicePlace>& places, bool json, bool all);
 
 // For etprof-runner where a configuration names none: gives it to every experiment of `config` that has none.
 // Throws as RunnerFor.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/table.h"
 #include "core/units.h"
@@ -73,7 +74,7 @@ void ProgressLine::Update(const ProgressUpdate& update) {
   if (terminal_) {
     if (!update.launch_finished && drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
-    fmt::print(stderr, "\r{}\x1b[K", ProgressText(update, SizeOfStderr().columns - 1));
+    fmt::print(stderr, "\r{}\x1b[K", ForTerminal(ProgressText(update, SizeOfStderr().columns - 1)));
     std::fflush(stderr);
     drawn_ = true;
     return;
@@ -81,7 +82,7 @@ void ProgressLine::Update(const ProgressUpdate& update) {
   const bool news = update.launch_finished || !update.what.empty();
   if (!news || now - last_ < std::chrono::seconds(5)) return;
   last_ = now;
-  fmt::print(stderr, "{}\n", ProgressText(update, 200));
+  fmt::print(stderr, "{}\n", ForTerminal(ProgressText(update, 200)));
 }
 
 void ProgressLine::Waiting(const std::string& text) {

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
-#include <utility>
+#include <algorithm>
+#include <limits>
+#include <sstream>
 
-#include "core/table.h"
 #include "render/check.h"
 #include "render/check_words.h"
+#include "render/screen_table.h"
+#include "render/terminal_text.h"
 
 namespace etprof {
 namespace {
@@ -24,54 +27,79 @@ std::string Header(const CheckReport& check) {
   return text;
 }
 
-}  // namespace
+Color ColorOf(GateDecision decision) {
+  return decision == GateDecision::kPass   ? Color::kGreen
+         : decision == GateDecision::kFail ? Color::kRed
+                                           : Color::kNone;
+}
 
-void RenderCheckTerminal(const CheckReport& check, const TerminalOptions& options, std::ostream& out) {
-  out << check::Clean(Header(check)) << "\n\n";
-  const auto right = Table::Align::kRight;
-  Table table{{{"pair"},
-               {"check"},
-               {"baseline", right},
-               {"candidate", right},
-               {"change", right},
-               {"allowed", right},
-               {"result"}},
-              {}};
-  for (const CheckPair& pair : check.pairs) {
-    std::string name = check::Clean(pair.name);
-    const auto add = [&](std::vector<std::string> cells) {
-      cells.insert(cells.begin(), std::exchange(name, ""));
-      table.AddRow(std::move(cells));
-    };
-    for (const CheckItem& item : pair.items) {
-      if (!check::IsShown(item)) continue;
-      add({check::Clean(item.name), check::ValueText(item.kind, item.baseline),
-           check::ValueText(item.kind, item.candidate), check::ChangeText(item),
-           fmt::format("{:+g} %", 100 * item.limit), check::ResultText(item.verdict.decision)});
-    }
-    if (!pair.error.empty()) add({"", "", "", "", "", "error"});
+// The checks of a pair, as many as are worth a row.
+ScreenTable TableOf(const CheckPair& pair, bool all) {
+  ScreenTable table{{{"check"},
+                     {"baseline", true, 2},
+                     {"candidate", true, 3},
+                     {"change", true},
+                     {"allowed", true, 1},
+                     {"result"}},
+                    {}};
+  for (const CheckItem& item : pair.items) {
+    if (!all && !check::IsShown(item)) continue;
+    const GateDecision decision = item.verdict.decision;
+    table.rows.push_back({{Printable(item.name)},
+                          {check::ValueText(item.kind, item.baseline)},
+                          {check::ValueText(item.kind, item.candidate)},
+                          {check::ChangeText(item)},
+                          {fmt::format("{:+g} %", 100 * item.limit)},
+                          {check::ResultText(decision), ColorOf(decision)}});
   }
-  if (!check.pairs.empty()) out << table.ToText(2) << '\n';
+  return table;
+}
+
+// What else is to be said of a pair.
+std::vector<std::string> LinesOf(const CheckPair& pair, bool all) {
+  const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kMoved;
+  std::vector<std::string> lines;
+  const std::vector<std::string> moved = check::MovedLines(pair, most);
+  if (!moved.empty()) lines.emplace_back("operators that moved:");
+  lines.insert(lines.end(), moved.begin(), moved.end());
+  if (const std::string passing = check::PassingOperators(pair); !all && !passing.empty())
+    lines.push_back(passing + " (--all shows them)");
+  for (const CheckItem& item : pair.items) {
+    if (!item.why_not.empty() && check::IsShown(item)) lines.push_back(item.name + ": " + item.why_not);
+  }
+  if (!pair.error.empty()) lines.push_back(fmt::format("error: {}", pair.error));
+  return lines;
+}
+
+void DrawCheck(const CheckReport& check, const TerminalOptions& options, std::ostream& out) {
+  WriteWrapped("", Printable(Header(check)), 0, options.width, out);
+  out << '\n';
   for (const CheckPair& pair : check.pairs) {
-    std::vector<std::string> lines = check::MovedLines(pair, kMoved);
-    if (!lines.empty()) lines.insert(lines.begin(), "operators that moved:");
-    if (const std::string passing = check::PassingOperators(pair); !passing.empty()) lines.push_back(passing);
-    for (const CheckItem& item : pair.items) {
-      if (!item.why_not.empty() && check::IsShown(item)) lines.push_back(item.name + ": " + item.why_not);
-    }
-    if (!pair.error.empty()) lines.push_back(pair.error);
-    if (lines.empty()) continue;
-    out << "  " << check::Clean(pair.name) << '\n';
-    for (const std::string& line : lines) out << "    " << check::Clean(line) << '\n';
+    out << "  " << Paint(Printable(pair.name), Color::kBold, options.colors) << '\n';
+    if (const ScreenTable table = TableOf(pair, options.all); !table.rows.empty()) table.Draw(options, out);
+    for (const std::string& line : LinesOf(pair, options.all))
+      WriteWrapped("  ", Printable(line), 4, options.width, out);
     out << '\n';
   }
-  for (const std::string& note : check.notes) out << "  note  " << check::Clean(note) << '\n';
+  for (const std::string& note : check.notes)
+    WriteWrapped("  note", check::Clean(note), 8, options.width, out);
   if (!options.more.empty()) out << "  more  " << check::Clean(options.more) << '\n';
   if (!check.notes.empty() || !options.more.empty()) out << '\n';
   const GateDecision shown = check.decision == GateDecision::kInconclusive && check.require_conclusive
                                  ? GateDecision::kFail
                                  : check.decision;
-  out << Colored(check::Conclusion(check), shown, options.colors) << '\n';
+  std::ostringstream conclusion;
+  WriteWrapped("", check::Conclusion(check), 0, options.width, conclusion);
+  out << Colored(conclusion.str(), shown, options.colors);
+}
+
+}  // namespace
+
+void RenderCheckTerminal(const CheckReport& check, const TerminalOptions& options, std::ostream& out) {
+  TerminalOptions wide_enough = options;
+  wide_enough.width = std::max(60, options.width);
+  DrawOn(wide_enough, out,
+         [&](const TerminalOptions& on, std::ostream& text) { DrawCheck(check, on, text); });
 }
 
 }  // namespace etprof

@@ -8,6 +8,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "core/table.h"
 #include "render/check_words.h"
 
 namespace etprof {
@@ -87,9 +88,10 @@ TEST(CheckWords, CleanKeepsTextAndShowsTheRest) {
   EXPECT_EQ(check::Clean("µ → 漢 😀\n\ta"), "µ → 漢 😀\n\ta");
   EXPECT_EQ(check::Clean("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
   EXPECT_EQ(check::Clean("a\xff\xc3"), "a\\xff\\xc3");
-  EXPECT_EQ(check::Clean("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
-  EXPECT_EQ(check::Clean("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");  // U+FFFF
-  EXPECT_EQ(check::Clean("\xc0\xaf"), "\\xc0\\xaf");           // overlong
+  EXPECT_EQ(check::Clean("\xed\xa0\x80"), "\\xed\\xa0\\x80");                     // a surrogate
+  EXPECT_EQ(check::Clean("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");                     // U+FFFF
+  EXPECT_EQ(check::Clean("\xc0\xaf"), "\\xc0\\xaf");                              // overlong
+  EXPECT_EQ(check::Clean("a\u202eb\u2066"), "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");  // turn the direction
 }
 
 TEST(CheckWords, Conclusions) {
@@ -176,6 +178,17 @@ TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
   EXPECT_THAT(
       TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.colors = true, .more = ""}, out); }),
       HasSubstr("\x1b[31mFAIL"));
+  const std::string all =
+      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.all = true, .more = ""}, out); });
+  EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
+  EXPECT_THAT(all, HasSubstr("Softmax"));
+  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  for (const int width : {60, 80, 120}) {
+    std::istringstream lines(TextOf([&](std::ostream& out) {
+      RenderCheckTerminal(Everything(), {.width = width, .all = true, .more = ""}, out);
+    }));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
 }
 
 TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {

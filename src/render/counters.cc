@@ -8,6 +8,7 @@
 
 #include "core/table.h"
 #include "core/units.h"
+#include "render/screen_table.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -64,8 +65,8 @@ const std::vector<Column>& Columns() {
   return columns;
 }
 
-// The columns that any row has, with names of at most so many columns (0: as long as they are).
-Table TableOf(const std::vector<const CountersRow*>& rows, int name_width) {
+// The columns that any row has.
+Table TableOf(const std::vector<const CountersRow*>& rows) {
   Table table{{{"operator"}}, {}};
   std::vector<const Column*> shown;
   for (const Column& column : Columns()) {
@@ -75,22 +76,38 @@ Table TableOf(const std::vector<const CountersRow*>& rows, int name_width) {
     table.columns.push_back({column.title, Table::Align::kRight});
   }
   for (const CountersRow* const row : rows) {
-    std::vector<std::string> cells = {name_width > 0 ? FittedName(Printable(row->name), name_width)
-                                                     : row->name};
+    std::vector<std::string> cells = {row->name};
     for (const Column* const column : shown) cells.push_back(column->text(*row).value_or("—"));
     table.AddRow(std::move(cells));
   }
   return table;
 }
 
-// The whole method, then the operators with the most processor time; `left` is how many are not among them.
-std::vector<const CountersRow*> Costliest(const std::vector<CountersRow>& all, std::size_t& left) {
+// For the screen: where it is too narrow, the last columns go first.
+ScreenTable ScreenTableOf(const std::vector<const CountersRow*>& rows) {
+  const Table table = TableOf(rows);
+  ScreenTable screen;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const int goes = i < 2 ? 0 : static_cast<int>(table.columns.size() - i);
+    screen.columns.push_back({table.columns[i].title, table.columns[i].align == Table::Align::kRight, goes});
+  }
+  for (const auto& cells : table.rows) {
+    auto& row = screen.rows.emplace_back();
+    for (const std::string& cell : cells) row.push_back({Printable(cell)});
+  }
+  return screen;
+}
+
+// The whole method, then the operators with the most processor time; `left` is how many are not among the
+// first `most`.
+std::vector<const CountersRow*> Costliest(const std::vector<CountersRow>& all, std::size_t most,
+                                          std::size_t& left) {
   std::vector<const CountersRow*> rows;
   for (const CountersRow& row : all) {
     if (Is(row, "kernel") || Is(row, "backend")) rows.push_back(&row);
   }
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const CountersRow* row) { return Cost(*row); });
-  left = rows.size() - std::min(rows.size(), kMostRows);
+  left = rows.size() - std::min(rows.size(), most);
   rows.resize(rows.size() - left);
   for (const CountersRow& row : all) {
     if (Is(row, "method")) rows.insert(rows.begin(), &row);
@@ -124,28 +141,32 @@ void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, 
       begun = true;
     }
     std::size_t left = 0;
-    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, left);
-    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows, 0).ToMarkdown();
+    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, kMostRows, left);
+    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows).ToMarkdown();
     if (left > 0) out << '\n' << LeftText(left) << '\n';
   }
 }
 
-void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
-  constexpr int kNumbers = 48;
-  out << HeaderText(report) << '\n';
-  const std::vector<ExperimentCounters> counters = CountersOf(report.run);
-  if (counters.empty()) {
-    out << '\n';
-    WriteWrapped("  ", "Nothing to show: no counters were read in this run (etprof profile --counters).", 2,
-                 options.width, out);
-  }
-  for (const ExperimentCounters& experiment : counters) {
+void DrawCounters(const Report& report, const TerminalOptions& options, std::ostream& out) {
+  for (const ExperimentCounters& experiment : CountersOf(report.run)) {
     std::size_t left = 0;
-    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, left);
-    out << "\n  " << Printable(experiment.label) << "\n\n"
-        << TableOf(rows, std::max(24, options.width - kNumbers)).ToText(2);
+    const std::size_t most = options.all ? experiment.rows.size() : kMostRows;
+    const std::vector<const CountersRow*> rows = Costliest(experiment.rows, most, left);
+    out << "\n  " << Printable(experiment.label) << "\n\n";
+    ScreenTableOf(rows).Draw(options, out);
     if (left > 0) out << "\n  " << LeftText(left) << '\n';
   }
+}
+
+void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
+    text << Printable(HeaderText(report)) << '\n';
+    DrawCounters(report, on, text);
+    if (!CountersOf(report.run).empty()) return;
+    text << '\n';
+    WriteWrapped("  ", "Nothing to show: no counters were read in this run (etprof profile --counters).", 2,
+                 on.width, text);
+  });
 }
 
 }  // namespace etprof

@@ -23,7 +23,9 @@ std::vector<ExperimentCounters> CountersOf(const RunData& run);
 // at most twenty. Nothing without rows.
 void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out);
 
-// The same on a terminal, under the header of the report.
+// The same on a terminal, under the header of the report; with `options.all` every operator. DrawCounters has
+// no header, and draws nothing without rows.
+void DrawCounters(const Report& report, const TerminalOptions& options, std::ostream& out);
 void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);
 
 }  // namespace etprof

@@ -33,6 +33,8 @@ class Screen {
     }
     Notes();
     if (!options_.more.empty()) out_ << "  more  " << Printable(options_.more) << '\n';
+    if (!options_.more.empty() && !options_.all) out_ << "        --all shows everything here\n";
+    if (options_.all) EachDevice();
   }
 
  private:
@@ -88,8 +90,10 @@ class Screen {
       for (const ReportComparison& pair : run.comparisons) {
         if (pair.candidate != e) continue;
         const VerdictWords words = WordsOf(pair.comparison.latency);
-        std::string verdict = words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
-        if (run.comparisons.size() > 1) verdict += " than " + Printable(pair.comparison.baseline_label);
+        std::string verdict = words.verdict;
+        if (run.comparisons.size() > 1)
+          verdict = Printable(VerdictAgainst(pair.comparison.latency, pair.comparison.baseline_label));
+        if (!words.interval.empty()) verdict += "  " + words.interval;
         line += Blanks(std::max(2, 26 - DisplayWidth(median))) +
                 Painted(verdict, pair.comparison.latency.verdict);
       }
@@ -186,11 +190,22 @@ class Screen {
     if (any) out_ << '\n';
   }
 
+  // The screens of the runs, one below the other.
+  void EachDevice() {
+    TerminalOptions own = options_;
+    own.more.clear();
+    own.ascii = false;  // the whole is put into ASCII
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      out_ << "\n" << Bold(Printable(report_.names[i])) << "\n\n";
+      RenderTerminal(report_.runs[i], own, out_);
+    }
+  }
+
   void Notes() {
     std::size_t told = 0, left = 0;
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       for (const std::string& warning : report_.runs[i].warnings) {
-        if (told == kNotes) {
+        if (told == kNotes && !options_.all) {
           ++left;
           continue;
         }
@@ -198,7 +213,7 @@ class Screen {
         ++told;
       }
     }
-    if (left > 0) out_ << fmt::format("  {} more note{} in the report\n", left, left == 1 ? "" : "s");
+    if (left > 0) out_ << fmt::format("  {} more note{} with --all\n", left, left == 1 ? "" : "s");
   }
 
   const DevicesReport& report_;
@@ -210,7 +225,8 @@ class Screen {
 }  // namespace
 
 void RenderDevicesTerminal(const DevicesReport& report, const TerminalOptions& options, std::ostream& out) {
-  Screen(report, options, out).Draw();
+  DrawOn(options, out,
+         [&](const TerminalOptions& on, std::ostream& text) { Screen(report, on, text).Draw(); });
 }
 
 }  // namespace etprof

@@ -15,7 +15,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMostSteps = 40;
+constexpr std::size_t kMostSteps = 20;  // on one screen
 constexpr std::size_t kMostTensors = 8;
 constexpr int kLeastWhat = 24;  // columns for what a step is
 
@@ -56,12 +56,13 @@ std::string ValueText(const ProgramValue& value) {
   return text;
 }
 
-void AddTensors(const Method& method, const std::vector<std::size_t>& indices, const char* title,
+void AddTensors(const Method& method, const std::vector<std::size_t>& indices, const char* title, bool all,
                 std::string& text) {
-  for (std::size_t i = 0; i < std::min(indices.size(), kMostTensors); ++i)
+  const std::size_t shown = all ? indices.size() : std::min(indices.size(), kMostTensors);
+  for (std::size_t i = 0; i < shown; ++i)
     text += fmt::format("  {:<8}  {}\n", i == 0 ? title : "", ValueText(method.values[indices[i]]));
-  if (indices.size() > kMostTensors)
-    text += fmt::format("  {:<8}  ... {} more\n", "", indices.size() - kMostTensors);
+  if (indices.size() > shown)
+    text += fmt::format("  {:<8}  ... {} more (--all shows them)\n", "", indices.size() - shown);
 }
 
 // "fp16, weights fp32"; of one type alone "fp32".
@@ -71,7 +72,7 @@ std::string TypesText(const DelegateSummary& delegate) {
   return weights.empty() || weights == tensors ? tensors : tensors + " / " + weights;
 }
 
-std::string StepsText(const Method& method, const MethodSummary& summary, int width) {
+std::string StepsText(const Method& method, const MethodSummary& summary, const TerminalOptions& options) {
   using Align = Table::Align;
   Table table{{{"step", Align::kRight},
                {"what", Align::kLeft},
@@ -81,7 +82,7 @@ std::string StepsText(const Method& method, const MethodSummary& summary, int wi
                {"weights", Align::kRight},
                {"types", Align::kLeft}},
               {}};
-  const std::size_t shown = std::min(summary.steps.size(), kMostSteps);
+  const std::size_t shown = options.all ? summary.steps.size() : std::min(summary.steps.size(), kMostSteps);
   for (std::size_t i = 0; i < shown; ++i) {
     const Step& step = summary.steps[i];
     const std::string place =
@@ -101,18 +102,24 @@ std::string StepsText(const Method& method, const MethodSummary& summary, int wi
     table.AddRow({place, what, nodes, FormatCount(step.macs), FormatShare(Share(step.macs, summary.macs)),
                   weights, types});
   }
-  // What a step is gives way where a line would be too long.
-  int others = 2;
-  for (std::size_t column = 0; column < table.columns.size(); ++column) {
-    if (column == 1) continue;
+  // Where a line would be too long, the types go, then what a step is gives way.
+  const auto width_of = [&](std::size_t column) {
     int widest = DisplayWidth(table.columns[column].title);
     for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[column]));
-    others += widest + 2;
+    return widest;
+  };
+  int others = 2;
+  for (std::size_t column = 0; column < table.columns.size(); ++column)
+    others += column == 1 ? 0 : width_of(column) + 2;
+  if (others + std::min(kLeastWhat, width_of(1)) > options.width) {
+    others -= width_of(table.columns.size() - 1) + 2;
+    table.columns.pop_back();
+    for (auto& row : table.rows) row.pop_back();
   }
-  for (auto& row : table.rows) row[1] = Fitted(row[1], std::max(kLeastWhat, width - others));
+  for (auto& row : table.rows) row[1] = Fitted(row[1], std::max(kLeastWhat, options.width - others));
   std::string text = table.ToText(2);
   if (shown < summary.steps.size())
-    text += fmt::format("  ... {} more steps (--json has all)\n", summary.steps.size() - shown);
+    text += fmt::format("  ... {} more steps (--all shows them)\n", summary.steps.size() - shown);
   return text;
 }
 
@@ -189,15 +196,19 @@ std::string WithSme2Text(const MethodSummary& summary, int width) {
   return EntriesText("  with SME2      ", entries, width);
 }
 
-std::string MethodText(const Method& method, const Program& program, int width) {
+std::string MethodText(const Method& method, const Program& program, const TerminalOptions& options) {
+  const int width = options.width;
   const MethodSummary summary = Summarize(method, program);
-  std::string text = fmt::format("\n{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
+  std::string head = fmt::format("{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
   if (const auto share = Share(summary.delegated_macs, summary.macs))
-    text += fmt::format(", {} of them delegated", FormatShare(share));
-  text += fmt::format(" · planned memory {}\n", BytesText(summary.planned));
-  AddTensors(method, method.inputs, "inputs", text);
-  AddTensors(method, method.outputs, "outputs", text);
-  if (!summary.steps.empty()) text += '\n' + StepsText(method, summary, width);
+    head += fmt::format(", {} of them delegated", FormatShare(share));
+  head += fmt::format(" · planned memory {}", BytesText(summary.planned));
+  std::ostringstream wrapped;
+  WriteWrapped("", head, 0, width, wrapped);
+  std::string text = '\n' + wrapped.str();
+  AddTensors(method, method.inputs, "inputs", options.all, text);
+  AddTensors(method, method.outputs, "outputs", options.all, text);
+  if (!summary.steps.empty()) text += '\n' + StepsText(method, summary, options);
   Counts nodes;
   std::map<std::string, std::size_t> types;
   for (const DelegateSummary& delegate : summary.delegates)
@@ -214,21 +225,19 @@ std::string MethodText(const Method& method, const Program& program, int width) 
 }
 
 // What the program expects in a .ptd, and whether it is there.
-std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
+std::string ExternalText(const std::vector<std::string>& names, const DataFile* data, bool all) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
   if (data == nullptr) return expected + " (--data FILE.ptd looks whether they are there)";
   const std::vector<std::string> missing = MissingFrom(*data, names);
   if (missing.empty()) return expected + ": all are there";
   std::string text = fmt::format("{}: {} missing: ", expected, missing.size());
-  for (std::size_t i = 0; i < std::min(missing.size(), kMostTensors); ++i)
-    text += (i > 0 ? ", " : "") + Printable(missing[i]);
-  return text + (missing.size() > kMostTensors ? ", ..." : "");
+  const std::size_t shown = all ? missing.size() : std::min(missing.size(), kMostTensors);
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", " : "") + Printable(missing[i]);
+  return text + (missing.size() > shown ? ", ..." : "");
 }
 
-}  // namespace
-
-void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
-                           const TerminalOptions& options, std::ostream& out) {
+void DrawProgram(const Program& program, const std::string& file, const DataFile* data,
+                 const TerminalOptions& options, std::ostream& out) {
   Bytes payloads = 0, named = 0;
   std::set<std::pair<std::uint64_t, Bytes>> places;
   for (const Method& method : program.methods)
@@ -238,18 +247,19 @@ void RenderInspectTerminal(const Program& program, const std::string& file, cons
   for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
   for (const std::size_t segment : segments) named += program.segments[segment].bytes;
   out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
-                     BytesText(program.file_bytes))
-      << fmt::format("  program {} · delegates' payloads {} · their named data {} · other constants {}\n",
-                     BytesText(program.flatbuffer_bytes), BytesText(payloads), BytesText(named),
-                     BytesText(program.constant_bytes + program.mutable_bytes));
-  const int width = std::max(options.width, 60);
+                     BytesText(program.file_bytes));
+  WriteWrapped("",
+               fmt::format("program {} · delegates' payloads {} · their named data {} · other constants {}",
+                           BytesText(program.flatbuffer_bytes), BytesText(payloads), BytesText(named),
+                           BytesText(program.constant_bytes + program.mutable_bytes)),
+               2, options.width, out);
   const std::vector<std::string> external = ExternalNames(program);
-  if (!external.empty()) WriteWrapped("  ", ExternalText(external, data), 2, width, out);
-  for (const Method& method : program.methods) out << MethodText(method, program, width);
+  if (!external.empty()) WriteWrapped("  ", ExternalText(external, data, options.all), 2, options.width, out);
+  for (const Method& method : program.methods) out << MethodText(method, program, options);
 }
 
-void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
-                            std::ostream& out) {
+void DrawDataFile(const DataFile& data, const std::string& file, const TerminalOptions& options,
+                  std::ostream& out) {
   Bytes all = 0;
   for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
   out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
@@ -268,6 +278,29 @@ void RenderDataFileTerminal(const DataFile& data, const std::string& file, const
                   BytesText(data.segments[entry.segment].bytes)});
   }
   out << table.ToText(2);
+}
+
+constexpr int kLeastWidth = 60;
+
+TerminalOptions WideEnough(TerminalOptions options) {
+  options.width = std::max(kLeastWidth, options.width);
+  return options;
+}
+
+}  // namespace
+
+void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
+                           const TerminalOptions& options, std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
+    DrawProgram(program, file, data, WideEnough(on), text);
+  });
+}
+
+void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
+                            std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
+    DrawDataFile(data, file, WideEnough(on), text);
+  });
 }
 
 }  // namespace etprof

@@ -172,13 +172,13 @@ Json RooflineJson(const ReportExperiment& experiment) {
                     {"share_of_roof", Number(row.share())},
                     {"would_save_ms", Number(row.gap_ns() / 1e6)}});
   }
-  const auto roofs = [](const std::vector<Roof>& of, const char* rate) {
-    Json json = Json::array();
-    for (const Roof& roof : of) json.push_back({{"name", roof.name}, {rate, Number(roof.per_second)}});
-    return json;
-  };
-  return {{"compute", roofs(roofline.compute, "macs_per_s")},
-          {"memory", roofs(roofline.memory, "bytes_per_s")},
+  Json roofs = Json::array();
+  for (const Roof& roof : roofline.roofs) {
+    roofs.push_back({{"kind", roof.kind == Roof::Kind::kCompute ? "compute" : "memory"},
+                     {"name", roof.name},
+                     {"per_s", Number(roof.per_second)}});
+  }
+  return {{"roofs", std::move(roofs)},
           {"covered_ms", Number(roofline.covered_ns / 1e6)},
           {"roof_ms", Number(roofline.roof_ns / 1e6)},
           {"not_covered_ms", Number(roofline.not_covered_ns / 1e6)},
@@ -283,6 +283,22 @@ Json EcdfJson(const std::vector<stats::EcdfPoint>& points) {
   for (const stats::EcdfPoint& point : points) {
     json["ms"].push_back(Number(point.value / 1e6));
     json["share"].push_back(Number(point.share));
+  }
+  return json;
+}
+
+Json LatencyPlotJson(const Report& report, const LatencyPlot& plot) {
+  const stats::SharedHistogram& histogram = plot.histogram;
+  Json json = {{"from_ms", Number(histogram.from / 1e6)},
+               {"width_ms", Number(histogram.width / 1e6)},
+               {"experiments", Json::array()}};
+  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
+    json["experiments"].push_back({{"experiment", report.run.experiments[experiment.index].name},
+                                   {"label", experiment.label},
+                                   {"threads", experiment.threads},
+                                   {"counts", histogram.counts[i]},
+                                   {"beyond", histogram.beyond[i]}});
   }
   return json;
 }
@@ -653,6 +669,9 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
     json["comparisons"].push_back(ComparisonJson(report, pair));
   json["matrices"] = Json::array();
   for (const Matrix& matrix : report.matrices) json["matrices"].push_back(MatrixJson(report, matrix));
+  json["latency_plots"] = Json::array();
+  for (const LatencyPlot& plot : report.latency_plots)
+    json["latency_plots"].push_back(LatencyPlotJson(report, plot));
   json["ladder"] = report.ladder ? LadderJson(report) : Json(nullptr);
   json["insights"] = Json::array();
   for (const Insight& insight : report.insights) {

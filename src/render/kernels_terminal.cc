@@ -123,9 +123,7 @@ std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
   return table.rows.empty() ? text : text + "\n" + table.ToText(2);
 }
 
-}  // namespace
-
-void RenderKernelsTerminal(const KernelReport& report, const TerminalOptions& options, std::ostream& out) {
+void DrawKernels(const KernelReport& report, const TerminalOptions& options, std::ostream& out) {
   const int width = std::max(options.width, 60);
   bool first = true;
   for (const KernelView& view : report.views) {
@@ -139,6 +137,12 @@ void RenderKernelsTerminal(const KernelReport& report, const TerminalOptions& op
   for (const OperatorEvidence& evidence : report.evidence) out << EvidenceLines(evidence, width);
   for (const std::string& note : report.notes) out << Paragraph("note: " + note, width);
   if (!options.more.empty()) out << Paragraph("more: " + options.more, width);
+}
+
+}  // namespace
+
+void RenderKernelsTerminal(const KernelReport& report, const TerminalOptions& options, std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) { DrawKernels(report, on, text); });
 }
 
 }  // namespace etprof

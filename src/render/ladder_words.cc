@@ -206,7 +206,7 @@ std::string BestText(const Report& report) {
   return text;
 }
 
-std::string UnchangedText(const Report& report) {
+std::string UnchangedText(const Report& report, std::size_t named) {
   const Ladder& ladder = *report.ladder;
   if (report.emulated) return "";
   std::vector<std::string> same;
@@ -220,14 +220,17 @@ std::string UnchangedText(const Report& report) {
       same.push_back(name);
     }
   }
+  const auto told = [&](const std::vector<std::string>& levels) {
+    return levels.size() > named ? std::to_string(levels.size()) : Listed(levels);
+  };
   std::string text;
   if (!same.empty()) {
-    text = fmt::format("{} {} nothing (within {})", Listed(same), same.size() == 1 ? "changes" : "change",
+    text = fmt::format("{} {} nothing (within {})", told(same), same.size() == 1 ? "changes" : "change",
                        MarginText(report));
   }
   if (!unknown.empty()) {
     text += fmt::format("{}of {} this measurement cannot tell, more time may (--max-seconds)",
-                        text.empty() ? "" : "; ", Listed(unknown));
+                        text.empty() ? "" : "; ", told(unknown));
   }
   return text;
 }

@@ -21,8 +21,8 @@ std::string Headline(const Report& report);
 std::string BestText(const Report& report);
 
 // "ssse3 and avx2 change nothing (within 1 %); of f16c this measurement cannot tell". Of the whole; empty
-// where every level changes it.
-std::string UnchangedText(const Report& report);
+// where every level changes it. More than `named` levels of a kind are counted: "9 change nothing".
+std::string UnchangedText(const Report& report, std::size_t named = 100);
 
 // What else must be known: levels that did not run, kernels that no mask reaches, drift.
 std::vector<std::string> Notes(const Report& report);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 #include "core/table.h"
 #include "render/markdown_text.h"
+#include "render/screen_table.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -188,7 +191,7 @@ std::vector<Part> PartsOfReport(const Report& report, By by) {
 }
 
 // `indent`: what a level of the tree is shifted by.
-Table TableOf(const Part& part, By by, const std::string& indent, int name_width) {
+Table TableOf(const Part& part, By by, const std::string& indent) {
   const char* title = by == By::kLayer      ? "module"
                       : by == By::kSource   ? "line of the model"
                       : by == By::kDelegate ? "runs in"
@@ -216,8 +219,8 @@ Table TableOf(const Part& part, By by, const std::string& indent, int name_width
     std::string name;
     for (int level = 0; level < row.depth; ++level) name += indent;
     name += row.name;
-    std::vector<std::string> cells = {name_width > 0 ? Fitted(Printable(name), name_width) : name};
-    if (types) cells.push_back(name_width > 0 ? Fitted(Printable(row.type), 20) : row.type);
+    std::vector<std::string> cells = {name};
+    if (types) cells.push_back(row.type);
     const std::string now = scale.Text(Mean(row.after, after.common_runs));
     if (part.before != nullptr) {
       cells.insert(cells.end(), {scale.Text(Mean(row.before, part.before->common_runs)), now,
@@ -232,6 +235,31 @@ Table TableOf(const Part& part, By by, const std::string& indent, int name_width
     table.AddRow(std::move(cells));
   }
   return table;
+}
+
+// The same for the screen, gains in the colour of their verdict.
+ScreenTable ScreenTableOf(const Part& part, By by) {
+  constexpr int kType = 20;
+  const Table table = TableOf(part, by, "  ");
+  ScreenTable screen;
+  screen.ends_tell = by == By::kSource || by == By::kDelegate;
+  for (const Table::Column& column : table.columns) {
+    static const std::map<std::string, int> kGoes = {
+        {"interval", 1}, {"operators", 1}, {"its own", 2}, {"type", 3}, {"share now", 4}};
+    const auto goes = kGoes.find(column.title);
+    screen.columns.push_back(
+        {column.title, column.align == Align::kRight, goes == kGoes.end() ? 0 : goes->second});
+  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    auto& row = screen.rows.emplace_back();
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const std::string& title = table.columns[c].title;
+      const std::string text = Printable(table.rows[i][c]);
+      row.push_back({title == "type" ? Fitted(text, kType) : text,
+                     title == "gain" ? ColorOf(part.rows[i].quantity.verdict) : Color::kNone});
+    }
+  }
+  return screen;
 }
 
 // Only what is worth a row: of the largest, so that a report stays readable.
@@ -273,21 +301,31 @@ std::string AttributionText(const ReportExperiment& experiment) {
       *experiment.attributed * 100);
 }
 
-void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out) {
-  const std::vector<Part> parts = PartsOf(report, by);
-  out << HeaderText(report) << "\n";
+void DrawBy(const Report& report, By by, const TerminalOptions& options, std::ostream& out) {
+  const std::vector<Part> parts = PartsOfReport(report, by);
   for (const Part& part : parts) {
-    out << '\n';
-    if (parts.size() > 1) out << "  " << Printable(part.title) << '\n';
     const bool known = by == By::kCategory || by == By::kDelegate || !part.after->layers.empty();
-    // What the other columns take: two times or one, shares, and of pairs gain and interval.
-    const int rest = (part.before != nullptr ? 58 : 34) + (by == By::kLayer ? 22 : 0);
-    if (known) out << TableOf(part, by, "  ", std::max(16, options.width - rest)).ToText(2);
-    const std::string text = AttributionText(*part.after);
-    if (by == By::kLayer || by == By::kSource)
-      out << (known ? "\n  " : "  ")
-          << (text.empty() ? "Layers are not known: give the .pte that ran as --model" : text) << '\n';
+    const std::string text = by == By::kLayer || by == By::kSource ? AttributionText(*part.after) : "";
+    if (!known && text.empty()) continue;
+    out << '\n';
+    if (parts.size() > 1) out << "  " << Paint(Printable(part.title), Color::kBold, options.colors) << '\n';
+    if (known) ScreenTableOf(part, by).Draw(options, out);
+    if (known && !text.empty()) out << '\n';
+    if (!text.empty()) WriteWrapped("  ", Printable(text), 2, options.width, out);
   }
+}
+
+void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
+    text << Printable(HeaderText(report)) << '\n';
+    std::ostringstream drawn;
+    DrawBy(report, by, on, drawn);
+    text << drawn.str();
+    if (!drawn.str().empty()) return;
+    const bool layers = by == By::kLayer || by == By::kSource;
+    text << (layers ? "\n  Layers are not known: give the .pte that ran as --model\n"
+                    : "\n  Nothing to show: no run was traced.\n");
+  });
 }
 
 void RenderLayersMarkdown(const Report& report, std::ostream& out) {
@@ -298,7 +336,7 @@ void RenderLayersMarkdown(const Report& report, std::ostream& out) {
     out << "## Layers" << (parts.size() > 1 ? ": " + E(part.title) : "") << "\n\n";
     const std::size_t all = part.rows.size();
     Thin(part);
-    out << TableOf(part, By::kLayer, "· ", 0).ToMarkdown() << '\n';
+    out << TableOf(part, By::kLayer, "· ").ToMarkdown() << '\n';
     out << "A module's time is that of all that runs in it. " << E(AttributionText(*part.after));
     if (part.rows.size() < all)
       out << fmt::format(" The {} largest of {} rows; `etprof analyze --csv=layers` has all.",
@@ -311,7 +349,7 @@ void RenderLayersMarkdown(const Report& report, std::ostream& out) {
     Thin(part);
     out << "<details><summary>By line of the model" << (lines.size() > 1 ? ": " + E(part.title) : "")
         << "</summary>\n\n"
-        << TableOf(part, By::kSource, "", 0).ToMarkdown() << "\n</details>\n\n";
+        << TableOf(part, By::kSource, "").ToMarkdown() << "\n</details>\n\n";
   }
 }
 

@@ -16,6 +16,8 @@ const std::vector<std::string>& ByNames();  // "layer", "source", "delegate", "c
 std::optional<By> ByNamed(const std::string& name);
 
 // Tables for the terminal, as wide as it is. Layers are a tree: a module's time is that of all in it.
+// DrawBy has no heading, and nothing where nothing is known.
+void DrawBy(const Report& report, By by, const TerminalOptions& options, std::ostream& out);
 void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out);
 
 // The sections of report.md. Nothing where no layer is known.

@@ -84,7 +84,20 @@ TEST(RenderMatrix, ANarrowScreenSaysWhatItLeavesOut) {
   options.width = 60;
   std::ostringstream narrow;
   RenderTerminal(Sweep(), options, narrow);
-  EXPECT_THAT(narrow.str(), HasSubstr("1 more in the report"));
+  EXPECT_THAT(narrow.str(), HasSubstr("1 more with --all"));
+}
+
+TEST(RenderMatrix, AllOfItIsTablesBelowEachOther) {
+  TerminalOptions options;
+  options.width = 60;
+  options.all = true;
+  std::ostringstream narrow;
+  RenderTerminal(Sweep(), options, narrow);
+  const std::string screen = narrow.str();
+  EXPECT_THAT(screen, HasSubstr("threads: on                      1 thread      2 threads\n"));
+  EXPECT_THAT(screen, HasSubstr("threads: on                      1 thread      4 threads\n"));
+  EXPECT_THAT(screen, HasSubstr("Median latency                   5.004 ms    1.92x, 48 %\n"));
+  EXPECT_THAT(screen, Not(HasSubstr("with --all")));
 }
 
 TEST(RenderMatrix, WithoutSeveralThereIsNone) {

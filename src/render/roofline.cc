@@ -7,6 +7,8 @@
 
 #include "core/table.h"
 #include "render/markdown_text.h"
+#include "render/roofline_plot.h"
+#include "render/screen_table.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -16,9 +18,8 @@ namespace {
 using Align = Table::Align;
 
 constexpr std::size_t kMarkdownRows = 20;
-// Rows that the screen shows: those that would save at least this share of the time, but so many at least.
-constexpr double kWorthShowing = 0.002;
-constexpr std::size_t kTerminalRows = 10;
+constexpr std::size_t kTerminalRows = 10;  // they have a letter in the picture
+constexpr int kLayer = 16;                 // columns of a layer's name on the screen
 
 // Three significant digits, in billions.
 std::string Giga(double value) {
@@ -39,46 +40,72 @@ std::string BoundText(const RooflineRow& row) {
   return row.roof_dtype == row.dtype ? "compute" : row.roof_dtype + " compute";
 }
 
-// `columns` of a terminal; 0: as wide as it is.
-Table TableOf(const ReportExperiment& experiment, std::size_t rows, int columns) {
-  constexpr int kRates = 38, kOthers = 44, kLayer = 16, kLeastName = 16;
-  const bool rates = columns == 0 || columns >= kOthers + kRates + kLayer + kLeastName;
-  const int name_width = std::max(kLeastName, columns - kOthers - kLayer - (rates ? kRates : 0));
-  Table table;
-  table.columns = {{"operator", Align::kLeft}, {"layer", Align::kLeft}, {"time", Align::kRight}};
-  if (rates) {
-    table.columns.push_back({"GFLOP/s", Align::kRight});
-    table.columns.push_back({"GB/s", Align::kRight});
-  }
-  table.columns.insert(
-      table.columns.end(),
-      {{"bound by", Align::kLeft}, {"of roof", Align::kRight}, {"would save", Align::kRight}});
+// operator, layer, time, GFLOP/s, GB/s, bound by, of roof, would save
+std::vector<std::string> CellsOf(const ReportExperiment& experiment, const RooflineRow& row) {
   const Roofline& roofline = *experiment.roofline;
   const TimeScale scale = ScaleFor(roofline.covered_ns, roofline.covered_ns);
-  for (std::size_t i = 0; i < std::min(rows, roofline.rows.size()); ++i) {
-    const RooflineRow& row = roofline.rows[i];
-    const std::string name = experiment.profile->operators[row.op].name;
-    const std::string layer = LayerOf(*experiment.profile, row.op).value_or("");
-    std::vector<std::string> cells = {columns > 0 ? FittedName(Printable(name), name_width) : name,
-                                      columns > 0 ? FittedTail(Printable(layer), kLayer) : layer,
-                                      scale.Text(row.time.ns)};
-    if (rates) {
-      cells.push_back(Rate(static_cast<double>(row.flops()), row.time));
-      cells.push_back(Rate(static_cast<double>(row.bytes), row.time));
-    }
-    cells.insert(cells.end(), {BoundText(row), PercentText(row.share()),
-                               row.gap_ns() > 0 ? scale.Text(row.gap_ns()) : std::string("nothing")});
-    table.AddRow(std::move(cells));
+  return {experiment.profile->operators[row.op].name,
+          LayerOf(*experiment.profile, row.op).value_or(""),
+          scale.Text(row.time.ns),
+          Rate(static_cast<double>(row.flops()), row.time),
+          Rate(static_cast<double>(row.bytes), row.time),
+          BoundText(row),
+          PercentText(row.share()),
+          row.gap_ns() > 0 ? scale.Text(row.gap_ns()) : std::string("nothing")};
+}
+
+Table MarkdownTable(const ReportExperiment& experiment) {
+  Table table{{{"operator", Align::kLeft},
+               {"layer", Align::kLeft},
+               {"time", Align::kRight},
+               {"GFLOP/s", Align::kRight},
+               {"GB/s", Align::kRight},
+               {"bound by", Align::kLeft},
+               {"of roof", Align::kRight},
+               {"would save", Align::kRight}},
+              {}};
+  const std::vector<RooflineRow>& rows = experiment.roofline->rows;
+  for (std::size_t i = 0; i < std::min(kMarkdownRows, rows.size()); ++i)
+    table.AddRow(CellsOf(experiment, rows[i]));
+  return table;
+}
+
+// The first `count` rows, each behind its letter in the picture.
+ScreenTable ScreenTableOf(const ReportExperiment& experiment, std::size_t count,
+                          const std::vector<std::string>& letters) {
+  ScreenTable table{{{"   operator"},
+                     {"layer", false, 3},
+                     {"time", true},
+                     {"GFLOP/s", true, 2},
+                     {"GB/s", true, 1},
+                     {"bound by", false, 4},
+                     {"of roof", true},
+                     {"would save", true}},
+                    {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::string> cells = CellsOf(experiment, experiment.roofline->rows[i]);
+    const std::string letter = i < letters.size() && !letters[i].empty() ? letters[i] : " ";
+    cells[0] = letter + "  " + Printable(cells[0]);
+    cells[1] = FittedTail(Printable(cells[1]), kLayer);
+    auto& row = table.rows.emplace_back();
+    for (std::string& cell : cells) row.push_back({std::move(cell)});
   }
   return table;
 }
 
-std::size_t RowsOnScreen(const Roofline& roofline) {
-  const auto small = std::find_if(roofline.rows.begin(), roofline.rows.end(), [&](const RooflineRow& row) {
-    return row.gap_ns() < kWorthShowing * roofline.covered_ns;
-  });
-  const auto worth = static_cast<std::size_t>(small - roofline.rows.begin());
-  return std::min(roofline.rows.size(), std::max(worth, kTerminalRows));
+// Whose operators are told: of a pair the candidate, unless all are asked for; of a ladder the setting that
+// one would ship.
+std::vector<const ReportExperiment*> Told(const Report& report, bool all) {
+  std::vector<const ReportExperiment*> told;
+  for (const std::size_t subject : Subjects(report)) {
+    if (report.experiments[subject].roofline) told.push_back(&report.experiments[subject]);
+  }
+  if ((!all || report.ladder) && !told.empty()) return told;
+  told.clear();
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.roofline) told.push_back(&experiment);
+  }
+  return told;
 }
 
 std::string RestText(const Roofline& roofline, std::size_t shown) {
@@ -103,24 +130,32 @@ std::string SummaryText(const ReportExperiment& experiment) {
 
 }  // namespace
 
-void RenderRooflineTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
-  out << HeaderText(report) << '\n';
-  bool any = false;
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (!experiment.roofline) continue;
-    any = true;
-    const std::size_t rows = RowsOnScreen(*experiment.roofline);
+void DrawRoofline(const Report& report, const TerminalOptions& options, std::ostream& out) {
+  for (const ReportExperiment* const experiment : Told(report, options.all)) {
+    const Roofline& roofline = *experiment->roofline;
+    const std::size_t rows =
+        options.all ? roofline.rows.size() : std::min(kTerminalRows, roofline.rows.size());
     out << '\n';
-    WriteWrapped("  ", Printable(experiment.label) + ": " + SummaryText(experiment), 2, options.width, out);
-    out << '\n' << TableOf(experiment, rows, options.width - 2).ToText(2);
-    if (rows < experiment.roofline->rows.size())
-      out << "\n  " << RestText(*experiment.roofline, rows) << " (all of them: --json)\n";
+    WriteWrapped("  ", Printable(experiment->label) + ": " + SummaryText(*experiment), 2, options.width, out);
+    out << '\n';
+    const std::vector<std::string> letters = DrawRooflinePlot(roofline, kTerminalRows, options, out);
+    out << '\n';
+    ScreenTableOf(*experiment, rows, letters).Draw(options, out);
+    if (rows < roofline.rows.size()) out << "\n  " << RestText(roofline, rows) << " (--all shows them)\n";
   }
-  if (any) return;
-  out << '\n';
-  WriteWrapped(
-      "  ", "Nothing to show: it takes the machine's roofs (a run without --no-peaks) and the .pte that ran.",
-      2, options.width, out);
+}
+
+void RenderRooflineTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
+    text << Printable(HeaderText(report)) << '\n';
+    DrawRoofline(report, on, text);
+    if (!Told(report, true).empty()) return;
+    text << '\n';
+    WriteWrapped(
+        "  ",
+        "Nothing to show: it takes the machine's roofs (a run without --no-peaks) and the .pte that ran.", 2,
+        on.width, text);
+  });
 }
 
 void RenderRooflineMarkdown(const Report& report, std::ostream& out) {
@@ -132,7 +167,7 @@ void RenderRooflineMarkdown(const Report& report, std::ostream& out) {
     out << "## How far from the machine's limits"
         << (report.experiments.size() > 1 ? ": " + E(experiment.label) : "") << "\n\n"
         << E(SummaryText(experiment)) << "\n\n"
-        << TableOf(experiment, kMarkdownRows, 0).ToMarkdown() << '\n';
+        << MarkdownTable(experiment).ToMarkdown() << '\n';
     if (roofline.rows.size() > kMarkdownRows) out << RestText(roofline, kMarkdownRows) << ". ";
     out << "By what an operator would save at its roof: the lower of compute (the fastest instructions that "
            "the mask allows) and memory (where its tensors fit). A multiply-add is 2 FLOPs.\n\n";

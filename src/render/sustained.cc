@@ -97,7 +97,7 @@ void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& 
     cap.values.push_back(point.cap_mhz);
     temperature.values.push_back(point.celsius);
   }
-  out << "  " << Printable(experiment.label) << ", sustained " << SustainedText(experiment) << '\n';
+  WriteWrapped("  ", Printable(experiment.label) + ", sustained " + SustainedText(experiment), 2, width, out);
   for (const Row* row : {&latency, &clock, &cap, &temperature}) DrawRow(*row, out);
 }
 

@@ -114,7 +114,7 @@ void Operators(const Report& report, std::ostream& out) {
                                                 Bool(op.portable),
                                                 std::to_string(row.runs),
                                                 ExactMilliseconds(row.total_self),
-                                                MeanMsCell(row.total_self, experiment.groups.runs),
+                                                MsCell(row.mean_self),
                                                 PercentCell(row.total_self, experiment.groups.total),
                                                 MsCell(row.self.p50),
                                                 MsCell(row.self.p90),

@@ -4,56 +4,53 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
+#include <sstream>
 
 #include "core/table.h"
+#include "render/counters.h"
+#include "render/latency_plot.h"
+#include "render/layers.h"
+#include "render/roofline.h"
 #include "render/sustained.h"
 #include "render/terminal_ladder.h"
 #include "render/terminal_matrix.h"
+#include "render/terminal_tables.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
+#include "report/matrix.h"
 
 namespace etprof {
 namespace {
 
+constexpr int kLeastWidth = 60;
 constexpr std::size_t kInsights = 3;
 constexpr std::size_t kLadderInsights = 1;  // a ladder's own answer takes the room
 constexpr std::size_t kNotes = 3;
 constexpr std::size_t kTopOperators = 5;
 
-struct Cell {
-  std::string text;
-  Color color = Color::kNone;
-};
-
 class Screen {
  public:
   Screen(const Report& report, const TerminalOptions& options, std::ostream& out)
-      : report_(report), options_(options), width_(std::max(60, options.width)), out_(out) {}
+      : report_(report), options_(options), width_(options.width), out_(out) {}
 
   void Draw() {
     Header();
     if (report_.ladder) {
       DrawLadder(report_, options_, width_, out_);
-      Footer();
-      return;
-    }
-    const ReportComparison* shown = PairToShow();
-    Latencies();
-    Sustained();
-    if (shown != nullptr) Costs(*shown);
-    for (const Matrix& matrix : report_.matrices) DrawMatrix(report_, matrix, width_, out_);
-    if (shown != nullptr) {
-      TimeTable(report_.experiments[shown->baseline], &report_.experiments[shown->candidate], shown);
+      if (options_.all) LatencyPlots();
     } else {
-      for (const ReportExperiment& experiment : report_.experiments) {
-        if (report_.experiments.size() > 1)
-          out_ << "  " << Paint(Printable(experiment.label), Color::kBold) << "\n\n";
-        TimeTable(experiment, nullptr, nullptr);
-        TopOperators(experiment);
-        if (report_.experiments.size() > 2) break;
+      Latencies();
+      if (options_.all) LatencyPlots();
+      Sustained();
+      for (const ReportComparison* const pair : PairsToShow()) Costs(*pair);
+      for (const Matrix& matrix : report_.matrices) {
+        if (options_.all || !IsOnePair(matrix)) DrawMatrix(report_, matrix, options_, out_);
       }
+      Times();
     }
+    if (options_.all) Everything();
     Footer();
   }
 
@@ -76,41 +73,110 @@ class Screen {
     if (report_.run.status == RunData::Status::kInterrupted)
       right += right.empty() ? "interrupted" : ", interrupted";
     const std::string left = Printable(HeaderText(report_));
-    out_ << Paint(left, Color::kBold);
     const int space = width_ - DisplayWidth(left) - DisplayWidth(right);
-    if (!right.empty()) out_ << (space >= 2 ? Blanks(space) + right : "\n" + right);
-    out_ << "\n\n";
+    if (space >= 2) {
+      out_ << Paint(left, Color::kBold) << (right.empty() ? "" : Blanks(space) + right) << "\n\n";
+      return;
+    }
+    std::ostringstream wrapped;
+    WriteWrapped("", left, 0, width_, wrapped);
+    out_ << Paint(wrapped.str(), Color::kBold);
+    if (!right.empty()) WriteWrapped("", right, 0, width_, out_);
+    out_ << '\n';
   }
 
-  // The pair whose table is drawn: the only one, or the one that changes most.
-  const ReportComparison* PairToShow() const {
-    const ReportComparison* best = nullptr;
+  // Whose table is drawn: of several the pair that changes most, unless all are asked for.
+  std::vector<const ReportComparison*> PairsToShow() const {
+    std::vector<const ReportComparison*> pairs;
     double most = -1;
     for (const ReportComparison& pair : report_.comparisons) {
       const auto& estimate = pair.comparison.latency.estimate;
       const double change = estimate ? std::fabs(estimate->log_ratio) : 0;
-      if (change > most) {
-        most = change;
-        best = &pair;
-      }
+      if (!options_.all && change <= most) continue;
+      most = change;
+      if (!options_.all) pairs.clear();
+      pairs.push_back(&pair);
     }
-    return best;
+    return pairs;
   }
 
-  // The column's unit is that of the table below, so that its last row is the number seen here.
-  TimeScale Scale() const {
-    double smallest = 1e300;
-    double largest = 0;
-    for (const ReportExperiment& experiment : report_.experiments) {
-      if (!experiment.latency.p50) continue;
-      smallest = std::min(smallest, *experiment.latency.p50);
-      largest = std::max(largest, *experiment.latency.p50);
+  // A thread sweep of two: the table of the pair says more than a matrix of one column.
+  bool IsOnePair(const Matrix& matrix) const {
+    return matrix.candidates.size() == 1 &&
+           std::any_of(
+               report_.comparisons.begin(), report_.comparisons.end(), [&](const ReportComparison& pair) {
+                 return pair.baseline == matrix.baseline && pair.candidate == matrix.candidates.front();
+               });
+  }
+
+  // What a matrix on the screen tells already.
+  bool InMatrix(std::size_t experiment) const {
+    return std::any_of(report_.matrices.begin(), report_.matrices.end(), [&](const Matrix& matrix) {
+      const auto& candidates = matrix.candidates;
+      return !IsOnePair(matrix) &&
+             (matrix.baseline == experiment ||
+              std::find(candidates.begin(), candidates.end(), experiment) != candidates.end());
+    });
+  }
+
+  void Times() {
+    for (const ReportComparison* const pair : PairsToShow()) {
+      if (!options_.all && InMatrix(pair->baseline) && InMatrix(pair->candidate)) continue;
+      Heading(pair->comparison.baseline_label + " and " + pair->comparison.candidate_label);
+      DrawTimes(report_, *pair, options_, out_);
+      if (options_.all) DrawOperators(report_, *pair, options_, out_);
     }
-    return ScaleFor(smallest, largest);
+    std::vector<std::size_t> alone;
+    for (std::size_t i = 0; i < report_.experiments.size(); ++i) {
+      if (!InPair(report_, i) && (options_.all || !InMatrix(i))) alone.push_back(i);
+    }
+    if (!options_.all && alone.size() > 1) {
+      if (report_.comparisons.empty()) DrawTimesSideBySide(report_, alone, options_, out_);
+      return;
+    }
+    if (!options_.all && !report_.comparisons.empty()) return;
+    for (const std::size_t i : alone) {
+      const ReportExperiment& experiment = report_.experiments[i];
+      Heading(experiment.label);
+      DrawTimes(report_, experiment, options_, out_);
+      DrawOperators(report_, experiment, options_.all ? experiment.operators.size() : kTopOperators, options_,
+                    out_);
+    }
+  }
+
+  // What tells the tables of many experiments apart.
+  void Heading(const std::string& text) {
+    if (options_.all && (report_.comparisons.size() > 1 || report_.experiments.size() > 2))
+      out_ << "  " << Paint(Printable(text), Color::kBold) << "\n\n";
+  }
+
+  // What is not on one screen.
+  void Everything() {
+    if (!report_.ladder)
+      Section("by category", [&](std::ostream& text) { DrawBy(report_, By::kCategory, options_, text); });
+    Section("by layer", [&](std::ostream& text) { DrawBy(report_, By::kLayer, options_, text); });
+    Section("by line of the model",
+            [&](std::ostream& text) { DrawBy(report_, By::kSource, options_, text); });
+    Section("by delegate", [&](std::ostream& text) { DrawBy(report_, By::kDelegate, options_, text); });
+    Section("how far from the machine's limits",
+            [&](std::ostream& text) { DrawRoofline(report_, options_, text); });
+    Section("counters", [&](std::ostream& text) { DrawCounters(report_, options_, text); });
+  }
+
+  void LatencyPlots() {
+    for (const LatencyPlot& plot : report_.latency_plots) DrawLatencyPlot(report_, plot, options_, out_);
+  }
+
+  void Section(const char* title, const std::function<void(std::ostream&)>& draw) {
+    std::ostringstream text;
+    draw(text);
+    if (text.str().empty()) return;
+    out_ << "  " << Paint(title, Color::kBold) << '\n' << text.str();
+    if (!text.str().ends_with("\n\n")) out_ << '\n';
   }
 
   void Latencies() {
-    const TimeScale scale = Scale();
+    const TimeScale scale = ScaleOfScreen(report_);
     std::vector<std::string> labels;
     std::vector<std::string> medians;
     std::vector<std::string> tails;
@@ -131,23 +197,66 @@ class Screen {
       std::string line = "  " + labels[i] + Blanks(label_width - DisplayWidth(labels[i])) + "  " +
                          Blanks(median_width - DisplayWidth(medians[i])) + medians[i];
       line += "  " + tails[i] + Blanks(tail_width - DisplayWidth(tails[i]));
-      const ReportComparison* pair = PairOfCandidate(i);
-      if (pair != nullptr) {
-        const Quantity& latency = pair->comparison.latency;
-        const VerdictWords words = WordsOf(latency);
-        std::string verdict = words.verdict;
-        if (report_.comparisons.size() > 1) verdict += " than " + pair->comparison.baseline_label;
-        line += "   " + Paint(Printable(verdict), ColorOf(latency.verdict));
-        if (!words.interval.empty()) line += "  " + words.interval;
-      } else if (report_.comparisons.empty() && experiment.interval) {
-        line += fmt::format("   [{}, {}] over {} launches", scale.Number(experiment.interval->low),
-                            scale.Number(experiment.interval->high), experiment.interval->launches);
+      bool verdicts = false;
+      const int verdict_column = DisplayWidth(line) + 3;
+      for (const ReportComparison& pair : report_.comparisons) {
+        if (pair.candidate != i) continue;
+        Verdict(pair, verdict_column, line);
+        verdicts = true;
+        line.clear();
       }
+      if (verdicts) continue;
+      std::string interval;
+      if (report_.comparisons.empty() && experiment.interval) {
+        interval = fmt::format("[{}, {}]", scale.Number(experiment.interval->low),
+                               scale.Number(experiment.interval->high));
+        const std::string over = fmt::format(" over {} launches", experiment.interval->launches);
+        if (verdict_column + DisplayWidth(interval + over) <= width_) interval += over;
+        if (verdict_column + DisplayWidth(interval) > width_) interval.clear();
+      }
+      if (!interval.empty()) line += "   " + interval;
       line.erase(line.find_last_not_of(' ') + 1);
       out_ << line << '\n';
     }
-    for (const std::string& line : SampleLines()) out_ << "  " << Paint(line, Color::kDim) << '\n';
+    for (const std::string& line : SampleLines()) {
+      std::ostringstream wrapped;
+      WriteWrapped("", line, 2, width_, wrapped);
+      out_ << Paint(wrapped.str(), Color::kDim);
+    }
     out_ << '\n';
+  }
+
+  // Behind the candidate's latency (`line`) from a column on, or where there is no room on a line of its own.
+  void Verdict(const ReportComparison& pair, int column, std::string line) {
+    const Quantity& latency = pair.comparison.latency;
+    const VerdictWords words = WordsOf(latency);
+    const std::string verdict =
+        Printable(report_.comparisons.size() > 1 ? VerdictAgainst(latency, pair.comparison.baseline_label)
+                                                 : words.verdict);
+    std::string rest = words.interval.empty() ? "" : "  " + words.interval;
+    if (const std::string efficiency = Efficiency(pair); !efficiency.empty()) rest += "  " + efficiency;
+    if (column + DisplayWidth(verdict + rest) > width_) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      if (!line.empty()) out_ << line << '\n';
+      line.clear();
+      column = 4;
+    }
+    out_ << line << Blanks(column - DisplayWidth(line)) << Paint(verdict, ColorOf(latency.verdict)) << rest
+         << '\n';
+  }
+
+  // Of a thread sweep whose matrix is not drawn.
+  std::string Efficiency(const ReportComparison& pair) const {
+    for (const Matrix& matrix : report_.matrices) {
+      if (!matrix.threads || !IsOnePair(matrix) || matrix.baseline != pair.baseline ||
+          matrix.candidates.front() != pair.candidate || options_.all)
+        continue;
+      const auto efficiency =
+          EfficiencyOf(pair.comparison.latency, report_.experiments[pair.baseline].threads,
+                       report_.experiments[pair.candidate].threads);
+      if (efficiency) return "efficiency " + PercentText(*efficiency);
+    }
+    return "";
   }
 
   void Sustained() {
@@ -171,15 +280,33 @@ class Screen {
     out_ << '\n';
   }
 
-  const ReportComparison* PairOfCandidate(std::size_t experiment) const {
-    for (const ReportComparison& pair : report_.comparisons) {
-      if (pair.candidate == experiment) return &pair;
+  // "median of 40 untraced runs", "medians of 40 to 90 untraced runs".
+  template <typename Number>
+  std::string Range(const char* what, const char* preposition, const char* runs, Number number) const {
+    std::int64_t least = number(report_.experiments.front()), most = least;
+    for (const ReportExperiment& experiment : report_.experiments) {
+      least = std::min<std::int64_t>(least, number(experiment));
+      most = std::max<std::int64_t>(most, number(experiment));
     }
-    return nullptr;
+    if (least == most) return fmt::format("{} {} {} {}", what, preposition, least, runs);
+    return fmt::format("{}s {} {} to {} {}", what, preposition, least, most, runs);
+  }
+
+  // What the medians are of, in a line for all, where it differs in numbers alone; else empty.
+  std::string SampleOfAll() const {
+    const auto plain = [](const ReportExperiment& experiment) {
+      return experiment.latency.n > 1 && !experiment.latency_from_trace && !experiment.tracer_always_on &&
+             experiment.period == 0 && experiment.common_runs > 0;
+    };
+    const auto& all = report_.experiments;
+    if (options_.all || all.size() < 2 || !std::all_of(all.begin(), all.end(), plain)) return "";
+    return Range("median", "of", "untraced runs", [](const auto& e) { return e.latency.n; }) + "; " +
+           Range("table", "from", "traced runs", [](const auto& e) { return e.common_runs; });
   }
 
   // What the medians are of.
   std::vector<std::string> SampleLines() const {
+    if (const std::string all = SampleOfAll(); !all.empty()) return {all};
     std::vector<std::string> lines;
     for (const ReportExperiment& experiment : report_.experiments) {
       std::string line;
@@ -217,133 +344,26 @@ class Screen {
     return lines;
   }
 
-  // The mean self times of one experiment, or of both sides of a pair. The rows, as printed, add up to the
-  // median.
-  void TimeTable(const ReportExperiment& before, const ReportExperiment* after,
-                 const ReportComparison* pair) {
-    if (!before.profile || before.common_runs == 0) return;
-    if (after != nullptr && (!after->profile || after->common_runs == 0)) return;
-    const ReportExperiment& subject = after != nullptr ? *after : before;
-    const TimeScale scale = Scale();
-    struct Line {
-      std::string name;
-      double before = 0, after = 0;
-      Cell gain;
-      bool is_share = true;
-    };
-    std::vector<Line> lines;
-    const auto mean = [](const ReportExperiment& experiment, std::size_t row) {
-      return static_cast<double>(experiment.groups.rows[row].total) /
-             static_cast<double>(experiment.groups.runs);
-    };
-    for (std::size_t row = 0; row < before.groups.rows.size(); ++row) {
-      Line line{before.groups.rows[row].name,
-                mean(before, row),
-                after != nullptr ? mean(*after, row) : 0,
-                {},
-                true};
-      if (line.before == 0 && line.after == 0) continue;
-      if (pair != nullptr && row < pair->comparison.groups.size()) {
-        const Quantity& quantity = pair->comparison.groups[row].quantity;
-        line.gain = {GainText(quantity), ColorOf(quantity.verdict)};
-      }
-      lines.push_back(std::move(line));
-    }
-    if (before.tracer && (after == nullptr || after->tracer)) {
-      lines.push_back(
-          {TracerRowName(subject), *before.tracer, after != nullptr ? *after->tracer : 0, {}, false});
-    }
-    std::vector<double> values_before;
-    std::vector<double> values_after;
-    for (const Line& line : lines) {
-      values_before.push_back(line.before);
-      values_after.push_back(line.after);
-    }
-    const std::vector<std::string> text_before = AddingUp(values_before, scale);
-    const std::vector<std::string> text_after = AddingUp(values_after, scale);
-
-    const std::string title_before =
-        after != nullptr ? Fitted(Printable(pair->comparison.baseline_label), 14) : "";
-    const std::string title_after =
-        after != nullptr ? Fitted(Printable(pair->comparison.candidate_label), 14) : "";
-    const int name_width = 18;
-    const int time_width = std::max({10, DisplayWidth(title_before), DisplayWidth(title_after)});
-    const double whole = *subject.MeanExecute();
-    const auto right = [](const std::string& text, int width) {
-      return Blanks(width - DisplayWidth(text)) + text;
-    };
-    const auto print = [&](const std::string& name, const std::string& first, const std::string& second,
-                           const Cell& gain, const std::string& share, double bar, Color color) {
-      std::string line = "  " + Paint(name + Blanks(name_width - DisplayWidth(name)), color) + "  " +
-                         right(first, time_width);
-      if (after != nullptr) {
-        line += "  " + right(second, time_width) + "  " + Blanks(7 - DisplayWidth(gain.text)) +
-                Paint(gain.text, gain.color);
-      }
-      line += "  " + right(share, 9);
-      const int used = 2 + name_width + 2 + time_width + (after != nullptr ? 2 + time_width + 9 : 0) + 2 + 9;
-      const std::string drawn = Bar(bar, std::min(20, width_ - used - 3));
-      if (!drawn.empty()) line += "  " + drawn;
-      line.erase(line.find_last_not_of(' ') + 1);
-      out_ << line << '\n';
-    };
-    const auto unit = [&](const std::string& number) { return number + ' ' + scale.unit; };
-    print("mean self time", title_before, title_after, {after != nullptr ? "gain" : "", Color::kNone},
-          after != nullptr ? "share now" : "share", 0, Color::kDim);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const double value = after != nullptr ? lines[i].after : lines[i].before;
-      const double share = lines[i].is_share && whole > 0 ? value / whole : 0;
-      print(lines[i].name, unit(text_before[i]), unit(text_after[i]), lines[i].gain,
-            lines[i].is_share ? PercentText(share) : "", share, Color::kNone);
-    }
-    Cell gain;
-    if (pair != nullptr)
-      gain = {GainText(pair->comparison.latency), ColorOf(pair->comparison.latency.verdict)};
-    print("Median latency", scale.Text(before.latency.p50),
-          after != nullptr ? scale.Text(after->latency.p50) : "", gain, "", 0, Color::kBold);
-    out_ << '\n';
-  }
-
-  void TopOperators(const ReportExperiment& experiment) {
-    if (experiment.operators.empty() || experiment.common_runs == 0) return;
-    const TimeScale scale = Scale();
-    const std::size_t count = std::min(kTopOperators, experiment.operators.size());
-    const std::string title = fmt::format("costliest of {} operators", experiment.operators.size());
-    int name_width = DisplayWidth(title);
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < count; ++i) {
-      names.push_back(
-          Fitted(Printable(experiment.profile->operators[experiment.operators[i].op].name), width_ - 34));
-      name_width = std::max(name_width, DisplayWidth(names.back()));
-    }
-    const auto print = [&](const std::string& name, const std::string& time, const std::string& share,
-                           const std::string& cv) {
-      return "  " + name + Blanks(name_width - DisplayWidth(name)) + "  " + Blanks(10 - DisplayWidth(time)) +
-             time + "  " + Blanks(6 - DisplayWidth(share)) + share + "  " + Blanks(6 - DisplayWidth(cv)) + cv;
-    };
-    out_ << Paint(print(title, "mean", "share", "CV"), Color::kDim) << '\n';
-    for (std::size_t i = 0; i < count; ++i) {
-      const OperatorRow& row = experiment.operators[i];
-      out_ << print(names[i], scale.Text(row.mean_self), PercentText(row.share),
-                    row.self.cv ? PercentText(*row.self.cv) : kUndefined)
-           << '\n';
-    }
-    out_ << '\n';
-  }
-
   void Footer() {
     std::size_t said = 0;
     for (const Insight& insight : report_.insights) {
-      if (said == (report_.ladder ? kLadderInsights : kInsights)) break;
-      if (insight.kind == Insight::Kind::kAmdahl) continue;  // each line says its own bound
+      if (!options_.all && said == (report_.ladder ? kLadderInsights : kInsights)) break;
+      if (!options_.all && insight.kind == Insight::Kind::kAmdahl) continue;  // each line says its own bound
       Labelled(said == 0 ? "next" : "", insight.text);
       ++said;
+      if (!options_.all) continue;
+      for (const std::string& evidence : insight.evidence)
+        WriteWrapped(Blanks(9) + "- ", Printable(evidence), 11, width_, out_);
+      if (!insight.formula.empty())
+        WriteWrapped(Blanks(9) + "= ", Printable(insight.formula), 11, width_, out_);
     }
     const std::string noise = Noise();
     if (!noise.empty()) Labelled("noise", noise);
     Notes();
     Health();
-    if (!options_.more.empty()) Labelled("more", options_.more);
+    if (options_.more.empty()) return;
+    Labelled("more", options_.more);
+    if (!options_.all) Labelled("", "--all shows everything here");
   }
 
   std::string Noise() const {
@@ -377,8 +397,8 @@ class Screen {
   void Notes() {
     std::size_t said = 0;
     for (const std::string& warning : report_.warnings) {
-      if (said == kNotes) {
-        Labelled("", fmt::format("and {} more in the report", report_.warnings.size() - said));
+      if (said == kNotes && !options_.all) {
+        Labelled("", fmt::format("and {} more with --all", report_.warnings.size() - said));
         break;
       }
       Labelled(said == 0 ? "note" : "", warning);
@@ -403,15 +423,18 @@ class Screen {
   }
 
   const Report& report_;
-  const TerminalOptions& options_;
-  int width_;
+  const TerminalOptions options_;
+  const int width_;
   std::ostream& out_;
 };
 
 }  // namespace
 
 void RenderTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
-  Screen(report, options, out).Draw();
+  TerminalOptions wide_enough = options;
+  wide_enough.width = std::max(kLeastWidth, options.width);
+  DrawOn(wide_enough, out,
+         [&](const TerminalOptions& on, std::ostream& text) { Screen(report, on, text).Draw(); });
 }
 
 }  // namespace etprof

@@ -10,7 +10,8 @@ namespace etprof {
 struct TerminalOptions {
   int width = 80;       // columns; at least 60 are used
   bool colors = false;  // ANSI: green faster, red slower, dim what the measurement cannot tell
-  bool all = false;     // of a ladder: every category and every operator
+  bool all = false;     // everything, however many screens: every operator, layer and insight, plots
+  bool ascii = false;   // the terminal shows no UTF-8
   std::string more;     // where the whole report is; empty: nowhere
 };
 

@@ -16,8 +16,12 @@ namespace {
 using namespace ladder;
 
 constexpr std::size_t kOperators = 5;
+constexpr std::size_t kManyLevels = 8;  // with more, one screen has no room for operators
+constexpr double kWorthARow = 0.01;     // of the latency at the lowest level
+constexpr std::size_t kNamed = 4;       // levels that change nothing are told by name up to so many
 constexpr std::size_t kSwings = 2;
-constexpr int kLabel = 9;  // columns of "  best   "
+constexpr int kLabel = 9;     // columns of "  best   "
+constexpr int kEffects = 14;  // columns of what pays, at least
 
 std::string Right(const std::string& text, int width) { return Blanks(width - DisplayWidth(text)) + text; }
 std::string Left(const std::string& text, int width) { return text + Blanks(width - DisplayWidth(text)); }
@@ -49,9 +53,10 @@ class LadderScreen {
       Settings();
     }
     const bool times = ladder_.threads.size() == 1;
-    Rows("mean self time", ladder_.groups, ladder_.groups.size(), times);
+    Rows("mean self time", options_.all ? ladder_.groups : WorthRows(), ladder_.groups.size(), times);
     if (options_.all) Rows("categories", ladder_.categories, ladder_.categories.size(), times);
-    Rows("operators", ladder_.operators, options_.all ? ladder_.operators.size() : kOperators, times);
+    if (options_.all || ladder_.levels.size() <= kManyLevels)
+      Rows("operators", ladder_.operators, options_.all ? ladder_.operators.size() : kOperators, times);
     if (!report_.emulated) Legend();
     std::size_t said = 0;
     for (const LadderSwing& swing : ladder_.swings) {
@@ -87,6 +92,21 @@ class LadderScreen {
     out_ << Painted(headline.str(), Color::kBold) << '\n';
   }
 
+  // The groups that take a share of the time that can matter, at any setting.
+  std::vector<LadderRow> WorthRows() const {
+    std::vector<LadderRow> rows = ladder_.groups;
+    std::erase_if(rows, [&](const LadderRow& row) {
+      for (std::size_t t = 0; t < row.cells.size(); ++t) {
+        for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
+          const auto& whole = ladder_.latency.cells[t][l].ns;
+          if (whole && row.cells[t][l].ns.value_or(0) >= kWorthARow * *whole) return false;
+        }
+      }
+      return true;
+    });
+    return rows;
+  }
+
   static Color ColorAt(const std::optional<Quantity>& quantity) {
     return quantity ? ColorOf(quantity->verdict) : Color::kNone;
   }
@@ -97,12 +117,15 @@ class LadderScreen {
     int median = DisplayWidth("median");
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l)
       median = std::max(median, DisplayWidth(scale_.Text(ladder_.latency.cells[0][l].ns)));
-    const int interval = 16;
     const std::string over = "over " + ladder_.levels[lowest].name;
     const int over_width = std::max(7, DisplayWidth(over));
-    const int used = 2 + level_width_ + 2 + median + 2 + 7 + 2 + interval + 2 + over_width + 2;
+    const int rest = 2 + level_width_ + 2 + median + 2 + 7 + 2 + over_width + 2;
+    // Where there is no room the intervals are left out.
+    const int interval = rest + 16 <= width_ ? 16 : 0;
+    const int used = rest + (interval > 0 ? 2 + interval : 0);
     Line(Painted("  " + Left("level", level_width_) + "  " + Right("median", median) + "  " +
-                     Left("over the level below", 7 + 2 + interval) + "  " + Right(over, over_width),
+                     (interval > 0 ? Left("over the level below", 7 + 2 + interval) : Right("gain", 7)) +
+                     "  " + Right(over, over_width),
                  Color::kDim));
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[0][l];
@@ -117,7 +140,7 @@ class LadderScreen {
                                     ? IntervalText(*cell.over_below)
                                     : "";
       line += Blanks(7 - DisplayWidth(below)) + Painted(below, ColorAt(cell.over_below)) + "  " +
-              Left(range == kUndefined ? "" : range, interval) + "  ";
+              (interval > 0 ? Left(range == kUndefined ? "" : range, interval) + "  " : "");
       const std::string lowest_gain = GainOver(cell.over_lowest);
       line += Blanks(over_width - DisplayWidth(lowest_gain)) +
               Painted(lowest_gain, ColorAt(cell.over_lowest)) + "  ";
@@ -128,7 +151,7 @@ class LadderScreen {
     out_ << '\n';
   }
 
-  // Several: a level a line, a number of threads a column.
+  // Several: a level a line, a number of threads a column; of what does not fit the screen tables below.
   void Settings() {
     const int scaling = 12;
     const int free = width_ - 2 - level_width_ - 2 - scaling;
@@ -138,20 +161,28 @@ class LadderScreen {
         if (cell.ns) number = std::max(number, DisplayWidth(scale_.Number(*cell.ns)));
     }
     const int least = 2 + number + 1 + 6;
-    const std::size_t shown =
-        std::min(ladder_.threads.size(), static_cast<std::size_t>(std::max(1, free / least)));
+    const std::size_t all = ladder_.threads.size();
+    const std::size_t shown = std::min(all, static_cast<std::size_t>(std::max(1, free / least)));
     const int cell_width = std::min(least + 14, free / static_cast<int>(shown));
+    for (std::size_t from = 0; from < all && (from == 0 || options_.all); from += shown)
+      Settings(from, std::min(all, from + shown), number, cell_width, scaling);
+    if (shown < all && !options_.all)
+      Line(fmt::format("  {} more with --all: the screen is not wide enough\n", all - shown));
+  }
+
+  void Settings(std::size_t from, std::size_t to, int number, int cell_width, int scaling) {
+    const int least = 2 + number + 1 + 6;
     const int bar = cell_width - least - 1;
     std::string title = "  " + Left("level", level_width_);
-    for (std::size_t t = 0; t < shown; ++t) {
+    for (std::size_t t = from; t < to; ++t) {
       std::string head = ThreadsText(ladder_.threads[t]);
-      if (t == 0) head += std::string(", ") + scale_.unit;
+      if (t == from) head += std::string(", ") + scale_.unit;
       title += "  " + Left(head, cell_width - 2);
     }
     Line(Painted(title + "  " + Right("scaling", scaling - 2), Color::kDim));
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       std::string line = "  " + LevelName(l);
-      for (std::size_t t = 0; t < shown; ++t) {
+      for (std::size_t t = from; t < to; ++t) {
         const LadderCell& cell = ladder_.latency.cells[t][l];
         const std::string gain = ladder_.Measured({l, t}) ? GainOver(cell.over_below) : "";
         std::string text = "  " + Right(cell.ns ? scale_.Number(*cell.ns) : kUndefined, number) + " " +
@@ -170,10 +201,6 @@ class LadderScreen {
       }
       Line(line + "  " + Right(scaled, scaling - 2));
     }
-    if (shown < ladder_.threads.size()) {
-      Line(fmt::format("  {} more numbers of threads in the report: the screen is not wide enough",
-                       ladder_.threads.size() - shown));
-    }
     out_ << '\n';
   }
 
@@ -186,22 +213,16 @@ class LadderScreen {
     const std::size_t lowest = ladder_.Lowest();
     const std::size_t highest = ladder_.Highest();
     const auto profile = static_cast<int>(ladder_.levels.size());
-    std::string head = fmt::format("{}{}", title, times ? std::string(", ") + scale_.unit : "");
-    if (count < rows.size()) head += fmt::format(", {} of {}", count, rows.size());
+    const std::string unit = times ? std::string(", ") + scale_.unit : "";
+    const std::string head = fmt::format(
+        "{}{}{}", title, unit, count < rows.size() ? fmt::format(", {} of {}", count, rows.size()) : "");
     if (!times) {
-      const int columns = (width_ - 2 - name_width) / static_cast<int>(ladder_.threads.size());
-      if (columns < 12) return;
-      std::string line = "  " + Left(head, name_width);
-      for (const int threads : ladder_.threads) line += "  " + Left(ThreadsText(threads), columns - 2);
-      Line(Painted(line, Color::kDim));
-      for (std::size_t i = 0; i < count; ++i) {
-        line = "  " + Left(FittedName(Printable(rows[i].name), name_width), name_width);
-        for (std::size_t t = 0; t < ladder_.threads.size(); ++t)
-          line +=
-              "  " + Left(Fitted(EffectsText(report_, rows[i], t, columns - 2), columns - 2), columns - 2);
-        Line(line);
-      }
-      out_ << '\n';
+      const std::size_t all = ladder_.threads.size();
+      const int room = width_ - 2 - name_width;
+      const std::size_t shown = std::min(all, static_cast<std::size_t>(std::max(1, room / kEffects)));
+      for (std::size_t from = 0; from < all && (from == 0 || options_.all); from += shown)
+        Effects(head, rows, count, name_width, room / static_cast<int>(shown), from,
+                std::min(all, from + shown));
       return;
     }
     // On a narrow screen, or with many levels, names and then the profile give way.
@@ -214,11 +235,18 @@ class LadderScreen {
     if (rest_of() < 12) profiled = false;
     const int rest = rest_of();
     const std::string over = profile >= 6 ? "levels" : "";
-    Line(Painted("  " + Left(Fitted(head, name_width), name_width) + "  " +
-                     Right(Fitted(ladder_.levels[lowest].name, number), number) + "  " +
-                     Right(Fitted(ladder_.levels[highest].name, number), number) + "  " + Right("gain", 6) +
-                     "  " + (profiled ? Left(over, profile) + "  " : "") + "what pays",
-                 Color::kDim));
+    // A level whose name is too long for its column is called by its place.
+    const auto level_title = [&](std::size_t level, const char* place) {
+      const std::string name = Printable(ladder_.levels[level].name);
+      return Right(DisplayWidth(name) <= number ? name : place, number);
+    };
+    Line(Painted(
+        "  " +
+            Left(DisplayWidth(head) <= name_width ? head : Fitted(ShortTitle(title) + unit, name_width),
+                 name_width) +
+            "  " + level_title(lowest, "lowest") + "  " + level_title(highest, "highest") + "  " +
+            Right("gain", 6) + "  " + (profiled ? Left(over, profile) + "  " : "") + "what pays",
+        Color::kDim));
     const auto time = [&](const LadderCell& cell) {
       return Right(cell.ns ? scale_.Number(*cell.ns) : kUndefined, number);
     };
@@ -235,9 +263,29 @@ class LadderScreen {
     out_ << '\n';
   }
 
+  // What pays, of some numbers of threads.
+  void Effects(const std::string& head, const std::vector<LadderRow>& rows, std::size_t count, int name_width,
+               int columns, std::size_t from, std::size_t to) {
+    std::string line = "  " + Left(head, name_width);
+    for (std::size_t t = from; t < to; ++t) line += "  " + Left(ThreadsText(ladder_.threads[t]), columns - 2);
+    Line(Painted(line, Color::kDim));
+    for (std::size_t i = 0; i < count; ++i) {
+      line = "  " + Left(FittedName(Printable(rows[i].name), name_width), name_width);
+      for (std::size_t t = from; t < to; ++t)
+        line += "  " + Left(Fitted(EffectsText(report_, rows[i], t, columns - 2), columns - 2), columns - 2);
+      Line(line);
+    }
+    out_ << '\n';
+  }
+
+  static std::string ShortTitle(const std::string& title) {
+    return title.starts_with("mean ") ? title.substr(5) : title;
+  }
+
   void Legend() {
     if (const std::string best = BestText(report_); !best.empty()) Labelled("best", best);
-    if (const std::string same = UnchangedText(report_); !same.empty()) Labelled("levels", same);
+    const std::size_t named = options_.all ? ladder_.levels.size() : kNamed;
+    if (const std::string same = UnchangedText(report_, named); !same.empty()) Labelled("levels", same);
   }
 
   const Report& report_;

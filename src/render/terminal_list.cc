@@ -23,14 +23,13 @@ std::string LargestGroup(const ReportExperiment& experiment) {
          PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
 }
 
-// "1.84x faster than off", "same as off"; empty where the measurement cannot tell.
-std::string VerdictAgainst(const Comparison& comparison) {
+// Empty where the measurement cannot tell.
+std::string Told(const Comparison& comparison) {
   switch (comparison.latency.verdict) {
     case stats::Verdict::kFaster:
     case stats::Verdict::kSlower:
-      return WordsOf(comparison.latency).verdict + " than " + comparison.baseline_label;
     case stats::Verdict::kSame:
-      return "same as " + comparison.baseline_label;
+      return VerdictAgainst(comparison.latency, comparison.baseline_label);
     case stats::Verdict::kInconclusive:
     case stats::Verdict::kEmulated:
       break;
@@ -54,7 +53,8 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
     line.group = LargestGroup(experiment);
     for (const ReportComparison& pair : report.comparisons) {
       if (pair.candidate != i) continue;
-      line.verdict = Printable(VerdictAgainst(pair.comparison));
+      line.verdict = Printable(Told(pair.comparison));
+      line.color = ColorOf(pair.comparison.latency.verdict);
       break;
     }
     lines_.push_back(std::move(line));
@@ -65,7 +65,11 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
 }
 
 void ExperimentList::Draw(const TerminalOptions& options, std::ostream& out) const {
-  const Line title{"experiment", "median", "tail", "CV", "runs", "most time in", ""};
+  DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) { DrawLines(on, text); });
+}
+
+void ExperimentList::DrawLines(const TerminalOptions& options, std::ostream& out) const {
+  const Line title{"experiment", "median", "tail", "CV", "runs", "most time in", "", Color::kNone};
   std::array<int, 6> width{};
   const auto cells = [](const Line& line) {
     return std::array<const std::string*, 6>{&line.label, &line.median, &line.tail,
@@ -91,16 +95,25 @@ void ExperimentList::Draw(const TerminalOptions& options, std::ostream& out) con
       text += (i > 0 ? "  " : "") + (left ? cell + blanks : blanks + cell);
     }
     const int left_over = options.width - DisplayWidth(text) - 2;
-    if (!line.verdict.empty() && left_over >= 8) text += "  " + Fitted(line.verdict, left_over);
     text.erase(text.find_last_not_of(' ') + 1);
+    if (!line.verdict.empty() && left_over >= 8) {
+      text += Blanks(options.width - left_over - DisplayWidth(text)) +
+              Paint(Fitted(line.verdict, left_over), line.color, options.colors);
+    }
     out << text << '\n';
   };
   print(title);
   for (const Line& line : lines_) print(line);
-  if (!notes_.empty()) {
-    out << "\n  " << notes_.size() << (notes_.size() == 1 ? " note" : " notes")
-        << ", the first: " << Printable(notes_.front()) << '\n';
+  if (notes_.empty()) return;
+  out << '\n';
+  if (options.all) {
+    for (const std::string& note : notes_) WriteWrapped("  note", Printable(note), 9, options.width, out);
+    return;
   }
+  WriteWrapped("",
+               fmt::format("{} note{}, the first: {}", notes_.size(), notes_.size() == 1 ? "" : "s",
+                           Printable(notes_.front())),
+               2, options.width, out);
 }
 
 }  // namespace etprof

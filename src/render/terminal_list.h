@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "render/terminal.h"
+#include "render/terminal_text.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -19,7 +20,9 @@ class ExperimentList {
  private:
   struct Line {
     std::string label, median, tail, cv, runs, group, verdict;
+    Color color = Color::kNone;  // of the verdict
   };
+  void DrawLines(const TerminalOptions& options, std::ostream& out) const;
   std::vector<Line> lines_;
   std::vector<std::string> notes_;
 };

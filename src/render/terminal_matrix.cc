@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/table.h"
+#include "render/screen_table.h"
+#include "render/terminal_tables.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -15,48 +17,87 @@ constexpr std::size_t kOperators = 5;
 constexpr int kNameWidth = 26;
 constexpr int kCellWidth = 13;
 
+class MatrixScreen {
+ public:
+  MatrixScreen(const Report& report, const Matrix& matrix, const TerminalOptions& options, std::ostream& out)
+      : report_(report), matrix_(matrix), options_(options), out_(out), scale_(ScaleOfScreen(report)) {}
+
+  void Draw() {
+    const auto fitting = static_cast<std::size_t>(
+        std::max(1, (options_.width - 2 - kNameWidth - 2 - kCellWidth) / (2 + kCellWidth)));
+    const std::size_t count = matrix_.candidates.size();
+    std::size_t from = 0;
+    do {
+      const std::size_t to = std::min(count, from + fitting);
+      if (from > 0) out_ << '\n';
+      Columns(from, to);
+      from = to;
+    } while (options_.all && from < count);
+    if (from < count)
+      out_ << fmt::format("  {} more with --all: the screen is not wide enough\n", count - from);
+    if (matrix_.threads) {
+      WriteWrapped("", "speed-up, and efficiency: speed-up over the ratio of the threads; —: cannot tell", 2,
+                   options_.width, out_);
+    }
+    if (!matrix_.interleaved) out_ << "  not all measured alternately: drift cannot be told from an effect\n";
+    out_ << '\n';
+  }
+
+ private:
+  std::string TitleOf(std::size_t experiment) const {
+    const ReportExperiment& of = report_.experiments[experiment];
+    return matrix_.threads ? fmt::format("{} thread{}", of.threads, of.threads == 1 ? "" : "s")
+                           : Printable(of.label);
+  }
+
+  void Columns(std::size_t from, std::size_t to) {
+    const std::string baseline = TitleOf(matrix_.baseline);
+    const std::string name =
+        Printable(report_.run.experiments[report_.experiments[matrix_.baseline].index].name);
+    std::vector<ScreenTable::Cell> titles = {{baseline}};
+    for (std::size_t i = from; i < to; ++i) titles.push_back({TitleOf(matrix_.candidates[i])});
+    Line(matrix_.threads ? "threads: " + name : "gain over " + baseline, titles, Color::kDim);
+    for (const MatrixRow& group : matrix_.groups) Row(group, from, to, Color::kNone);
+    const std::size_t operators =
+        options_.all ? matrix_.operators.size() : std::min(kOperators, matrix_.operators.size());
+    for (std::size_t i = 0; i < operators; ++i) Row(matrix_.operators[i], from, to, Color::kNone);
+    Row(matrix_.latency, from, to, Color::kBold);
+  }
+
+  void Row(const MatrixRow& of, std::size_t from, std::size_t to, Color color) {
+    const bool known = !of.against.empty() && of.against.front().baseline_ns;
+    std::vector<ScreenTable::Cell> cells = {
+        {known ? scale_.Text(*of.against.front().baseline_ns) : kUndefined}};
+    for (std::size_t i = from; i < to; ++i) {
+      cells.push_back({MatrixCell(report_, matrix_, of.against[i], matrix_.candidates[i]),
+                       ColorOf(of.against[i].verdict)});
+    }
+    Line(Printable(of.name), cells, color);
+  }
+
+  void Line(const std::string& name, const std::vector<ScreenTable::Cell>& cells, Color color) {
+    const std::string fitted = FittedName(name, kNameWidth);
+    std::string line =
+        "  " + Paint(fitted, color, options_.colors) + Blanks(kNameWidth - DisplayWidth(fitted));
+    for (const ScreenTable::Cell& of : cells) {
+      const std::string cell = Fitted(of.text, kCellWidth);
+      line += "  " + Blanks(kCellWidth - DisplayWidth(cell)) + Paint(cell, of.color, options_.colors);
+    }
+    out_ << line << '\n';
+  }
+
+  const Report& report_;
+  const Matrix& matrix_;
+  const TerminalOptions& options_;
+  std::ostream& out_;
+  TimeScale scale_;
+};
+
 }  // namespace
 
-void DrawMatrix(const Report& report, const Matrix& matrix, int width, std::ostream& out) {
-  const auto title_of = [&](std::size_t experiment) {
-    const ReportExperiment& of = report.experiments[experiment];
-    return matrix.threads ? fmt::format("{} thread{}", of.threads, of.threads == 1 ? "" : "s")
-                          : Printable(of.label);
-  };
-  const auto fitting =
-      static_cast<std::size_t>(std::max(1, (width - 2 - kNameWidth - 2 - kCellWidth) / (2 + kCellWidth)));
-  const std::size_t shown = std::min(matrix.candidates.size(), fitting);
-  const auto print = [&](const std::string& name, const std::vector<std::string>& cells) {
-    const std::string fitted = Fitted(name, kNameWidth);
-    std::string line = "  " + fitted + Blanks(kNameWidth - DisplayWidth(fitted));
-    for (const std::string& text : cells) {
-      const std::string cell = Fitted(text, kCellWidth);
-      line += "  " + Blanks(kCellWidth - DisplayWidth(cell)) + cell;
-    }
-    out << line << '\n';
-  };
-  std::vector<std::string> titles = {title_of(matrix.baseline)};
-  for (std::size_t i = 0; i < shown; ++i) titles.push_back(title_of(matrix.candidates[i]));
-  const std::string name = Printable(report.run.experiments[report.experiments[matrix.baseline].index].name);
-  print(matrix.threads ? "threads: " + name : "gain over " + titles.front(), titles);
-  const auto row = [&](const MatrixRow& of) {
-    std::vector<std::string> cells = {of.against.empty() || !of.against.front().baseline_ns
-                                          ? kUndefined
-                                          : FormatMilliseconds(*of.against.front().baseline_ns)};
-    for (std::size_t i = 0; i < shown; ++i)
-      cells.push_back(MatrixCell(report, matrix, of.against[i], matrix.candidates[i]));
-    print(Printable(of.name), cells);
-  };
-  for (const MatrixRow& group : matrix.groups) row(group);
-  for (std::size_t i = 0; i < std::min(kOperators, matrix.operators.size()); ++i) row(matrix.operators[i]);
-  row(matrix.latency);
-  if (shown < matrix.candidates.size()) {
-    out << "  " << matrix.candidates.size() - shown << " more in the report: the screen is not wide enough\n";
-  }
-  if (matrix.threads)
-    out << "  speed-up, and efficiency: speed-up over the ratio of the threads; —: cannot tell\n";
-  if (!matrix.interleaved) out << "  not all measured alternately: drift cannot be told from an effect\n";
-  out << '\n';
+void DrawMatrix(const Report& report, const Matrix& matrix, const TerminalOptions& options,
+                std::ostream& out) {
+  MatrixScreen(report, matrix, options, out).Draw();
 }
 
 }  // namespace etprof

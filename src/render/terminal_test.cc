@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/table.h"
+#include "render/terminal_text.h"
 #include "report/example_run.h"
 
 namespace etprof {
@@ -49,6 +51,7 @@ TEST(Terminal, ShowsAPairOnOneScreen) {
          at most. 0.40 ms of it (2 operators) at the edges of delegates.
   noise  known to ±0.01 %: smaller changes do not show in this measurement.
   more   runs/report.md
+         --all shows everything here
 )");
 }
 
@@ -63,14 +66,120 @@ TEST(Terminal, ShowsALoneTrace) {
 
 TEST(Terminal, KeepsToTheWidth) {
   for (const int width : {60, 66, 72, 80, 100, 120}) {
-    TerminalOptions options;
-    options.width = width;
-    for (const Report& report : {example::MakePair(), example::MakeBare()}) {
-      std::istringstream lines(Screen(report, options));
-      for (std::string line; std::getline(lines, line);)
-        EXPECT_LE(DisplayWidth(line), std::max(width, 65)) << line;
+    for (const bool all : {false, true}) {
+      TerminalOptions options;
+      options.width = width;
+      options.all = all;
+      for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+        std::istringstream lines(Screen(report, options));
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+      }
     }
   }
+}
+
+// What is not on one screen: each with something that only it says.
+TEST(Terminal, AllOfIt) {
+  TerminalOptions options;
+  options.more = "runs/report.md";
+  const Report report = example::MakePair();
+  const std::string one = Screen(report, options);
+  options.all = true;
+  const std::string all = Screen(report, options);
+  const std::vector<std::string> only_all = {
+      "5.004 ms ▲",                                                       // the latencies as a plot
+      "  Transpose (ND, X32) #2              0.100 ms  0.100 ms   same",  // every operator
+      "  CONV_STANDARD  4.002 ms  1.002 ms       47 %  3.99x",            // categories
+      "  portable                  0.200 ms  0.200 ms",                   // by delegate
+      "= Amdahl 1967: whole / (whole - part), both mean self times",      // findings with their formula
+      "         - Transpose (ND, X32): 2 operators, 0.40 ms\n",           // and evidence
+  };
+  for (const std::string& text : only_all) {
+    EXPECT_THAT(all, HasSubstr(text));
+    EXPECT_THAT(one, Not(HasSubstr(text)));
+  }
+  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  for (const Insight& insight : report.insights) EXPECT_FALSE(insight.formula.empty());
+  EXPECT_GT(report.insights.size(), 3U);
+  // And all that one screen has, line by line, but the hint.
+  std::istringstream lines(one);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("--all") == std::string::npos) {
+      EXPECT_THAT(all, HasSubstr(line + "\n"));
+    }
+  }
+}
+
+TEST(Terminal, EveryPairHasItsVerdict) {
+  RunData run = example::MakePair().run;
+  run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
+  run.experiments[2].label = "a name that is far too long for one line of it";
+  for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
+    ComparePair pair;
+    pair.baseline = baseline;
+    pair.candidate = baseline == 2 ? 1 : 2;
+    run.pairs.push_back(pair);
+  }
+  const std::string screen = Screen(Assemble(std::move(run), {}));
+  EXPECT_THAT(screen, HasSubstr("2.50x faster than off  [2.497, 2.497]\n"));
+  EXPECT_THAT(screen,
+              HasSubstr("\n    same as a name that is far too long for one line of it  [1.002, 1.002]\n"));
+  EXPECT_THAT(screen, HasSubstr("\n    2.49x faster than off  [2.492, 2.492]\n"));
+}
+
+// Files that are not compared: a column each, and no column for what does not fit.
+TEST(Terminal, SeveralTracesStandSideBySide) {
+  RunData run = RunOfEtdumps({"a.etdump", "b.etdump", "c.etdump"}, {});
+  std::vector<std::optional<Profile>> profiles;
+  for (const Nanoseconds convolution : {4'000'000, 3'000'000, 2'000'000})
+    profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(8, convolution)), {}));
+  const Report report = Assemble(std::move(run), std::move(profiles));
+  TerminalOptions options;
+  const std::string screen = Screen(report, options);
+  EXPECT_THAT(screen, HasSubstr("  mean self time             a         b         c\n"
+                                "  Convolution         4.002 ms  3.002 ms  2.002 ms\n"));
+  EXPECT_THAT(screen, HasSubstr("  Median latency      5.144 ms  4.144 ms  3.144 ms\n"));
+  options.width = 60;
+  EXPECT_THAT(Screen(report, options), HasSubstr("  1 more: the screen is not wide enough\n"));
+}
+
+TEST(Terminal, WithoutUtf8ItIsAscii) {
+  TerminalOptions options;
+  options.ascii = true;
+  options.more = "report.md";
+  for (const bool all : {false, true}) {
+    for (const int width : {60, 80, 120}) {
+      options.all = all;
+      options.width = width;
+      const std::string screen = Screen(example::MakePair(), options);
+      EXPECT_TRUE(std::all_of(screen.begin(), screen.end(),
+                              [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+      EXPECT_THAT(screen, HasSubstr("net - xnnpack fp32"));
+      if (width == 80) {
+        EXPECT_THAT(screen, HasSubstr("47 %  ####"));
+      }
+      EXPECT_THAT(screen, HasSubstr("load 2.00 ms -> 2.00 ms"));
+      std::istringstream lines(screen);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(static_cast<int>(line.size()), width) << line;
+        EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+      }
+    }
+  }
+}
+
+TEST(TerminalText, AsciiKeepsTheColumns) {
+  const std::string drawn = "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇─┬┴│└▲•·—…≈µ";
+  EXPECT_EQ(Ascii(drawn).size(), 27U);
+  EXPECT_EQ(Ascii("known to ±1 µs: 1 → ∞"), "known to +-1 us: 1 -> inf");
+  EXPECT_EQ(Ascii("模型 é \xff"), "???? ? ?");
+  EXPECT_EQ(Ascii("\033[1mplain\033[0m"), "\033[1mplain\033[0m");
+}
+
+TEST(TerminalText, ANumberStaysWithItsUnit) {
+  std::ostringstream out;
+  WriteWrapped("", "takes 0.64 ms. It is 52 % of IGEMM #2, 3 of 40, [1, 2] ms", 0, 10, out);
+  EXPECT_EQ(out.str(), "takes\n0.64 ms.\nIt is 52 %\nof\nIGEMM #2,\n3 of 40,\n[1, 2] ms\n");
 }
 
 TEST(Terminal, ColorsByVerdictOnly) {
@@ -81,16 +190,27 @@ TEST(Terminal, ColorsByVerdictOnly) {
   EXPECT_THAT(screen, HasSubstr(" same "));
   EXPECT_THAT(screen, Not(HasSubstr("\033[31m")));
   EXPECT_THAT(Screen(example::MakePair()), Not(HasSubstr("\033")));
+  // In the tables too: a gain is green, what is the same is not.
+  options.all = true;
+  const std::string all = Screen(example::MakePair(), options);
+  EXPECT_THAT(all, HasSubstr("\033[32m3.99x\033[0m"));
+  EXPECT_THAT(all, HasSubstr("  same  "));
+  EXPECT_THAT(all, Not(HasSubstr("msame")));
 }
 
 TEST(Terminal, LetsNoControlCharacterThrough) {
   RunData run;
-  run.experiments = {example::MakeExperiment("evil\033[2Jname\n", 5'000'000)};
+  // ESC; the CSI of ISO 8859; a turn from right to left; a byte that is no UTF-8.
+  run.experiments = {example::MakeExperiment("evil\033[2Jname\n\xc2\x9b\xe2\x80\xae\xff", 5'000'000),
+                     example::MakeExperiment("other", 5'000'000)};
   run.model_id = "m\033]0;x\a";
   run.warnings.push_back("w\033[1m");
-  const std::string screen = Screen(Assemble(std::move(run), {}));
-  EXPECT_THAT(screen, Not(HasSubstr("\033")));
-  EXPECT_THAT(screen, Not(HasSubstr("\a")));
+  TerminalOptions options;
+  options.all = true;
+  const std::string screen = Screen(Assemble(std::move(run), {}), options);
+  EXPECT_THAT(screen, HasSubstr("evil\\x1b[2Jname"));
+  for (const char* const bad : {"\033", "\a", "\xc2\x9b", "\xe2\x80\xae", "\xff"})
+    EXPECT_THAT(screen, Not(HasSubstr(bad)));
 }
 
 TEST(Terminal, SaysThatEmulatedTimesMeanNothing) {

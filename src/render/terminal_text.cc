@@ -3,23 +3,119 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <sstream>
+#include <string_view>
 
 #include "core/table.h"
+#include "render/check_words.h"
 
 namespace etprof {
 namespace {
 
+constexpr int kLongerInAscii = 4;  // columns: a line holds few of the signs that become two characters
+
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::size_t NextCharacter(const std::string& text, std::size_t at) {
+  ++at;
+  while (at < text.size() && IsContinuation(text[at])) ++at;
+  return at;
+}
+
+// Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0]".
+bool StayTogether(const std::string& word, std::string next) {
+  static constexpr std::array<std::string_view, 11> kUnits = {"ns", "µs", "ms", "s",   "B", "kB",
+                                                              "MB", "GB", "%",  "GHz", "°C"};
+  if (next.starts_with('#') || (word.starts_with('[') && word.find(']') == std::string::npos)) return true;
+  if (word.empty() || word.back() < '0' || word.back() > '9') return false;
+  while (!next.empty() && std::string_view(".,;:)").find(next.back()) != std::string_view::npos)
+    next.pop_back();
+  return std::find(kUnits.begin(), kUnits.end(), next) != kUnits.end();
+}
 
 }  // namespace
 
+void DrawOn(const TerminalOptions& options, std::ostream& out,
+            const std::function<void(const TerminalOptions&, std::ostream&)>& draw) {
+  if (!options.ascii) {
+    draw(options, out);
+    return;
+  }
+  TerminalOptions narrower = options;
+  narrower.width -= kLongerInAscii;
+  std::ostringstream drawn;
+  draw(narrower, drawn);
+  // What is less than half a column of a bar is a blank now.
+  std::istringstream lines(Ascii(drawn.str()));
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
+std::string Ascii(const std::string& text) {
+  static const std::map<std::string_view, std::string_view> kLikeness = {
+      // Bars by eighths of a column: half a column and more is drawn.
+      {"█", "#"},
+      {"▉", "#"},
+      {"▊", "#"},
+      {"▋", "#"},
+      {"▌", "#"},
+      {"▍", " "},
+      {"▎", " "},
+      {"▏", " "},
+      // Charts by eighths of a line.
+      {"▁", "."},
+      {"▂", ":"},
+      {"▃", "-"},
+      {"▄", "="},
+      {"▅", "+"},
+      {"▆", "*"},
+      {"▇", "%"},
+      // Plots.
+      {"─", "-"},
+      {"┬", "+"},
+      {"┴", "+"},
+      {"│", "|"},
+      {"┤", "+"},
+      {"└", "+"},
+      {"▲", "^"},
+      {"∙", "."},
+      {"•", "o"},
+      // Text.
+      {"·", "-"},
+      {"—", "-"},
+      {"…", "~"},
+      {"≈", "~"},
+      {"µ", "u"},
+      {"→", "->"},
+      {"±", "+-"},
+      {"∞", "inf"},
+      {"°", ""}};
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = NextCharacter(text, at);
+    const std::string character = text.substr(at, next - at);
+    at = next;
+    if (const auto known = kLikeness.find(character); known != kLikeness.end()) {
+      ascii += known->second;
+    } else if (character.size() == 1 && static_cast<unsigned char>(character[0]) < 0x80) {
+      ascii += character;
+    } else {
+      ascii.append(static_cast<std::size_t>(DisplayWidth(character)), '?');
+    }
+  }
+  return ascii;
+}
+
 std::string Printable(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+  for (const char c : check::Clean(text)) {
+    if (c == '\t' || c == '\n') {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {
       out += c;
     }
@@ -31,8 +127,7 @@ std::string Fitted(const std::string& text, int columns) {
   if (DisplayWidth(text) <= columns) return text;
   std::string cut;
   for (std::size_t i = 0; i < text.size();) {
-    std::size_t next = i + 1;
-    while (next < text.size() && IsContinuation(text[next])) ++next;
+    const std::size_t next = NextCharacter(text, i);
     const std::string longer = cut + text.substr(i, next - i);
     if (DisplayWidth(longer) > columns - 1) break;
     cut = longer;
@@ -57,7 +152,12 @@ std::string FittedName(const std::string& name, int columns) {
   const std::size_t number = name.rfind(" #");
   if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
     return Fitted(name, columns);
-  const std::string tail = name.substr(number);
+  std::string tail = name.substr(number);
+  // "IGEMM" and "DWConv" are numbered each on its own.
+  if (const std::size_t close = name.rfind(')', number); close != std::string::npos) {
+    const std::string kind = name.substr(close + 1);
+    if (2 * DisplayWidth(kind) <= columns) tail = kind;
+  }
   return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
 }
 
@@ -112,7 +212,12 @@ void WriteWrapped(const std::string& first, const std::string& text, int indent,
   bool at_start = true;
   std::size_t at = 0;
   while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    while (end < text.size()) {
+      const std::size_t after = std::min(text.find(' ', end + 1), text.size());
+      if (!StayTogether(text.substr(at, end - at), text.substr(end + 1, after - end - 1))) break;
+      end = after;
+    }
     const std::string word = text.substr(at, end - at);
     const int word_width = DisplayWidth(word);
     if (!at_start && column + 1 + word_width > width) {

@@ -1,20 +1,31 @@
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 
+#include "render/terminal.h"
 #include "stats/verdict.h"
 
 // Text as a terminal shows it, for the files that draw on it.
 namespace etprof {
 
-// Control characters of a hostile name, escaped: they must not reach the terminal.
+// Draws what the terminal can show: with `ascii`, what `draw` writes is put into ASCII (Ascii), a little
+// narrower, since "±" and "→" take two columns then.
+void DrawOn(const TerminalOptions& options, std::ostream& out,
+            const std::function<void(const TerminalOptions&, std::ostream&)>& draw);
+
+// The text with ASCII in place of what etprof draws and writes beyond it, column for column but for "±", "→"
+// and "∞"; what has no likeness is "?".
+std::string Ascii(const std::string& text);
+
+// The text on one line, as check::Clean: a hostile name's control characters must not reach the terminal.
 std::string Printable(const std::string& text);
 
 // Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
-// "Convolution (NHWC, F… #2": what tells two operators of one type apart stays.
+// "Convolution (NHWC… IGEMM #2": what tells two operators of one type apart stays.
 std::string FittedName(const std::string& name, int columns);
 
 std::string Blanks(int count);
@@ -28,7 +39,8 @@ std::string Paint(const std::string& text, Color color, bool colors);
 // Green faster, red slower, dim what cannot be told.
 Color ColorOf(stats::Verdict verdict);
 
-// `first`, then `text` from the column `indent` on, wrapped at blanks to `width`; every line is ended.
+// `first`, then `text` from the column `indent` on, wrapped at blanks to `width`; every line is ended. A
+// number and its unit, a name and its "#3", and an interval stay on one line.
 void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
                   std::ostream& out);
 

@@ -113,6 +113,22 @@ VerdictWords WordsOf(const Quantity& quantity) {
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
 
+std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline) {
+  const std::string verdict = WordsOf(quantity).verdict;
+  switch (quantity.verdict) {
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      return verdict + " than " + baseline;
+    case stats::Verdict::kSame:
+      return verdict + " as " + baseline;
+    case stats::Verdict::kInconclusive:
+      return verdict == kUndefined ? verdict : verdict + " against " + baseline;
+    case stats::Verdict::kEmulated:
+      break;
+  }
+  return verdict;
+}
+
 std::string GainText(const Quantity& quantity) {
   switch (quantity.verdict) {
     case stats::Verdict::kSame:

@@ -43,6 +43,10 @@ struct VerdictWords {
 };
 VerdictWords WordsOf(const Quantity& quantity);
 
+// "1.84x faster than off", "same as off", "inconclusive, 1.02x against off": where it must be said against
+// what.
+std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline);
+
 // For a table: "2.46x" (below 1: slower), "same", or "—" where the measurement cannot tell.
 std::string GainText(const Quantity& quantity);
 // The interval of the ratio baseline / candidate, not turned over: "[2.41, 2.50]", or "—".

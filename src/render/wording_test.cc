@@ -93,5 +93,22 @@ TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
   EXPECT_STREQ(TailOf(few).name, "p99");
 }
 
+TEST(VerdictAgainst, SaysAgainstWhat) {
+  Quantity quantity;
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
+  quantity.baseline_ns = 2;
+  quantity.candidate_ns = 1;
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x, too few runs for an interval against off");
+  quantity.estimate.emplace();
+  quantity.estimate->log_ratio = std::log(2.0);
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x against off");
+  quantity.verdict = stats::Verdict::kFaster;
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x faster than off");
+  quantity.verdict = stats::Verdict::kSame;
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "same as off");
+  quantity.verdict = stats::Verdict::kEmulated;
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "emulated, times mean nothing");
+}
+
 }  // namespace
 }  // namespace etprof

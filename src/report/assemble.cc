@@ -15,10 +15,6 @@
 namespace etprof {
 namespace {
 
-std::vector<double> AsDoubles(const std::vector<Nanoseconds>& values) {
-  return {values.begin(), values.end()};
-}
-
 std::string StemOfModel(const std::filesystem::path& model) {
   std::string stem = model.filename().string();
   if (stem.ends_with(".pte")) stem.resize(stem.size() - 4);
@@ -220,7 +216,8 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   out.etdump_name = data.etdump.filename().string();
   out.tracer_always_on = data.tracer_always_on;
   if (!data.trace_enabled) {
-    const std::vector<double> latencies = AsDoubles(data.Latencies());
+    const std::vector<Nanoseconds> recorded = data.Latencies();
+    const std::vector<double> latencies(recorded.begin(), recorded.end());
     out.latency = stats::Describe(latencies);
     out.period = data.period;
     if (data.period > 0) {
@@ -409,6 +406,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   AddComparisons(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
+  report.latency_plots = FindLatencyPlots(report);
   AddWarnings(report);
   report.insights = FindInsights(report);
   return report;

@@ -148,6 +148,12 @@ struct Matrix {
   std::vector<SideCosts> costs;      // candidate by candidate
 };
 
+// Latencies of experiments that are compared with each other, or of one, on one axis.
+struct LatencyPlot {
+  std::vector<std::size_t> experiments;  // indices into Report::experiments, those with times
+  stats::SharedHistogram histogram;      // set by set; of the headline's runs, ns
+};
+
 // Something worth doing or knowing, with its number. Ranked by `at_stake`.
 struct Insight {
   enum class Kind {
@@ -182,6 +188,7 @@ struct Report {
   std::vector<ReportComparison> comparisons;
   std::optional<Ladder> ladder;  // of a run that is one; it then has no matrices
   std::vector<Matrix> matrices;
+  std::vector<LatencyPlot> latency_plots;  // every experiment with times stands in one
   std::vector<Insight> insights;
   std::optional<double> noise_floor;  // relative, of an A/A pair in this run
   std::vector<std::string> warnings;
@@ -198,6 +205,9 @@ bool InPair(const Report& report, std::size_t experiment);
 // Whose operators are worth listing: the candidates, or every experiment where nothing is compared; of a
 // ladder the best setting, else the highest level.
 std::vector<std::size_t> Subjects(const Report& report);
+
+// The plots of a report whose comparisons, ladder and matrices are filled.
+std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 
 // The insights of a report whose other members are filled.
 std::vector<Insight> FindInsights(const Report& report);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "analysis/operators.h"
+#include "core/units.h"
 #include "measure/peaks.h"
 #include "stats/distribution.h"
 #include "stats/launches.h"
@@ -46,6 +49,28 @@ std::optional<double> Bandwidth(const PeaksEntry& peaks, Bytes bytes) {
   return best;
 }
 
+// The compute roofs that the rows are held against, and every level of memory: the fastest way of moving.
+std::vector<Roof> RoofsOf(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
+  std::vector<Roof> roofs;
+  std::set<std::string> types;
+  for (const RooflineRow& row : rows) {
+    if (row.macs > 0) types.insert(row.roof_dtype);
+  }
+  for (const std::string& type : types)
+    roofs.push_back({Roof::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
+  // By what a level holds; the last one holds all.
+  std::map<Bytes, Roof> levels;
+  for (const protocol::MemoryPeak& peak : peaks.roofs.memory) {
+    const bool told = peak.level != "sweep";
+    const std::string name = told ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
+    const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());
+    Roof& roof = levels.try_emplace(capacity, Roof{Roof::Kind::kMemory, name, 0}).first->second;
+    roof.per_second = std::max(roof.per_second, peak.bytes.best);
+  }
+  for (auto& [capacity, roof] : levels) roofs.push_back(std::move(roof));
+  return roofs;
+}
+
 std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
   const Work& work = profile.program->operators[op].work;
   if (!work.macs || !work.bytes || (*work.macs == 0 && *work.bytes == 0)) return std::nullopt;
@@ -68,25 +93,6 @@ std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const P
   row.time = TimeOf(profile, op);
   if (row.time.ns <= 0) return std::nullopt;
   return row;
-}
-
-void AddRoofs(const PeaksEntry& peaks, Roofline& roofline) {
-  const auto raise = [](std::vector<Roof>& roofs, const std::string& name, double rate) {
-    const auto found =
-        std::find_if(roofs.begin(), roofs.end(), [&](const Roof& roof) { return roof.name == name; });
-    if (found == roofs.end()) {
-      roofs.push_back({name, rate});
-    } else {
-      found->per_second = std::max(found->per_second, rate);
-    }
-  };
-  for (const protocol::MemoryPeak& peak : peaks.roofs.memory)
-    raise(roofline.memory, peak.level, peak.bytes.best);
-  for (const RooflineRow& row : roofline.rows) {
-    if (row.macs == 0) continue;
-    if (const auto rate = BestMacsPerSecond(peaks, row.roof_dtype))
-      raise(roofline.compute, row.roof_dtype, *rate);
-  }
 }
 
 }  // namespace
@@ -116,7 +122,7 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
     }
   }
   if (roofline.rows.empty()) return std::nullopt;
-  AddRoofs(peaks, roofline);
+  roofline.roofs = RoofsOf(roofline.rows, peaks);
   std::stable_sort(roofline.rows.begin(), roofline.rows.end(),
                    [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
   return roofline;

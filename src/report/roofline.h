@@ -42,16 +42,19 @@ struct RooflineRow {
   double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
 };
 
-// A line of the picture: what no operator can be faster than, of this data type or from this memory.
+// What the machine can do at most.
 struct Roof {
-  std::string name;       // "fp32"; "L2", "DRAM"
+  enum class Kind { kCompute, kMemory };
+  Kind kind = Kind::kMemory;
+  // A data type that operators are held against: "fp32"; or a level: "L1", "DRAM", or where the system does
+  // not tell its caches the size that was passed through: "262 kB".
+  std::string name;
   double per_second = 0;  // multiply-adds, or bytes
 };
 
 struct Roofline {
-  std::vector<Roof> compute;      // of the rows' `roof_dtype`s
-  std::vector<Roof> memory;       // level by level, the fastest way of moving so much
   std::vector<RooflineRow> rows;  // by falling gap: the first is worth most
+  std::vector<Roof> roofs;        // compute by data type, then memory, the innermost level first
   double covered_ns = 0;          // the rows' times, added up
   double roof_ns = 0;             // and at their roofs
   // Operators without a row, as what they do is not known, or nothing that a roof limits (a reshape): their

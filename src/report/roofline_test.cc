@@ -74,6 +74,14 @@ TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
   const auto roofline = MakeRoofline(profile, Machine());
   ASSERT_TRUE(roofline.has_value());
   ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape is limited by nothing
+  // Compute of what is computed in alone, then memory from the inside.
+  ASSERT_EQ(roofline->roofs.size(), 3U);
+  EXPECT_EQ(roofline->roofs[0].kind, Roof::Kind::kCompute);
+  EXPECT_EQ(roofline->roofs[0].name, "fp32");
+  EXPECT_EQ(roofline->roofs[0].per_second, 20e9);
+  EXPECT_EQ(roofline->roofs[1].name, "L1");
+  EXPECT_EQ(roofline->roofs[1].per_second, 10e9);
+  EXPECT_EQ(roofline->roofs[2].name, "DRAM");
   const RooflineRow& layer = roofline->rows[0];
   EXPECT_EQ(profile.operators[layer.op].name, "Fully Connected (NC, F32) GEMM #1");
   EXPECT_EQ(layer.bound, Bound::kCompute);

@@ -6,30 +6,75 @@
 #include "stats/distribution.h"
 
 namespace etprof::stats {
+namespace {
+
+constexpr std::size_t kEnoughForP99 = 100;
+
+// How many bins of equal width Freedman and Diaconis would have for ascending values, over `range`.
+double WantedBins(std::span<const double> sorted, double range) {
+  const auto n = static_cast<double>(sorted.size());
+  const double iqr = Quantile(sorted, 0.75) - Quantile(sorted, 0.25);
+  return iqr > 0 ? std::ceil(range / (2 * iqr / std::cbrt(n))) : std::ceil(std::sqrt(n));
+}
+
+std::size_t BinOf(double value, double from, double width, std::size_t bins) {
+  if (width <= 0) return 0;
+  return std::min(static_cast<std::size_t>((value - from) / width),
+                  bins - 1);  // the greatest closes the last
+}
+
+}  // namespace
 
 Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins) {
   Histogram histogram;
   if (values.empty()) return histogram;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
   const double range = sorted.back() - sorted.front();
   histogram.from = sorted.front();
   if (range <= 0) {
     histogram.counts = {static_cast<std::int64_t>(sorted.size())};
     return histogram;
   }
-  const double iqr = Quantile(sorted, 0.75) - Quantile(sorted, 0.25);
-  const double wanted = iqr > 0 ? std::ceil(range / (2 * iqr / std::cbrt(n))) : std::ceil(std::sqrt(n));
   const auto most = static_cast<double>(std::max<std::size_t>(1, most_bins));
-  const double bins = std::clamp(wanted, 1.0, most);
+  const double bins = std::clamp(WantedBins(sorted, range), 1.0, most);
   histogram.width = range / bins;
   histogram.counts.assign(static_cast<std::size_t>(bins), 0);
-  for (const double value : sorted) {
-    const auto bin = static_cast<std::size_t>((value - histogram.from) / histogram.width);
-    ++histogram.counts[std::min(bin, histogram.counts.size() - 1)];  // the greatest closes the last bin
-  }
+  for (const double value : sorted)
+    ++histogram.counts[BinOf(value, histogram.from, histogram.width, histogram.counts.size())];
   return histogram;
+}
+
+SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t most_bins) {
+  SharedHistogram shared;
+  std::vector<std::vector<double>> sorted(sets.begin(), sets.end());
+  double to = 0;
+  bool any = false;
+  for (std::vector<double>& set : sorted) {
+    std::sort(set.begin(), set.end());
+    if (set.empty()) continue;
+    const double last = set.size() >= kEnoughForP99 ? Quantile(set, 0.99) : set.back();
+    shared.from = any ? std::min(shared.from, set.front()) : set.front();
+    to = any ? std::max(to, last) : last;
+    any = true;
+  }
+  if (!any) return shared;
+  const double range = to - shared.from;
+  double bins = 1;
+  std::vector<std::span<const double>> on_axis;
+  for (const std::vector<double>& set : sorted) {
+    const auto end = std::upper_bound(set.begin(), set.end(), to);
+    on_axis.emplace_back(set.begin(), end);
+    shared.beyond.push_back(set.end() - end);
+    if (range > 0 && !on_axis.back().empty()) bins = std::max(bins, WantedBins(on_axis.back(), range));
+  }
+  bins = std::min(bins, static_cast<double>(std::max<std::size_t>(1, most_bins)));
+  shared.width = range / bins;
+  for (const std::span<const double> values : on_axis) {
+    std::vector<std::int64_t>& counts = shared.counts.emplace_back(static_cast<std::size_t>(bins), 0);
+    for (const double value : values) ++counts[BinOf(value, shared.from, shared.width, counts.size())];
+  }
+  return shared;
 }
 
 std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most_points) {

@@ -18,6 +18,20 @@ struct Histogram {
 // outlier would ask for more.
 Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins = 60);
 
+// Histograms of several sets of values on one axis, to be drawn above each other.
+struct SharedHistogram {
+  double from = 0;
+  double width = 0;  // of a bin; 0 when all values are equal: then there is one bin
+  std::vector<std::vector<std::int64_t>> counts;  // set by set, all as long; empty for no values at all
+  std::vector<std::int64_t> beyond;               // set by set: values above the axis
+};
+
+// The axis goes from the least value of all to the largest of the sets' 99 % quantiles, or greatest values
+// where a set has fewer than 100: single far values would leave no room for the rest. Bins are as wide as the
+// set that asks for the narrowest ones wants them (as MakeHistogram, of what lies on the axis), but at most
+// `most_bins` (at least 1). Values are finite, in any order.
+SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t most_bins = 120);
+
 // A point of the empirical distribution function: `share` of the values are at most `value`.
 struct EcdfPoint {
   double value = 0;

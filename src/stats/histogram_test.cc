@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
+
+#include "stats/distribution.h"
 
 namespace etprof::stats {
 namespace {
@@ -30,6 +34,56 @@ TEST(Histogram, KeepsToItsBinsWhateverTheOutlier) {
 TEST(Histogram, OfEqualOrNoValues) {
   EXPECT_EQ(MakeHistogram(std::vector<double>(7, 3.0)).counts, std::vector<std::int64_t>{7});
   EXPECT_TRUE(MakeHistogram({}).counts.empty());
+}
+
+TEST(SharedHistogram, OneAxisForAllAndNoValueLost) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> fast(100, 2), slow(200, 20);
+  std::vector<std::vector<double>> sets(3);
+  for (int i = 0; i < 400; ++i) sets[0].push_back(fast(random));
+  for (int i = 0; i < 150; ++i) sets[1].push_back(slow(random));
+  sets[0].push_back(5000);  // far beyond
+  const SharedHistogram shared = MakeSharedHistogram(sets);
+  const double least = *std::min_element(sets[0].begin(), sets[0].end());
+  EXPECT_DOUBLE_EQ(shared.from, least);
+  std::sort(sets[1].begin(), sets[1].end());
+  ASSERT_EQ(shared.counts.size(), 3U);
+  const std::size_t bins = shared.counts[0].size();
+  // The axis ends at the slow set's 99 % quantile.
+  EXPECT_NEAR(shared.from + shared.width * static_cast<double>(bins), Quantile(sets[1], 0.99), 1e-9);
+  EXPECT_EQ(shared.beyond, (std::vector<std::int64_t>{1, 2, 0}));
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    ASSERT_EQ(shared.counts[set].size(), bins);
+    // Each bin by counting the values between its edges.
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      const double low = shared.from + shared.width * static_cast<double>(bin);
+      const double high = bin + 1 == bins ? 1e300 : low + shared.width;
+      const auto inside =
+          std::count_if(sets[set].begin(), sets[set].end(), [&](double x) { return x >= low && x < high; });
+      const std::int64_t beyond = bin + 1 == bins ? shared.beyond[set] : 0;
+      EXPECT_EQ(shared.counts[set][bin], inside - beyond) << set << ' ' << bin;
+    }
+  }
+  // As narrow as the fast set wants its bins, of what is on the axis, but no more bins than are allowed.
+  EXPECT_EQ(bins, 120U);
+  const double width = MakeSharedHistogram(sets, 10'000).width;
+  sets[0].pop_back();
+  std::sort(sets[0].begin(), sets[0].end());
+  const double iqr = Quantile(sets[0], 0.75) - Quantile(sets[0], 0.25);
+  EXPECT_NEAR(width, 2 * iqr / std::cbrt(400.0), 0.01);
+}
+
+TEST(SharedHistogram, OfFewEqualOrNoValues) {
+  EXPECT_TRUE(MakeSharedHistogram({}).counts.empty());
+  EXPECT_TRUE(MakeSharedHistogram(std::vector<std::vector<double>>(2)).counts.empty());
+  const SharedHistogram equal = MakeSharedHistogram(std::vector<std::vector<double>>{{3, 3}, {3}});
+  EXPECT_EQ(equal.width, 0);
+  EXPECT_EQ(equal.counts, (std::vector<std::vector<std::int64_t>>{{2}, {1}}));
+  // Of fewer than a hundred no value is called far.
+  const SharedHistogram few = MakeSharedHistogram(std::vector<std::vector<double>>{{1, 2, 3, 1000}}, 8);
+  EXPECT_EQ(few.beyond, std::vector<std::int64_t>{0});
+  EXPECT_LE(few.counts[0].size(), 8U);
+  EXPECT_EQ(few.counts[0].back(), 1);
 }
 
 TEST(Ecdf, IsTheShareOfValuesAtMostThis) {

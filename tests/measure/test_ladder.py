@@ -44,6 +44,15 @@ def ladder(etprof, folder) -> dict:
     return json.loads(done.stdout)["ladder"]
 
 
+def test_all_of_it_on_the_screen(etprof, folder, ladder):
+    """Beyond one screen: categories, every operator, and the latencies of all levels as a plot."""
+    one, everything = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
+    assert "▲ median; a column's height" in everything and "▲" not in one
+    assert "\n  categories, " in everything and "\n  categories" not in one
+    operators = everything.split("\n  operators, ")[1].split("\n\n")[0].splitlines()[1:]
+    assert len(operators) == len(ladder["operators"])
+
+
 def test_it_has_the_levels_of_the_cpu(levels, ladder):
     assert [level["name"] for level in ladder["levels"]] == [level["name"] for level in levels]
     assert all(level["error"] is None for level in ladder["levels"])

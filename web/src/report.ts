@@ -86,9 +86,14 @@ export interface RooflineRow {
   would_save_ms: number;
 }
 
+export interface Roof {
+  kind: "compute" | "memory";
+  name: string;
+  per_s: number; // multiply-adds, or bytes
+}
+
 export interface Roofline {
-  compute: { name: string; macs_per_s: number }[];
-  memory: { name: string; bytes_per_s: number }[];
+  roofs: Roof[];
   covered_ms: number;
   roof_ms: number;
   not_covered_ms: number;

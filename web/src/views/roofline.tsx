@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { bytes, count, digits, NONE, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
-import type { Experiment, Report, Roofline, RooflineRow } from "../report";
+import type { Experiment, Report, Roof, Roofline, RooflineRow } from "../report";
 import { type Column, DataTable } from "../table";
 import { operatorAddress } from "./timeline";
 import { escapeHtml } from "./where";
@@ -27,14 +27,15 @@ export function points(roofline: Roofline): RooflineRow[] {
 // The roofs as lines between two intensities (FLOPs a byte): memory's rise until they meet the highest of
 // computing, which are level. FLOP/s.
 export function roofs(roofline: Roofline, from: number, to: number): { name: string; line: [number, number][] }[] {
-  const highest = Math.max(0, ...roofline.compute.map((roof) => 2 * roof.macs_per_s));
-  const fastest = Math.max(0, ...roofline.memory.map((roof) => roof.bytes_per_s));
-  const memory = roofline.memory.map((roof) => {
-    const end = Math.min(to, highest > 0 ? highest / roof.bytes_per_s : to);
-    return { name: roof.name, line: [[from, from * roof.bytes_per_s], [end, end * roof.bytes_per_s]] as [number, number][] };
+  const of = (kind: Roof["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
+  const highest = Math.max(0, ...of("compute").map((roof) => 2 * roof.per_s));
+  const fastest = Math.max(0, ...of("memory").map((roof) => roof.per_s));
+  const memory = of("memory").map((roof) => {
+    const end = Math.min(to, highest > 0 ? highest / roof.per_s : to);
+    return { name: roof.name, line: [[from, from * roof.per_s], [end, end * roof.per_s]] as [number, number][] };
   });
-  const compute = roofline.compute.map((roof) => {
-    const flops = 2 * roof.macs_per_s;
+  const compute = of("compute").map((roof) => {
+    const flops = 2 * roof.per_s;
     return { name: roof.name, line: [[Math.max(from, fastest > 0 ? flops / fastest : from), flops], [to, flops]] as [number, number][] };
   });
   return [...memory, ...compute].filter(({ line: [a, b] }) => a && b && a[0] < b[0]);
@@ -122,8 +123,7 @@ export function RooflineView({ report }: { report: Report }) {
         facts={[
           ["of known work", `${time(roofline.covered_ms)}, which would be ${time(roofline.roof_ms)} at the roofs`],
           ["beside", roofline.not_covered_ms > 0 ? `${time(roofline.not_covered_ms)} of operators whose work is not known, or which have none` : null],
-          ...roofline.compute.map((roof): [string, string] => [roof.name, rate(2 * roof.macs_per_s, "FLOP")]),
-          ...roofline.memory.map((roof): [string, string] => [roof.name, rate(roof.bytes_per_s, "B")]),
+          ...roofline.roofs.map((roof): [string, string] => [roof.name, roof.kind === "compute" ? rate(2 * roof.per_s, "FLOP") : rate(roof.per_s, "B")]),
         ]}
       />
       <DataTable

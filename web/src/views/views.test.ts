@@ -133,7 +133,7 @@ it("operators of one kind are counted together, side by side", () => {
 });
 
 it("memory's roofs rise until they meet the highest of computing, which is level", () => {
-  const roofline = { compute: [{ name: "fp32", macs_per_s: 50 }], memory: [{ name: "L1", bytes_per_s: 100 }, { name: "DRAM", bytes_per_s: 10 }], rows: [] } as unknown as Roofline;
+  const roofline = { roofs: [{ kind: "compute", name: "fp32", per_s: 50 }, { kind: "memory", name: "L1", per_s: 100 }, { kind: "memory", name: "DRAM", per_s: 10 }], rows: [] } as unknown as Roofline;
   expect(roofs(roofline, 0.1, 100)).toEqual([
     { name: "L1", line: [[0.1, 10], [1, 100]] },
     { name: "DRAM", line: [[0.1, 1], [10, 100]] },

@@ -1,0 +1,83 @@
+#include "render/inspect.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/table.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Delegates of a backend that nobody knows and kernels in turns, and more inputs than a screen shows.
+Program Made(int steps, std::size_t inputs) {
+  Program program;
+  program.file_bytes = 123'456'789;
+  Method& method = program.methods.emplace_back();
+  method.name = "forward";
+  method.operators = {"aten::cumsum.out"};
+  for (int i = 0; i < steps; ++i) {
+    Instruction instruction;
+    instruction.index = i;
+    if (i % 2 == 0) {
+      instruction.kind = Instruction::Kind::kDelegate;
+      instruction.target = method.delegates.size();
+      method.delegates.emplace_back().backend = "SomeBackend";
+    } else {
+      instruction.kind = Instruction::Kind::kKernel;
+    }
+    method.instructions.push_back(instruction);
+  }
+  for (std::size_t i = 0; i < inputs; ++i) {
+    ProgramValue value;
+    value.kind = ProgramValue::Kind::kTensor;
+    value.tensor.emplace();
+    value.tensor->type.name = "float32";
+    value.tensor->shape = {static_cast<std::int64_t>(i), 7};
+    method.inputs.push_back(method.values.size());
+    method.values.push_back(std::move(value));
+  }
+  return program;
+}
+
+std::string Screen(const Program& program, const TerminalOptions& options) {
+  std::ostringstream out;
+  RenderInspectTerminal(program, "folder/net.pte", nullptr, options, out);
+  return out.str();
+}
+
+TEST(InspectTerminal, OneScreenOrAll) {
+  const Program program = Made(51, 12);
+  TerminalOptions options;
+  const std::string one = Screen(program, options);
+  EXPECT_THAT(one, HasSubstr("  ... 31 more steps (--all shows them)\n"));
+  EXPECT_THAT(one, HasSubstr("            ... 4 more (--all shows them)\n"));
+  EXPECT_THAT(one, Not(HasSubstr("[11, 7]")));
+  options.all = true;
+  const std::string all = Screen(program, options);
+  EXPECT_THAT(all, HasSubstr("[11, 7]"));
+  EXPECT_THAT(all, HasSubstr("\n    50  SomeBackend #25 "));
+  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  // Nothing is left to be asked for where all is on the screen.
+  EXPECT_THAT(Screen(Made(20, 8), {}), Not(HasSubstr("--all")));
+}
+
+TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
+  for (const int width : {60, 80, 120}) {
+    TerminalOptions options;
+    options.width = width;
+    std::istringstream lines(Screen(Made(9, 3), options));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
+  TerminalOptions options;
+  options.ascii = true;
+  EXPECT_THAT(Screen(Made(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <zlib.h>
+
+#include <boost/archive/iterators/binary_from_base64.hpp>
+#include <boost/archive/iterators/transform_width.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/csv_reader.h"
+
+// What a report says in each of its formats, read back as tables of cells, for the tests that hold the
+// formats against each other.
+namespace etprof::read {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// A table with the cells of its heading.
+struct FoundTable {
+  std::vector<std::string> header;
+  Rows rows;
+};
+
+inline std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// A cell as it was before core/table.h escaped it.
+inline std::string Unescaped(const std::string& cell) {
+  std::string text;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell.compare(i, 4, "&lt;") == 0) {
+      text += '<';
+      i += 3;
+    } else if (cell.compare(i, 4, "&gt;") == 0) {
+      text += '>';
+      i += 3;
+    } else if (cell[i] == '\\' && i + 1 < cell.size()) {
+      text += cell[++i];
+    } else {
+      text += cell[i];
+    }
+  }
+  return text;
+}
+
+// "| a | b |" -> a, b.
+inline std::vector<std::string> MarkdownCells(const std::string& line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) {
+      cell += line[i];
+      cell += line[++i];
+    } else if (line[i] == '|') {
+      const std::size_t from = cell.find_first_not_of(' '), to = cell.find_last_not_of(' ');
+      cells.push_back(from == std::string::npos ? "" : Unescaped(cell.substr(from, to - from + 1)));
+      cell.clear();
+    } else {
+      cell += line[i];
+    }
+  }
+  return cells;
+}
+
+inline std::vector<FoundTable> MarkdownTables(const std::string& text) {
+  std::vector<FoundTable> tables;
+  const std::vector<std::string> lines = Lines(text);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    if (!lines[i].starts_with("| ") || !lines[i + 1].starts_with("| ---")) continue;
+    FoundTable& table = tables.emplace_back();
+    table.header = MarkdownCells(lines[i]);
+    for (i += 2; i < lines.size() && lines[i].starts_with("|"); ++i) {
+      table.rows.push_back(MarkdownCells(lines[i]));
+      if (table.rows.back().size() != table.header.size())
+        throw std::runtime_error("a row has another number of cells than its heading: " + lines[i]);
+    }
+  }
+  return tables;
+}
+
+inline FoundTable Csv(const std::string& text) {
+  FoundTable table;
+  CsvReader reader(text, "");
+  std::vector<std::string_view> fields;
+  while (reader.Next(fields)) {
+    std::vector<std::string> cells(fields.begin(), fields.end());
+    if (table.header.empty()) {
+      table.header = std::move(cells);
+    } else {
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+// The cells of a line of the screen, which two blanks at least part. Bars are left out.
+inline std::vector<std::string> ScreenCells(const std::string& line) {
+  std::vector<std::string> cells;
+  std::size_t at = 0;
+  while ((at = line.find_first_not_of(' ', at)) != std::string::npos) {
+    const std::size_t end = std::min(line.find("  ", at), line.size());
+    const std::string cell = line.substr(at, end - at);
+    static const std::string kBlocks = "█▏▎▍▌▋▊▉";
+    const bool bar = cell.size() >= 3 && kBlocks.find(cell.substr(0, 3)) != std::string::npos;
+    if (!bar) cells.push_back(cell);
+    at = end;
+  }
+  return cells;
+}
+
+// The blocks of lines between blank ones, each as the cells of its lines.
+inline std::vector<Rows> ScreenBlocks(const std::string& text) {
+  std::vector<Rows> blocks(1);
+  for (const std::string& line : Lines(text)) {
+    if (!line.empty()) {
+      blocks.back().push_back(ScreenCells(line));
+    } else if (!blocks.back().empty()) {
+      blocks.emplace_back();
+    }
+  }
+  if (blocks.back().empty()) blocks.pop_back();
+  return blocks;
+}
+
+// The JSON that a page holds: gzip in base64 in the element `etprof-report`.
+inline std::string JsonOfPage(const std::string& page) {
+  const std::size_t element = page.find("id=\"etprof-report\"");
+  const std::size_t from = page.find('>', element) + 1;
+  std::string base64 = page.substr(from, page.find('<', from) - from);
+  while (!base64.empty() && base64.back() == '=') base64.pop_back();
+  using namespace boost::archive::iterators;
+  using Bytes = transform_width<binary_from_base64<std::string::const_iterator>, 8, 6>;
+  // Of the bits that are left over no byte is made.
+  const std::size_t size = base64.size() * 6 / 8;
+  std::string packed;
+  Bytes byte(base64.cbegin());
+  for (std::size_t i = 0; i < size; ++i) packed += *byte++;
+
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::runtime_error("zlib");
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string json;
+  int result = Z_OK;
+  while (result == Z_OK) {
+    char chunk[1 << 14];
+    stream.next_out = reinterpret_cast<Bytef*>(chunk);
+    stream.avail_out = sizeof(chunk);
+    result = inflate(&stream, Z_NO_FLUSH);
+    json.append(chunk, sizeof(chunk) - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (result != Z_STREAM_END) throw std::runtime_error("the page's report is no gzip");
+  return json;
+}
+
+}  // namespace etprof::read

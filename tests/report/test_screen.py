@@ -1,0 +1,176 @@
+"""What a person sees on the terminal: one screen, all of it with --all, and ASCII where the locale is not UTF-8."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+SIDES = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+# Of a report's screen with --all, what no single screen has.
+ONLY_ALL = [
+    r"^  +\d+ operators  ",
+    r"^  by category$",
+    r"^  by delegate$",
+    r"^ +▲ median; a column's height",
+    r"^ += mean self time",
+]
+FULL_SCREEN = 40  # lines
+
+
+def shown(*arguments: str | Path, width: int = 80) -> str:
+    done = program.run(*arguments, width=width)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def found(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, flags=re.MULTILINE) is not None
+
+
+def with_locale(*arguments: str | Path, **variables: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if name not in ("LC_ALL", "LC_CTYPE", "LANG")}
+    done = subprocess.run(
+        [program.etprof(), *map(str, arguments)], cwd=program.ROOT, capture_output=True, check=True,
+        env={**kept, "COLUMNS": "80", **variables},
+    )  # fmt: skip
+    return done.stdout.decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The run directory of toy_cnn at two masks, with the machine's roofs."""
+    out = tmp_path_factory.mktemp("screen") / "run"
+    done = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--max-seconds", 4, "--output-root", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["analyze", ETDUMP], ["report", ETDUMP], ["compare", *SIDES], ["analyze", *SIDES]],
+    ids=lambda command: " ".join(Path(word).name for word in command),
+)
+def test_all_of_a_report(command):
+    if command[0] != "report":  # which writes its report and shows none
+        one = shown(*command)
+        assert len(one.splitlines()) <= FULL_SCREEN
+        assert "--all shows everything here" in one
+        assert not any(found(pattern, one) for pattern in ONLY_ALL)
+    before = sorted(ETDUMP.parent.iterdir())
+    everything = shown(*command, "--all")
+    for pattern in ONLY_ALL:
+        assert found(pattern, everything), pattern
+    assert "--all" not in everything
+    assert sorted(ETDUMP.parent.iterdir()) == before, "nothing is written"
+
+
+def test_all_of_many_is_every_note():
+    files = [ETDUMP, *SIDES]
+    assert found(r"^  1 note, the first: the delegate's", shown("analyze", *files))
+    assert found(r"^  note   the delegate's", shown("analyze", *files, "--all"))
+
+
+def test_profile_and_run_and_what_they_left(folder, tmp_path):
+    again = ["run", folder / "config.json", "--analysis-only", "--output-root", folder]
+    for command in (again, ["analyze", folder, "--no-timeline"]):
+        one = shown(*command)
+        assert len(one.splitlines()) <= FULL_SCREEN
+        everything = shown(*command, "--all")
+        for pattern in ONLY_ALL:
+            assert found(pattern, everything) and not found(pattern, one), pattern
+        assert "  how far from the machine's limits\n" in everything
+        assert "FLOP/s\n" in everything
+    options = ["--launches", 2, "--max-seconds", 2, "--no-peaks", "--output-root", tmp_path / "out"]
+    measured = shown("profile", MODEL, *options, "--all")
+    for pattern in ONLY_ALL:
+        assert found(pattern, measured), pattern
+
+
+def test_by_roofline_is_a_picture_above_its_table(folder):
+    one = shown("analyze", folder, "--by", "roofline", "--no-timeline")
+    letters = re.findall(r"^  ([A-Z])  \S", one, flags=re.MULTILINE)
+    picture = [line for line in one.splitlines() if re.match(r"^.{8}[│┤]", line)]
+    assert len(picture) >= 10
+    assert letters and all(any(letter in line[9:] for line in picture) for letter in letters)
+    everything = shown("analyze", folder, "--by", "roofline", "--all", "--no-timeline")
+    assert everything.count("FLOP/s\n") == 2 * one.count("FLOP/s\n"), "both sides"
+
+
+def test_all_of_a_check(folder):
+    one = program.run("check", folder, "--max-slowdown=1000%", "--max-operator-slowdown=100000%")
+    everything = program.run("check", folder, "--max-slowdown=1000%", "--max-operator-slowdown=100000%", "--all")
+    assert (one.returncode, one.stderr) == (everything.returncode, everything.stderr)
+    assert "--all shows them" in one.stdout and "--all" not in everything.stdout
+    assert "Convolution (NHWC, F32) IGEMM #2" in everything.stdout.split("operators that moved")[0]
+
+
+@pytest.mark.parametrize("command", ["analyze", "check", "compare", "inspect", "isa", "profile", "report", "run"])
+def test_all_has_its_line_in_the_help_and_the_docs(command):
+    assert found(r"^ +--all +\S", shown(command, "--help"))
+    section = (program.ROOT / "docs" / "commands.md").read_text(encoding="utf-8").split("## The screen")[1]
+    assert f"`{command}`" in section.split("\n## ")[0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_no_line_is_wider_than_the_terminal(folder, width):
+    for command in (["analyze", folder, "--no-timeline"], ["compare", *SIDES], ["inspect", MODEL]):
+        for options in ([], ["--all"]):
+            for line in shown(*command, *options, width=width).splitlines():
+                # A path has no blank to be wrapped at.
+                assert len(line) <= width or str(folder) in line, line
+
+
+@pytest.mark.parametrize("variables", [{"LC_ALL": "POSIX", "LANG": "C.UTF-8"}, {"LC_CTYPE": "C"}, {"LANG": "C"}])
+def test_without_utf8_the_screen_is_ascii(folder, variables):
+    commands = [
+        ["analyze", folder, "--no-timeline", "--all"],
+        ["analyze", folder, "--no-timeline", "--by", "layer"],
+        ["analyze", ETDUMP, *SIDES],
+        ["compare", *SIDES],
+        ["inspect", MODEL],
+        ["isa"],
+    ]
+    for command in commands:
+        text = with_locale(*command, **variables)
+        assert text.isascii(), command
+        assert "\\x" not in text
+    assert "###" in with_locale("compare", *SIDES, **variables)
+    # What a program reads is as ever.
+    assert "median" in with_locale("report", folder, "--brief", **variables)
+    assert with_locale("report", folder, "--json", **variables) == with_locale(
+        "report", folder, "--json", LC_ALL="C.UTF-8"
+    )
+
+
+def test_with_utf8_or_without_a_word_on_it_the_screen_has_bars():
+    for variables in ({"LANG": "en_US.UTF-8"}, {"LC_ALL": "C.UTF-8", "LANG": "C"}, {}):
+        assert "█" in with_locale("compare", *SIDES, **variables)
+
+
+def test_colours_on_a_terminal_alone():
+    """On a pseudo-terminal verdicts are painted; with NO_COLOR, on a dumb one, or in a pipe they are not."""
+    script = shutil.which("script")
+    if script is None:
+        pytest.skip("no `script` to make a pseudo-terminal with")
+
+    def painted(**variables: str) -> bool:
+        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        done = subprocess.run(
+            [script, "-qec", f"{program.etprof()} analyze {ETDUMP}", "/dev/null"], capture_output=True, check=True,
+            env={**kept, "TERM": "xterm", "LC_ALL": "C.UTF-8", **variables},
+        )  # fmt: skip
+        return b"\x1b[" in done.stdout
+
+    assert painted()
+    assert not painted(NO_COLOR="1")
+    assert not painted(TERM="dumb")
+    assert "\x1b" not in with_locale("analyze", ETDUMP, TERM="xterm")
