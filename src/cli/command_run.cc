@@ -76,10 +76,9 @@ int RunHere(const RunOptions& options, const std::string& name) {
     ShowPlans({{name, properties, config}}, {.counters = options.counters, .json = options.json});
     return static_cast<int>(ExitCode::kDone);
   }
-  return MeasureAndShow(
-      config, *device,
-      {options.resume, options.json, options.all, ResumeCommand(options), options.devices.wait_seconds,
-       options.counters});
+  return MeasureAndShow(config, *device,
+                        {options.resume, options.json, options.all, ResumeCommand(options),
+                         options.devices.wait_seconds, options.counters});
 }
 
 int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
