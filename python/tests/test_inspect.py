@@ -32,7 +32,7 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 
 from etprof import find
 from exports import Exported
-from graphs import NO_ID, graph_of, inputs_of
+from graphs import DTYPES, NO_ID, graph_of, inputs_of
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -54,8 +54,6 @@ SCHEMES = {
     "PerTokenDynamicQuant": "per token, dynamic",
 }
 NO_HANDLE = 65535
-DTYPES = {"BYTE": "uint8", "CHAR": "int8", "INT": "int32", "LONG": "int64", "HALF": "float16", "FLOAT": "float32"}
-DTYPES |= {"DOUBLE": "float64", "BOOL": "bool", "SHORT": "int16", "BFLOAT16": "bfloat16"}
 CALLS = {schema.KernelCall: "kernel", schema.DelegateCall: "delegate", schema.MoveCall: "move"}
 CALLS |= {schema.JumpFalseCall: "jump", schema.FreeCall: "free"}
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "analysis/align_nodes.h"
 #include "analysis/neighbours.h"
 #include "analysis/operators.h"
+#include "analysis/source_places.h"
 
 namespace etprof {
 namespace {
@@ -24,14 +24,14 @@ bool IsCalled(const std::string& type, const std::string& in_program) {
 class Joiner {
  public:
   Joiner(const Profile& profile, const Program& program, const Method& method, const MethodSources* sources)
-      : profile_(profile), program_(program), method_(method), sources_(sources) {
+      : profile_(profile), program_(program), method_(method), places_(sources) {
+    if (sources == nullptr) result_.no_sources = "where operators come from in the model is not known";
     for (const Instruction& instruction : method.instructions)
       instructions_[{instruction.chain, instruction.index}] = &instruction;
   }
 
   ProgramJoin Run() {
     result_.operators.resize(profile_.operators.size());
-    if (sources_ == nullptr) result_.no_sources = "where operators come from in the model is not known";
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::size_t>>
         calls;  // operators of one occurrence
     for (std::size_t i = 0; i < profile_.operators.size(); ++i) {
@@ -53,7 +53,8 @@ class Joiner {
       JoinCall(operators);
       if (!result_.problem.empty()) return Refused();
     }
-    ConnectNeighbours(profile_, method_, aligned_calls_, result_.operators);
+    result_.places = places_.places();
+    ConnectNeighbours(profile_, program_, method_, aligned_calls_, result_.operators);
     return std::move(result_);
   }
 
@@ -84,35 +85,13 @@ class Joiner {
     own.tensors = TensorsOf(*instruction, method_);
     own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
-    if (sources_ == nullptr || op.key.chain != 0) return;
-    const auto handles = sources_->instructions.find(op.key.instruction);
-    if (handles == sources_->instructions.end()) return;
-    own.debug_handles = handles->second;
-    own.place = PlaceOf(own.debug_handles);
-    if (own.place) return;
-    own.between = true;
-    own.place = PlaceOfNeighbour(*instruction);
+    Set(places_.OfKernel(*instruction, method_), own);
   }
 
-  // Of the next instruction that takes what `instruction` gives, or of the last one that gave what it takes.
-  std::optional<std::size_t> PlaceOfNeighbour(const Instruction& instruction) {
-    if (instruction.arguments.empty()) return std::nullopt;
-    const std::size_t output = instruction.arguments.back();
-    std::optional<std::size_t> before;
-    for (const Instruction& other : method_.instructions) {
-      const auto handles = sources_->instructions.find(other.index);
-      if (other.chain != 0 || other.index == instruction.index || handles == sources_->instructions.end())
-        continue;
-      const std::vector<std::size_t>& values = other.arguments;
-      if (other.index > instruction.index) {
-        if (std::find(values.begin(), values.end(), output) == values.end()) continue;
-        if (const auto place = PlaceOf(handles->second)) return place;
-      } else if (!values.empty() && std::find(instruction.arguments.begin(), instruction.arguments.end(),
-                                              values.back()) != instruction.arguments.end()) {
-        if (const auto place = PlaceOf(handles->second)) before = place;
-      }
-    }
-    return before;
+  static void Set(SourcePlaces::Found found, OperatorSource& own) {
+    own.debug_handles = std::move(found.debug_handles);
+    own.place = found.place;
+    own.between = found.between;
   }
 
   void JoinCall(const std::vector<std::size_t>& operators) {
@@ -166,15 +145,15 @@ class Joiner {
       own.work = WorkOfBound(graph.nodes[*op.node], graph);
       own.tensors.inputs = own.tensors.outputs;
     }
-    SetPlace(graph.nodes[*op.node], graph, own);
+    Set(places_.OfNode(graph.nodes[*op.node], graph), own);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
-      OperatorSource other;
-      SetPlace(graph.nodes[candidate], graph, other);
+      const SourcePlaces::Found other = places_.OfNode(graph.nodes[candidate], graph);
       if (other.place != own.place || other.debug_handles != own.debug_handles) {
         const std::optional<std::size_t> in_graph = own.graph;
         own = OperatorSource{};
         own.graph = in_graph;
+        own.candidates = op.candidates;
         own.why = "several nodes of the delegate's graph fit it equally well";
         return;
       }
@@ -182,6 +161,7 @@ class Joiner {
       if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) own.tensors = OperatorTensors{};
       if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
       own.nodes.clear();
+      own.candidates = op.candidates;
     }
   }
 
@@ -193,50 +173,6 @@ class Joiner {
     if (output != nullptr) work.read = work.written = BytesOf(output->type, output->shape);
     work.bytes = Sum(work.read, work.written);
     return work;
-  }
-
-  // A node that the partitioner put between two others, and a conversion of quantized values, which stands
-  // for nothing that the model says, serves the next one, or at the end the one before it.
-  void SetPlace(const XnnNode& node, const XnnGraph& graph, OperatorSource& own) {
-    own.debug_handles = HandlesOf(node);
-    if (sources_ != nullptr) own.place = PlaceOf(own.debug_handles);
-    if (node.debug_handle && (own.place || sources_ == nullptr)) return;
-    own.between = true;
-    for (const bool after : {true, false}) {
-      const XnnNode* served = Neighbour(node, graph, after);
-      if (served == nullptr) continue;
-      if (!node.debug_handle) own.debug_handles = HandlesOf(*served);
-      if (sources_ != nullptr) own.place = PlaceOf(HandlesOf(*served));
-      return;
-    }
-  }
-
-  static std::vector<std::uint32_t> HandlesOf(const XnnNode& node) {
-    return node.debug_handle ? std::vector<std::uint32_t>{*node.debug_handle} : std::vector<std::uint32_t>{};
-  }
-
-  // The nearest node with a place of its own (without sources: with a debug handle) that reads what `node`
-  // writes, or writes what it reads; null: none.
-  const XnnNode* Neighbour(const XnnNode& node, const XnnGraph& graph, bool after) {
-    std::set<std::uint32_t> ids;
-    const auto add = [&](const XnnNode& of) {
-      const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
-      ids.insert(more.begin(), more.end());
-    };
-    add(node);
-    const auto touches = [&](const XnnNode& other) {
-      const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
-      return std::any_of(own.begin(), own.end(), [&](std::uint32_t id) { return ids.contains(id); });
-    };
-    constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbours
-    for (std::size_t step = 1; step <= kNear; ++step) {
-      if (after ? node.index + step >= graph.nodes.size() : step > node.index) break;
-      const XnnNode& other = graph.nodes[after ? node.index + step : node.index - step];
-      if (!touches(other)) continue;
-      if (other.debug_handle && (sources_ == nullptr || PlaceOf(HandlesOf(other)))) return &other;
-      add(other);
-    }
-    return nullptr;
   }
 
   // What XNNPACK inserted serves what runs next, or at the end what ran before.
@@ -258,44 +194,11 @@ class Joiner {
     }
   }
 
-  // What the nodes of the handles have in common: the modules that they all are in, and their line where it
-  // is one.
-  std::optional<std::size_t> PlaceOf(const std::vector<std::uint32_t>& handles) {
-    std::optional<SourcePlace> place;
-    for (const std::uint32_t handle : handles) {
-      for (const SourceNode* node : sources_->Of(handle)) {
-        // The conversions around a quantized operator share its handle, and say nothing of the model.
-        if (node->target.starts_with("quantized_decomposed.")) continue;
-        const SourceFrame* frame = ModelFrame(*node);
-        if (!place) {
-          place = SourcePlace{node->modules, std::nullopt};
-          if (frame != nullptr) place->frame = *frame;
-          continue;
-        }
-        std::size_t same = 0;
-        while (same < place->modules.size() && same < node->modules.size() &&
-               place->modules[same] == node->modules[same])
-          ++same;
-        place->modules.resize(same);
-        if (frame == nullptr || place->frame != *frame) place->frame.reset();
-      }
-    }
-    if (!place || (place->modules.empty() && !place->frame)) return std::nullopt;
-    std::string key;
-    for (const SourceModule& module : place->modules) key += module.path + '\x1f' + module.type + '\x1e';
-    if (place->frame)
-      key += fmt::format("{}:{}:{}", place->frame->file, place->frame->line, place->frame->function);
-    const auto [known, is_new] = by_text_.try_emplace(std::move(key), result_.places.size());
-    if (is_new) result_.places.push_back(std::move(*place));
-    return known->second;
-  }
-
   const Profile& profile_;
   const Program& program_;
   const Method& method_;
-  const MethodSources* sources_;
+  SourcePlaces places_;
   std::map<std::pair<int, int>, const Instruction*> instructions_;
-  std::map<std::string, std::size_t> by_text_;  // places
   std::vector<AlignedCall> aligned_calls_;
   ProgramJoin result_;
 };

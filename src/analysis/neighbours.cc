@@ -13,22 +13,22 @@ namespace {
 // Follows the values of a method through its runs.
 class Connector {
  public:
-  Connector(const Profile& profile, const Method& method, const std::vector<AlignedCall>& calls,
-            std::vector<OperatorSource>& operators)
-      : profile_(profile), method_(method), calls_(calls), operators_(operators) {
+  Connector(const Profile& profile, const Program& program, const Method& method,
+            const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators)
+      : profile_(profile), calls_(calls), operators_(operators), dataflow_(DataflowOf(method, program)) {
+    std::set<const Instruction*> followed;
     for (const AlignedCall& call : calls) {
       for (const std::size_t op : call.operators) call_of_[op] = flows_.size();
       flows_.push_back(FlowOf(call));
-      for (const auto& [value, origin] : flows_.back().given) written_.insert(value);
-      followed_.insert(call.instruction);
+      followed.insert(call.instruction);
     }
-    written_.insert(method.inputs.begin(), method.inputs.end());
-    for (const Instruction& instruction : method.instructions) {
-      instructions_[{instruction.chain, instruction.index}] = &instruction;
-      const std::vector<std::size_t> values = DataflowOf(instruction, method_).written;
-      written_.insert(values.begin(), values.end());
+    for (std::size_t i = 0; i < method.instructions.size(); ++i) {
+      const Instruction& instruction = method.instructions[i];
+      instructions_[{instruction.chain, instruction.index}] = i;
+      const std::vector<std::size_t>& written = dataflow_.instructions[i].written;
+      if (instruction.kind != Instruction::Kind::kKernel && !followed.contains(&instruction))
+        hidden_.insert(written.begin(), written.end());
     }
-    for (const Instruction& instruction : method.instructions) NoteHidden(instruction);
   }
 
   void Run() {
@@ -42,43 +42,9 @@ class Connector {
   }
 
  private:
-  // The bytes of a planned buffer that a tensor has.
-  struct Place {
-    std::uint32_t buffer = 0;
-    std::uint64_t offset = 0;
-    Bytes bytes = 0;
-    auto operator<=>(const Place&) const = default;
-  };
-  std::optional<Place> PlaceOf(std::size_t value) const {
-    const std::optional<ProgramTensor>& tensor = method_.values[value].tensor;
-    if (!tensor || !tensor->memory_id || !tensor->memory_offset) return std::nullopt;
-    const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
-    if (!bytes) return std::nullopt;
-    return Place{*tensor->memory_id, *tensor->memory_offset, *bytes};
-  }
-
-  // What a move writes, and a delegate that could not be followed: any of its arguments that nobody else
-  // does.
-  void NoteHidden(const Instruction& instruction) {
-    std::vector<std::size_t> values;
-    if (instruction.kind == Instruction::Kind::kMove && !instruction.arguments.empty()) {
-      values = {instruction.arguments.back()};
-    } else if (instruction.kind == Instruction::Kind::kDelegate && !followed_.contains(&instruction)) {
-      for (const std::size_t value : instruction.arguments) {
-        if (!written_.contains(value)) values.push_back(value);
-      }
-    }
-    for (const std::size_t value : values) {
-      written_.insert(value);
-      hidden_.insert(value);
-      if (const auto place = PlaceOf(value)) hidden_places_.insert(*place);
-    }
-  }
-
   // Operators end in the order in which they ran: what one reads was written before.
   void FollowRun(const std::vector<std::int32_t>& layout) {
     written_by_.clear();
-    placed_by_.clear();
     std::set<std::size_t> called;
     for (const std::int32_t event : layout) {
       if (event < 0) continue;
@@ -95,9 +61,9 @@ class Connector {
     const OperatorKey& key = profile_.operators[op].key;
     const auto instruction = instructions_.find({key.chain, key.instruction});
     if (instruction == instructions_.end()) return;
-    const ReadAndWritten<std::size_t> flow = DataflowOf(*instruction->second, method_);
+    const ReadAndWritten<std::size_t>& flow = dataflow_.instructions[instruction->second];
     for (const std::size_t value : flow.read) ConnectWriter(value, op);
-    for (const std::size_t value : flow.written) Write(value, op);
+    for (const std::size_t value : flow.written) written_by_[value] = op;
   }
 
   void FollowCall(std::size_t index) {
@@ -115,33 +81,17 @@ class Connector {
       if (origin.value) written[value] = WriterOf(*origin.value);
       if (!origin.op && !origin.value) written[value] = std::nullopt;
     }
-    for (const auto& [value, op] : written) Write(value, op);
-  }
-
-  void Write(std::size_t value, std::optional<std::size_t> op) {
-    const bool known = op && !hidden_.contains(value);
-    Set(written_by_, value, known ? op : std::nullopt);
-    if (const auto place = PlaceOf(value)) Set(placed_by_, *place, known ? op : std::nullopt);
-  }
-
-  template <typename Key>
-  static void Set(std::map<Key, std::size_t>& map, const Key& key, std::optional<std::size_t> op) {
-    if (op) {
-      map[key] = *op;
-    } else {
-      map.erase(key);
+    for (const auto& [value, op] : written) {
+      written_by_.erase(value);
+      if (op) written_by_[value] = *op;
     }
   }
 
-  // ExecuTorch takes views out (exir/passes/replace_view_copy_with_view_pass.py): a tensor that nothing
-  // writes is one of what was last written to its place.
   std::optional<std::size_t> WriterOf(std::size_t value) const {
-    if (const auto found = written_by_.find(value); found != written_by_.end()) return found->second;
-    if (written_.contains(value)) return std::nullopt;
-    const std::optional<Place> place = PlaceOf(value);
-    if (!place || hidden_places_.contains(*place)) return std::nullopt;
-    const auto found = placed_by_.find(*place);
-    return found == placed_by_.end() ? std::nullopt : std::optional(found->second);
+    const std::size_t holder = dataflow_.Holder(value);
+    const auto found = written_by_.find(holder);
+    if (found == written_by_.end() || hidden_.contains(holder)) return std::nullopt;
+    return found->second;
   }
 
   void ConnectWriter(std::size_t value, std::size_t reader) {
@@ -155,27 +105,21 @@ class Connector {
   }
 
   const Profile& profile_;
-  const Method& method_;
   const std::vector<AlignedCall>& calls_;
   std::vector<OperatorSource>& operators_;
-  std::map<std::pair<int, int>, const Instruction*> instructions_;
-  std::set<const Instruction*> followed_;  // calls
-  std::set<std::size_t> written_;          // values that an instruction writes, or may, and the inputs
-  // Of these, and where they are: what moves and delegates without a graph write, whenever that is.
-  std::set<std::size_t> hidden_;
-  std::set<Place> hidden_places_;
-  std::vector<CallFlow> flows_;                 // as calls_
-  std::map<std::size_t, std::size_t> call_of_;  // operator: in calls_
-  // In this run so far, the last operator that wrote a value, and a place.
-  std::map<std::size_t, std::size_t> written_by_;
-  std::map<Place, std::size_t> placed_by_;
+  MethodDataflow dataflow_;
+  std::map<std::pair<int, int>, std::size_t> instructions_;  // by chain and index: in Method::instructions
+  std::set<std::size_t> hidden_;  // values that moves and calls that could not be followed write, whenever
+  std::vector<CallFlow> flows_;   // as calls_
+  std::map<std::size_t, std::size_t> call_of_;     // operator: in calls_
+  std::map<std::size_t, std::size_t> written_by_;  // in this run so far, by value: the last operator
 };
 
 }  // namespace
 
-void ConnectNeighbours(const Profile& profile, const Method& method, const std::vector<AlignedCall>& calls,
-                       std::vector<OperatorSource>& operators) {
-  Connector(profile, method, calls, operators).Run();
+void ConnectNeighbours(const Profile& profile, const Program& program, const Method& method,
+                       const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators) {
+  Connector(profile, program, method, calls, operators).Run();
 }
 
 }  // namespace etprof

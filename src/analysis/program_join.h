@@ -34,6 +34,8 @@ struct OperatorSource {
   // In XnnGraph::nodes, kNodes: its own first, then those that XNNPACK fused into it. Empty where several fit
   // equally well.
   std::vector<std::size_t> nodes;
+  // Where several fit equally well: all of them.
+  std::vector<std::size_t> candidates;
   // Of a layout conversion that the partitioner put between two nodes: it stands for no line of the model,
   // and its place is that of the node that it serves.
   bool between = false;

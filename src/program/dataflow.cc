@@ -16,6 +16,65 @@ void AddTensors(std::size_t argument, const Method& method, std::set<std::size_t
   for (const std::size_t item : method.values[argument].items) add(item);
 }
 
+using Values = std::set<std::size_t>;
+
+ReadAndWritten<std::size_t> FlowOf(const Instruction& instruction, const Method& method,
+                                   const Program& program) {
+  using Kind = Instruction::Kind;
+  if (instruction.kind == Kind::kKernel) return DataflowOf(instruction, method);
+  ReadAndWritten<std::size_t> flow;
+  if (instruction.kind == Kind::kMove && instruction.arguments.size() == 2)
+    return {{instruction.arguments[0]}, {instruction.arguments[1]}};
+  if (instruction.kind != Kind::kDelegate || !method.delegates[instruction.target].graph) return flow;
+  const XnnGraph& graph = program.xnn_graphs[*method.delegates[instruction.target].graph];
+  const auto add = [&](const std::vector<std::uint32_t>& ids, std::vector<std::size_t>& values) {
+    for (const std::uint32_t id : ids) {
+      if (const auto value = ArgumentOf(*graph.Find(id), instruction)) values.push_back(*value);
+    }
+  };
+  add(graph.inputs, flow.read);
+  add(graph.outputs, flow.written);
+  return flow;
+}
+
+// A tensor's place in the planned memory.
+struct Place {
+  std::uint32_t buffer = 0;
+  std::uint64_t offset = 0;
+  Bytes bytes = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+std::optional<Place> PlaceOf(const ProgramValue& value) {
+  if (!value.tensor || !value.tensor->memory_id || !value.tensor->memory_offset) return std::nullopt;
+  const std::optional<Bytes> bytes = BytesOf(value.tensor->type, value.tensor->shape);
+  if (!bytes) return std::nullopt;
+  return Place{*value.tensor->memory_id, *value.tensor->memory_offset, *bytes};
+}
+
+// `given`: what is written by an instruction, an input or a constant, and so no view.
+void FindViews(const Method& method, const Values& given, MethodDataflow& flow) {
+  std::map<Place, std::size_t> holders;
+  const auto hold = [&](const std::vector<std::size_t>& values) {
+    for (const std::size_t value : values) {
+      if (const auto place = PlaceOf(method.values[value])) holders[*place] = value;
+    }
+  };
+  const auto look = [&](const std::vector<std::size_t>& values) {
+    for (const std::size_t value : values) {
+      const auto place = PlaceOf(method.values[value]);
+      const auto holder = place && !given.contains(value) ? holders.find(*place) : holders.end();
+      if (holder != holders.end()) flow.views.try_emplace(value, holder->second);
+    }
+  };
+  hold(method.inputs);
+  for (const ReadAndWritten<std::size_t>& instruction : flow.instructions) {
+    look(instruction.read);
+    hold(instruction.written);
+  }
+  look(method.outputs);
+}
+
 }  // namespace
 
 ReadAndWritten<std::uint32_t> DataflowOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
@@ -47,6 +106,35 @@ ReadAndWritten<std::size_t> DataflowOf(const Instruction& kernel, const Method& 
   std::set<std::size_t> seen;
   AddTensors(kernel.arguments.back(), method, seen, flow.written);
   for (const std::size_t argument : kernel.arguments) AddTensors(argument, method, seen, flow.read);
+  return flow;
+}
+
+std::size_t MethodDataflow::Holder(std::size_t value) const {
+  const auto found = views.find(value);
+  return found == views.end() ? value : found->second;
+}
+
+MethodDataflow DataflowOf(const Method& method, const Program& program) {
+  MethodDataflow flow;
+  Values given = {method.inputs.begin(), method.inputs.end()};
+  for (std::size_t value = 0; value < method.values.size(); ++value) {
+    const auto& tensor = method.values[value].tensor;
+    if (tensor && tensor->data != ProgramTensor::Data::kNone) given.insert(value);
+  }
+  for (const Instruction& instruction : method.instructions) {
+    flow.instructions.push_back(FlowOf(instruction, method, program));
+    const auto& written = flow.instructions.back().written;
+    given.insert(written.begin(), written.end());
+  }
+  for (std::size_t i = 0; i < method.instructions.size(); ++i) {
+    const Instruction& instruction = method.instructions[i];
+    if (instruction.kind != Instruction::Kind::kDelegate || method.delegates[instruction.target].graph)
+      continue;
+    for (const std::size_t value : Values(instruction.arguments.begin(), instruction.arguments.end()))
+      (given.insert(value).second ? flow.instructions[i].written : flow.instructions[i].read)
+          .push_back(value);
+  }
+  FindViews(method, given, flow);
   return flow;
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/program_join.h"
+#include "program/program.h"
+#include "program/source_map.h"
+
+namespace etprof {
+
+// Where the kernels and nodes of a method come from in the PyTorch model.
+class SourcePlaces {
+ public:
+  explicit SourcePlaces(const MethodSources* sources) : sources_(sources) {}  // null: nothing is known
+
+  struct Found {
+    std::vector<std::uint32_t> debug_handles;
+    std::optional<std::size_t> place;  // in places()
+    bool between = false;              // as OperatorSource::between
+  };
+  Found OfKernel(const Instruction& kernel, const Method& method);
+  Found OfNode(const XnnNode& node, const XnnGraph& graph);
+
+  const std::vector<SourcePlace>& places() const { return places_; }  // each once
+
+ private:
+  std::optional<std::size_t> OfNeighbour(const Instruction& instruction, const Method& method);
+  const XnnNode* Neighbour(const XnnNode& node, const XnnGraph& graph, bool after);
+  std::optional<std::size_t> OfHandles(const std::vector<std::uint32_t>& handles);
+
+  const MethodSources* sources_;
+  std::vector<SourcePlace> places_;
+  std::map<std::string, std::size_t> by_text_;
+};
+
+}  // namespace etprof
