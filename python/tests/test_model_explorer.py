@@ -122,7 +122,9 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     assert sum(found.values()) == pytest.approx(sum(means.values()), abs=1e-6 * len(means))
 
     nodes = {node.id: node for node in graph.nodes}
-    owner, pairs, without = steps_of(sorted(operators, key=lambda own: [int(part) for part in own["key"].split("/")[1::2]]))
+    owner, pairs, without = steps_of(
+        sorted(operators, key=lambda own: [int(part) for part in own["key"].split("/")[1::2]])
+    )
     expected: Counter[str] = Counter()
     for operator in operators:
         key, source = operator["key"], operator["program"]
