@@ -58,13 +58,13 @@ MODELS = [
     {"model": "branches"},
     {"model": "branches", "backend": "portable"},
     {"model": "toy_cnn"},
-    {"model": "toy_cnn", "quantize": True},
-    {"model": "toy_cnn", "backend": "portable", "quantize": True},
+    {"model": "toy_cnn", "quantize": "static"},
+    {"model": "toy_cnn", "backend": "portable", "quantize": "static"},
     {"model": "transformer_layer"},
     {"model": "mixed_delegates"},
     {"model": "mobilenet_v3_small"},
     {"model": "mobilenet_v3_small", "dtype": "fp16"},
-    {"model": "mobilenet_v3_small", "quantize": True},
+    {"model": "mobilenet_v3_small", "quantize": "static"},
 ]
 Edges = set[tuple]
 

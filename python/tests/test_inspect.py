@@ -40,9 +40,9 @@ TOY_CNN = REPOSITORY / "tests" / "data" / "toy_cnn.pte"
 MODELS = [
     {"model": "toy_cnn"},
     {"model": "toy_cnn", "dtype": "fp16"},
-    {"model": "toy_cnn", "quantize": True},
+    {"model": "toy_cnn", "quantize": "static"},
     {"model": "toy_cnn", "backend": "portable"},
-    {"model": "toy_cnn", "backend": "portable", "quantize": True},
+    {"model": "toy_cnn", "backend": "portable", "quantize": "static"},
     {"model": "transformer_layer"},
     {"model": "mixed_delegates"},
     {"model": "mobilenet_v3_small"},

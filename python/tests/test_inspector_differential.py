@@ -22,7 +22,7 @@ RUNS = 5
 MODELS = [
     {"model": "toy_cnn"},
     {"model": "toy_cnn", "dtype": "fp16"},
-    {"model": "toy_cnn", "quantize": True},
+    {"model": "toy_cnn", "quantize": "static"},
     {"model": "toy_cnn", "backend": "portable"},
     {"model": "mixed_delegates"},
     {"model": "transformer_layer"},

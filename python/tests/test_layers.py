@@ -19,13 +19,13 @@ RUNNER = REPOSITORY / "build" / "etprof-runner"
 SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
 MODELS = [
     {"model": "toy_cnn"},
-    {"model": "toy_cnn", "quantize": True},
+    {"model": "toy_cnn", "quantize": "static"},
     {"model": "toy_cnn", "backend": "portable"},
-    {"model": "toy_cnn", "backend": "portable", "quantize": True},
+    {"model": "toy_cnn", "backend": "portable", "quantize": "static"},
     {"model": "transformer_layer"},
     {"model": "mobilenet_v3_small"},
     {"model": "mobilenet_v3_small", "dtype": "fp16"},
-    {"model": "mobilenet_v3_small", "quantize": True},
+    {"model": "mobilenet_v3_small", "quantize": "static"},
 ]
 
 

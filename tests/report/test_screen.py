@@ -107,7 +107,10 @@ def test_by_roofline_is_a_picture_above_its_table(folder):
 
 def test_all_of_a_check(folder):
     one = program.run("check", folder, "--max-slowdown=1000%", "--max-operator-slowdown=100000%")
-    everything = program.run("check", folder, "--max-slowdown=1000%", "--max-operator-slowdown=100000%", "--all")
+    # So wide that no name is cut, however many digits the changes have.
+    everything = program.run(
+        "check", folder, "--max-slowdown=1000%", "--max-operator-slowdown=100000%", "--all", width=140
+    )
     assert (one.returncode, one.stderr) == (everything.returncode, everything.stderr)
     assert "--all shows them" in one.stdout and "--all" not in everything.stdout
     assert "Convolution (NHWC, F32) IGEMM #2" in everything.stdout.split("operators that moved")[0]

@@ -1,20 +1,12 @@
 """The wheel of this checkout, made once, and a folder that it is installed into."""
 
 import os
-import subprocess
 import sys
 import venv
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def call(*command: str | Path, **keywords) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **keywords)
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
+from wheel_tools import ROOT, call
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from conftest import ROOT, call
+from wheel_tools import ROOT, call
 
 TOY = ROOT / "tests" / "data" / "toy_cnn.pte"
 # What the C and C++ libraries of every Linux bring (the policies of auditwheel name the same).
