@@ -37,10 +37,7 @@ std::size_t CharacterAt(const std::string& text, std::size_t at) {
   }
   static constexpr unsigned kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  // Unicode 15, "Bidi_Control": what follows them would be shown in another order than it is.
-  const bool turns = code == 0x61c || code == 0x200e || code == 0x200f ||
-                     (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const bool allowed = code >= 0xa0 && code >= kLeast[length] && code <= 0x10ffff && !surrogate && !turns &&
+  const bool allowed = code >= 0xa0 && code >= kLeast[length] && code <= 0x10ffff && !surrogate &&
                        code != 0xfffe && code != 0xffff;
   return allowed ? length : 0;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -112,13 +113,22 @@ std::string Ascii(const std::string& text) {
 }
 
 std::string Printable(const std::string& text) {
+  // Beside what no text may have: what ends a line, and Unicode's Bidi_Control, after which all else is shown
+  // in another order than it has.
+  static const std::set<std::string_view> kEscaped = {"\t",     "\n",     "\u061c", "\u200e", "\u200f",
+                                                      "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
+                                                      "\u2066", "\u2067", "\u2068", "\u2069"};
+  const std::string clean = check::Clean(text);
   std::string out;
-  for (const char c : check::Clean(text)) {
-    if (c == '\t' || c == '\n') {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
+  for (std::size_t at = 0; at < clean.size();) {
+    const std::size_t next = NextCharacter(clean, at);
+    const std::string character = clean.substr(at, next - at);
+    at = next;
+    if (!kEscaped.contains(character)) {
+      out += character;
+      continue;
     }
+    for (const char c : character) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return out;
 }

@@ -19,7 +19,8 @@ void DrawOn(const TerminalOptions& options, std::ostream& out,
 // and "∞"; what has no likeness is "?".
 std::string Ascii(const std::string& text);
 
-// The text on one line, as check::Clean: a hostile name's control characters must not reach the terminal.
+// The text on one line, as check::Clean, and in the order that it has: what a hostile name does to a
+// terminal, or to the reader, is escaped.
 std::string Printable(const std::string& text);
 
 // Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".

@@ -125,7 +125,7 @@ described("a report opened from disk", () => {
       for (const view of kViews) {
         await page.goto(`${page.url().split("#")[0]}#${view}`);
         await page.locator(`nav a[aria-current=page][href="#${view}"]`).waitFor();
-        expect((await page.locator("main").innerText()).length).toBeGreaterThan(30);
+        await expect.poll(async () => (await page.locator("main").innerText()).length, { timeout: 30_000 }).toBeGreaterThan(30); // unpacked
         expect(await page.locator("main .warning", { hasText: "could not be drawn" }).count()).toBe(0);
         expect(await violations(page), view).toEqual([]);
       }
