@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 XnnGraph GraphOf(const std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>>& nodes,
                  const std::vector<std::uint32_t>& outputs) {
   XnnGraph graph;
-  for (const std::uint32_t id : {0, 1, 2, 3, 4, 5, 6, 7, 9}) {
+  for (const std::uint32_t id : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u}) {
     XnnValue value;
     value.id = id;
     value.type = {"fp32", 32};

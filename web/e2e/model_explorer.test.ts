@@ -116,9 +116,9 @@ describe.skipIf(lacking)("Model Explorer", () => {
     const text = await panelOf(id);
     for (const part of ["Conv2d", "Convolution (NHWC, F32) IGEMM #2", "XnnpackBackend at instruction 0"])
       expect(text).toContain(part);
-    expect(text).toContain(`${data.forward.results[id].value.toFixed(4)} ms`);
-    const [edge] = (nodes.find((node) => node.id === id) as Node).incomingEdges;
-    expect(edge.sourceNodeId).toBe("forward/0/node/1");
+    expect(text).toContain(`${data.forward.results[id]?.value.toFixed(4)} ms`);
+    const edges = nodes.find((node) => node.id === id)?.incomingEdges;
+    expect(edges?.map((edge) => edge.sourceNodeId)).toEqual(["forward/0/node/1"]);
     expect(text.slice(text.search(/inputs/i))).toContain("Conv2d");
   });
 });
