@@ -1,0 +1,58 @@
+"""Every Markdown file of the project: its commands are run or say why not, its links lead somewhere."""
+
+import pathlib
+import re
+
+import pytest
+from documents import ROOT, blocks, run, stray_commands
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("skills/**/*.md")])
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name_of(document: pathlib.Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+def anchors(text: str) -> set[str]:
+    """The addresses that GitHub gives to the headings."""
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
+    titles = re.findall(r"^#+ +(.*?)\s*$", prose, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def dead_links(document: pathlib.Path) -> list[str]:
+    text = re.sub(r"^ *```.*?^ *```", "", document.read_text(), flags=re.M | re.S)
+    dead = []
+    for target in LINK.findall(text):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (document.parent / path).resolve() if path else document
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
+            dead.append(target)
+    return dead
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_commands_are_marked_and_links_lead_somewhere(document):
+    assert stray_commands(document.read_text()) == []
+    assert dead_links(document) == []
+
+
+def test_a_dead_link_is_found(tmp_path):
+    (tmp_path / "there.md").write_text("# A `title`, twice\n")
+    document = tmp_path / "here.md"
+    document.write_text(
+        "[a](there.md#a-title-twice) [b](there.md#b) [c](gone.md) [d](https://example.org)\n# e\n[e](#e)"
+    )
+    assert dead_links(document) == ["there.md#b", "gone.md"]
+
+
+RUN = [document for document in DOCUMENTS if any(block.is_run for block in blocks(document.read_text()))]
+
+
+@pytest.mark.parametrize("document", RUN, ids=name_of)
+def test_commands_work(document, tmp_path):
+    done = run(document, tmp_path)
+    assert done.returncode == 0, f"{name_of(document)}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"
