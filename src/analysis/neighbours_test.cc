@@ -250,9 +250,9 @@ TEST(Neighbours, OfViewsThatExecutorchTookOut) {
     builder.method.values[value].tensor->memory_id = 1;
     builder.method.values[value].tensor->memory_offset = offset;
   };
-  for (const std::size_t value : {1, 2, 4, 5}) place(value, 64);
+  for (const std::size_t value : {1u, 2u, 4u, 5u}) place(value, 64);
   place(6, 80);
-  for (const std::size_t value : {0, 7}) place(value, 0);
+  for (const std::size_t value : {0u, 7u}) place(value, 0);
   builder.method.inputs = {0};
   builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {2, 3}).Kernel("aten::cos.out", {3, 4});
   builder.Kernel("aten::add.out", {5, 6, 7, 8});
@@ -266,7 +266,7 @@ TEST(Neighbours, OfViewsThatExecutorchTookOut) {
                                    "2:native_call_cos.out > 3:native_call_add.out"));
   // A view that is given to a delegate.
   MethodBuilder called(3);
-  for (const std::size_t value : {1, 2}) {
+  for (const std::size_t value : {1u, 2u}) {
     called.method.values[value].tensor->memory_id = 1;
     called.method.values[value].tensor->memory_offset = 64;
   }

@@ -236,8 +236,8 @@ Rows CostRows(const Json& pair) {
     const Quantity quantity = QuantityOf(json);
     cost.estimate = quantity.estimate;
     cost.verdict = quantity.verdict;
-    const auto text = [&](const Json& value) {
-      return std::string(unit) == "ms" ? Ms(value) : FormatBytes(value.get<double>());
+    const auto text = [bytes = std::string_view(unit) == "bytes"](const Json& value) {
+      return bytes ? FormatBytes(value.get<double>()) : Ms(value);
     };
     const std::string verdict = CostVerdict(cost);
     rows.push_back({fmt::format("{}: {}", name, Against(pair)), text(before), text(after),

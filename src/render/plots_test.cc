@@ -83,7 +83,7 @@ TEST(LatencyPlot, MergesBinsWhole) {
   // 120 bins, of which neighbours 0 and 1, and 118 and 119 are full: on 53 columns three bins are one, so
   // that the first and the last column are full and nothing is between.
   histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
-  for (const std::size_t bin : {0, 1, 118, 119}) histogram.counts[0][bin] = 5;
+  for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;
   const std::string drawn = Drawn(report, 60);
   EXPECT_THAT(drawn, HasSubstr("  one  █                                      █\n"));
   // 40 columns: 1.0 to 4.0 ms in steps of 75 µs.
