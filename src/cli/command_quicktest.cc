@@ -103,7 +103,7 @@ int Run(const Arguments& arguments) {
 CommandSpec QuickTestCommand() {
   return {
       "quick-test", "take a small model the whole way, from export to report, in under a minute",
-      "etprof quick-test --outdir /tmp/quick_test", [](CLI::App& app) -> std::function<int()> {
+      "etprof quick-test --outdir quick_test", [](CLI::App& app) -> std::function<int()> {
         auto arguments = std::make_shared<Arguments>();
         app.add_option("--outdir", arguments->outdir, "where everything is left [out_quick_test]")
             ->type_name("DIR");

@@ -14,11 +14,14 @@ import pathlib
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^ *```[ \t]*$", re.M | re.S)
 SETUP = re.compile(r"^<!-- setup\n(?P<body>.*?)^-->$", re.M | re.S)
-COMMAND = re.compile(r"^\s*(?:\$ +)?(?:build/)?(?:etprof|script/\w+|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-])")
+COMMAND = re.compile(
+    r"^\s*(?:\$ +)?(?:build/)?(?:script/[\w-]+|(?:etprof|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-]))"
+)
 NOT_RUN = "not run:"
 
 
@@ -55,22 +58,27 @@ def blocks(text: str) -> list[Block]:
 
 
 def stray_commands(text: str) -> list[str]:
-    """`line: command` of each line that looks like a command in a block that is not sh."""
-    return [
-        f"{block.line + number}: {line.strip()}"
+    """`line: command` of each line that looks like a command in a block that is not sh, or in an indented one."""
+    fenced = [
+        (block.line + number, line)
         for block in blocks(text)
-        if block.language not in ("sh", "setup")
+        if block.language not in ("sh", "setup") and not block.why_not
         for number, line in enumerate(block.body.splitlines())
-        if COMMAND.match(line)
     ]
+    prose = BLOCK.sub(
+        lambda match: "\n" * match[0].count("\n"), SETUP.sub(lambda match: "\n" * match[0].count("\n"), text)
+    )
+    indented = [(number, line) for number, line in enumerate(prose.splitlines(), 1) if line.startswith("    ")]
+    return [f"{number}: {line.strip()}" for number, line in fenced + indented if COMMAND.match(line)]
 
 
 # What takes its time measures for two seconds here: that the command works is what is tested.
 WRAPPER = """#!/bin/bash
 # {program} as it is, but for how long it measures.
-case "${{1:-}}" in
-  profile|run|check) [[ " $* " == *" --max-seconds "* || " $* " == *" --help "* || " $* " == *" --dry-run "* ||
-                        " $* " == *" --analysis-only "* ]] || set -- "$@" --max-seconds 2 ;;
+case "${{1:-}}$([ $# -gt 1 ] && echo +)" in
+  profile+|run+|check+|isa+) [[ " $* " == *" --max-seconds "* || " $* " == *" --help "* || " $* " == *" --dry-run "* ||
+                        " $* " == *" --analysis-only "* ]] || set -- "$@" --max-seconds 2
+                        [ "$1" != isa ] || set -- "$@" --launches 2 ;;
 esac
 exec {program} "$@"
 """
@@ -94,18 +102,19 @@ def workspace(folder: pathlib.Path) -> pathlib.Path:
 
 
 def script(document: str) -> str:
-    """The blocks that are run as one bash script, which says on stderr which one it is at."""
-    parts = ["set -euo pipefail", 'export PATH="$PWD/build:$PATH"']
-    parts += [f"echo '=== line {block.line}' >&2\n{block.body}" for block in blocks(document) if block.is_run]
-    return "\n".join(parts)
+    """The blocks that are run, one after the other."""
+    return "\n".join(f"echo '=== line {block.line}' >&2\n{block.body}" for block in blocks(document) if block.is_run)
 
 
-def run(document: pathlib.Path, folder: pathlib.Path, seconds: float = 300) -> subprocess.CompletedProcess[str]:
-    """Runs a document's commands in a new workspace. `stderr` names the line of each block as it begins."""
+def run_commands(
+    commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """Runs them as one bash script, which ends at the first that fails, in a new workspace in `folder`. TESTS is the
+    folder tests/; `variables` are set too."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ETPROF_")}
-    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(folder), "NO_COLOR": "1"}
+    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(folder), "NO_COLOR": "1", **(variables or {})}
     return subprocess.run(
-        ["/bin/bash", "-c", script(document.read_text())],
+        ["/bin/bash", "-c", f'set -euo pipefail\nexport PATH="$PWD/build:$PATH"\n{commands}'],
         cwd=workspace(folder / "workspace"),
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -113,3 +122,10 @@ def run(document: pathlib.Path, folder: pathlib.Path, seconds: float = 300) -> s
         text=True,
         timeout=seconds,
     )
+
+
+def run(
+    document: pathlib.Path, folder: pathlib.Path, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a document's commands. `stderr` names the line of each block as it begins."""
+    return run_commands(script(document.read_text()), folder, variables)

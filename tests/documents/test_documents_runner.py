@@ -71,5 +71,7 @@ def test_commands_in_other_blocks_are_found():
         "```\n# first\nbuild/etprof export --model m.py:M\n```\n```text\netprof: cannot open it\nadb: no device\n```\n"
     )
     assert stray_commands(stray) == ["3: build/etprof export --model m.py:M"]
+    assert stray_commands("# Title\n\nText:\n\n    $ etprof profile model.pte\n") == ["5: $ etprof profile model.pte"]
+    assert stray_commands("```yaml not run: GitHub does\nscript/bootstrap\n```\n") == []
     assert stray_commands(GOOD) == []
     assert "adb" not in script(GOOD)

@@ -1,0 +1,20 @@
+"""What documents speak of: a model, and a run directory of it with two sides, measured once."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from documents import ROOT
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory) -> dict[str, str]:
+    """Environment of a document: MODEL is a .pte, RUN a run directory of it, measured for two seconds."""
+    folder = tmp_path_factory.mktemp("measured")
+    model = folder / "toy_cnn.pte"
+    shutil.copy(ROOT / "tests/data/toy_cnn.pte", model)
+    run = folder / "run"
+    command = [ROOT / "build/etprof", "profile", model, "--vs", "threads=2", "--max-seconds", "2", "--output-root", run]
+    subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    return {"MODEL": str(model), "RUN": str(pathlib.Path(run))}

@@ -1,0 +1,36 @@
+"""The example that each command's --help shows works, in a folder that holds what it names."""
+
+import re
+import shutil
+
+import pytest
+from documents import ROOT, run_commands
+
+EXAMPLES = dict(re.findall(r"^## ([\w-]+)\n\n.*\n\n```\n(.*)\n```$", (ROOT / "docs/reference.md").read_text(), re.M))
+NOT_RUN = {
+    "build": "compiles a runner: tests/devices does that, from an empty folder",
+    "devices": "asks a board: tests/devices has one",
+    "export": "takes PyTorch 20 seconds: README.md's first commands do it",
+}
+
+
+def test_every_command_has_one():
+    assert len(EXAMPLES) >= 17
+    assert NOT_RUN.keys() < EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("command", sorted(EXAMPLES.keys() - NOT_RUN.keys()))
+def test_it_works(command, measured, tmp_path):
+    artifacts = {"out_mobilenet_v3_small": "mobilenet_v3_small", "out_toy_cnn": "toy_cnn"}
+    prepare = [f"mkdir -p {folder}/artifacts {folder}/runs" for folder in artifacts]
+    prepare += [f"cp $MODEL {folder}/artifacts/{name}_xnnpack_fp32.pte" for folder, name in artifacts.items()]
+    prepare += [f"cp -r $RUN {folder}/runs/{name}" for folder in artifacts for name in ("linux-x86_64", "mac")]
+    prepare += [f"cp $MODEL {name}.pte" for name in ("main", "change", "model")]
+    prepare += [f"cp $TESTS/data/sme2_emulated/toy_cnn.{side}.etdump {side}.etdump" for side in ("sme2_off", "sme2_on")]
+    prepare += ["export GITHUB_STEP_SUMMARY=$PWD/summary.md"]
+    example = EXAMPLES[command]
+    # 5: two seconds on a shared machine may not be enough to tell; what is tested is that it is understood and runs.
+    allowed = " || [ $? = 5 ]" if command == "check" else ""
+    done = run_commands("\n".join([*prepare, example + allowed]), tmp_path, measured)
+    assert done.returncode == 0, f"{example}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    shutil.rmtree(tmp_path)
