@@ -39,7 +39,7 @@ def test_the_bound_lies_where_it_is_said_to(dtype: str):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "unit", "roundings"), [("fp32", 2**-24, 1e6), ("fp16", 2**-11, 1e3), ("bf16", 2**-8, 1e3)]
+    ("dtype", "unit", "roundings"), [("fp32", 2**-24, 1e6), ("fp16", 2**-11, 1e4), ("bf16", 2**-8, 1e3)]
 )
 def test_the_bounds_are_those_of_many_roundings(dtype: str, unit: float, roundings: float):
     derived = 20 * math.log10(math.sqrt(3) / unit) - 10 * math.log10(roundings)

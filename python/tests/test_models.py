@@ -27,8 +27,9 @@ def test_mobilenet_v3_small_is_torchvisions():
 
 def test_mobilenet_v3_small_multiply_adds():
     model = models.registered_class("mobilenet_v3_small")()
+    network, inputs = model.get_eager_model().eval(), model.get_example_inputs()
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.get_eager_model().eval()(*model.get_example_inputs())
+        network(*inputs)
     assert round(counter.get_total_flops() / 2 / 1e6, 2) == 56.51
 
 

@@ -49,10 +49,12 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
         assert seconds[row["bound"]] == max(seconds.values())
         assert row["share_of_roof"] == pytest.approx(row["roof_ms"] / row["time_ms"], rel=1e-9)
         assert row["would_save_ms"] == pytest.approx(row["time_ms"] - row["roof_ms"], rel=1e-9, abs=1e-12)
-        assert row["time_low_ms"] < row["time_ms"] < row["time_high_ms"]
+        assert row["time_low_ms"] <= row["time_ms"] <= row["time_high_ms"]
         assert row["macs_per_s"] == pytest.approx(row["macs"] / row["time_ms"] * 1e3, rel=1e-9)
         if row["macs"] > 0:
             dtypes.add(row["dtype"])
+    # A few tens of nanoseconds may be the same in every run; what computes is not.
+    assert any(row["time_low_ms"] < row["time_ms"] < row["time_high_ms"] for row in rows if row["macs"] > 0)
     assert dtypes == {"int8" if options.get("quantize") else "fp32"}
     gaps = [row["would_save_ms"] for row in rows]
     assert gaps == sorted(gaps, reverse=True)
