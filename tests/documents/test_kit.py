@@ -1,0 +1,74 @@
+"""Every command, option and file of the profiling kit has its counterpart, which works: docs/from-the-kit.md, whose
+commands test_documents.py runs, against the list of them in kit.md."""
+
+import json
+import pathlib
+import re
+
+import pytest
+from documents import ROOT, blocks
+
+KIT = (pathlib.Path(__file__).parent / "kit.md").read_text()
+GUIDE = (ROOT / "docs/from-the-kit.md").read_text()
+ROWS = [
+    [cell.strip() for cell in re.split(r"(?<!\\)\|(?![a-z])", row)[1:-1]]
+    for row in KIT.splitlines()
+    if row.startswith("| ")
+][1:]
+OPTION = re.compile(r"--[a-z0-9-]+")
+
+
+def section(scripts: str) -> str:
+    return GUIDE.partition(f"\n### {scripts}\n")[2].partition("\n##")[0]
+
+
+def test_the_kit_has_eleven_rows():
+    assert len(ROWS) == 11
+    assert len({script for row in ROWS for script in row[0].split(", ")}) == 17
+
+
+@pytest.mark.parametrize(("scripts", "options", "commands"), ROWS, ids=[row[0].split(".")[0] for row in ROWS])
+def test_a_row_has_its_counterpart(scripts, options, commands):
+    text = section(scripts)
+    left = "\n".join(row.split(" | ")[0] for row in text.splitlines() if row.startswith("| "))
+    assert set(OPTION.findall(options)) - set(OPTION.findall(left)) == set()
+    run = "".join(block.body for block in blocks(text) if block.language == "sh")
+    executed = "".join(block.body for block in blocks(text) if block.is_run)
+    for command in re.findall(r"`([\w/-]+)`", commands):
+        if not command.startswith("-"):
+            assert command in run or command in left + text, f"{command} is not shown"
+    assert "etprof" in executed or "build_runners" in scripts
+
+
+def test_options_that_stay_the_same_are_in_the_program():
+    """Where the table says "the same", the option is one of the command that the section runs."""
+    reference = (ROOT / "docs/reference.md").read_text()
+    exporting = (ROOT / "python/etprof/options.py").read_text()
+    checked = 0
+    for scripts, _, _ in ROWS:
+        text = section(scripts)
+        commands = set(re.findall(r"^etprof ([\w-]+)", "".join(b.body for b in blocks(text)), re.M))
+        known = exporting if "export" in commands else ""
+        known += "".join(reference.partition(f"\n## {command}\n")[2].partition("\n## ")[0] for command in commands)
+        for row in text.splitlines():
+            if row.startswith("| ") and " | the same" in row:
+                for option in OPTION.findall(row.split(" | ")[0]):
+                    assert option in known, (scripts, option)
+                    checked += 1
+    assert checked > 20
+
+
+def test_files_have_the_kits_names(measured):
+    """Those of a run without kernel logs; the section on kernels makes the others."""
+    run = pathlib.Path(measured["RUN"])
+    made = {path.name for path in run.rglob("*") if path.is_file()}
+    wanted = re.findall(r"`([^`]+)`", KIT.partition("Files in a run:")[2])
+    others = {"_xnntrace.log", "_kernels.csv", "kernel_view_gemm.md", "_latency.log"}
+    assert len(wanted) >= 18
+    table = GUIDE.partition("\n## Files\n")[2]
+    for name in wanted:
+        assert name.replace("<stem>_<experiment>_t<n>", "<stem>").replace("<stem>_pipe", "<model>_pipe") in table, name
+        suffix = re.sub(r"^<stem>(_<experiment>_t<n>)?", "", name)
+        if suffix not in others:
+            assert any(file.endswith(suffix) for file in made), name
+    assert json.loads((run / "manifest.json").read_text())["schema_version"] == 1
