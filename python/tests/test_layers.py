@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -168,3 +169,36 @@ def test_another_program_is_not_joined(exported: Exported, tmp_path: Path):
     assert "not the one that ran" in portable["problem"]
     assert portable["layers"] == []
     assert portable["attributed_share"] == 0
+
+
+def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Path):
+    """Of every two of these, and none refuses its own."""
+    names = ["toy_cnn", "transformer_layer", "mobilenet_v3_small", "vit_block", "image_encoder", "llm_decoder"]
+    programs = {name: exported(model=name) for name in names}
+    programs["toy_cnn portable"] = exported(model="toy_cnn", backend="portable")
+    for name, pte in programs.items():
+        for other, record in programs.items():
+            command = [
+                ETPROF,
+                "inspect",
+                pte,
+                "--model-explorer",
+                tmp_path / "graph.json",
+                "--etrecord",
+                f"{record}.etrecord",
+            ]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if name == other:
+                assert done.returncode == 0, done.stderr
+            else:
+                assert done.returncode == 3, (name, other)
+                assert "etrecord: is of another program: " in done.stderr
+
+
+def test_a_record_of_another_program_beside_the_model_is_not_believed(exported: Exported, tmp_path: Path):
+    pte = tmp_path / "toy.pte"
+    shutil.copy(exported(model="toy_cnn"), pte)
+    shutil.copy(f"{exported(model='mobilenet_v3_small')}.etrecord", f"{pte}.etrecord")
+    program = analyze(pte, trace(pte, tmp_path / "x.etdump"))["program"]
+    assert "toy.pte.etrecord: is of another program: it speaks of instruction" in program["no_sources"]
+    assert program["layers"] == []

@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "core/sha256.h"
 #include "core/text.h"
-#include "program/etrecord.h"
+#include "program/source_fit.h"
 #include "render/model_explorer.h"
 
 namespace etprof {
@@ -25,14 +25,14 @@ void StopWhenInterrupted() {
 }
 
 // Absent: there is none beside the model, or that one cannot be read, which is said.
-std::optional<SourceMap> SourcesOf(const ModelExplorerOptions& options) {
-  if (!options.etrecord.empty()) return ReadEtrecord(options.etrecord);
+std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOptions& options) {
+  if (!options.etrecord.empty()) return ReadEtrecordOf(program, options.etrecord);
   const fs::path beside = options.model.string() + ".etrecord";
   std::error_code ignored;
   std::string problem = fmt::format("there is no {}", beside.filename().string());
   if (fs::exists(beside, ignored)) {
     try {
-      return ReadEtrecord(beside);
+      return ReadEtrecordOf(program, beside);
     } catch (const Error& error) {
       problem = error.Message();
     }
@@ -139,7 +139,7 @@ void WriteModelExplorer(const Program& program, const ModelExplorerOptions& opti
                             options.output.string()));
   }
   const InterruptionScope interruptible;  // so that no part of a file stays
-  const std::optional<SourceMap> sources = SourcesOf(options);
+  const std::optional<SourceMap> sources = SourcesOf(program, options);
   ExplorerModel model;
   model.file = options.model.filename().string();
   for (const Method& method : program.methods) {

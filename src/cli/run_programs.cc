@@ -7,8 +7,8 @@
 #include "analysis/join.h"
 #include "core/error.h"
 #include "core/sha256.h"
-#include "program/etrecord.h"
 #include "program/program_reader.h"
+#include "program/source_fit.h"
 
 namespace etprof {
 namespace {
@@ -49,10 +49,10 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
   const fs::path beside = model.string() + ".etrecord";
   std::error_code error;
   if (!etrecord_.empty()) {
-    entry.sources = ReadEtrecord(etrecord_);
+    entry.sources = ReadEtrecordOf(*entry.program, etrecord_);
   } else if (fs::exists(beside, error)) {
     try {
-      entry.sources = ReadEtrecord(beside);
+      entry.sources = ReadEtrecordOf(*entry.program, beside);
     } catch (const Error& problem) {
       entry.no_sources = problem.Message();
     }

@@ -1,7 +1,8 @@
 #include "core/json.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
-#include <string>
 
 namespace etprof {
 namespace {
@@ -52,6 +53,30 @@ bool NestsTooDeep(std::string_view text, bool with_comments) {
 json ParseJson(std::string_view text) {
   if (NestsTooDeep(text)) return json(json::value_t::discarded);
   return json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string NullForNonFinite(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> kWords = {"-Infinity", "Infinity", "NaN"};
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t length = 1;
+    if (text[at] == '"') {
+      // The string, to its closing quote: what is escaped in it is none.
+      while (at + length < text.size() && text[at + length] != '"')
+        length += text[at + length] == '\\' ? 2 : 1;
+      ++length;
+    } else if (const auto word = std::ranges::find_if(
+                   kWords, [&](std::string_view each) { return text.substr(at).starts_with(each); });
+               word != kWords.end()) {
+      out += "null";
+      at += word->size();
+      continue;
+    }
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out;
 }
 
 }  // namespace etprof

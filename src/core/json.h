@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace etprof {
@@ -16,5 +17,9 @@ bool NestsTooDeep(std::string_view text, bool with_comments = false);
 // Parses JSON that somebody else wrote. The value is discarded (is_discarded()) where `text` is not JSON or
 // nests too deep.
 nlohmann::json ParseJson(std::string_view text);
+
+// Python's json module writes NaN, Infinity and -Infinity, which JSON has not: `text` with null in their
+// place.
+std::string NullForNonFinite(std::string_view text);
 
 }  // namespace etprof

@@ -38,5 +38,14 @@ TEST(NestsTooDeep, CountsNestingAndNotBrackets) {
   EXPECT_TRUE(NestsTooDeep("/* \" */" + std::string(1000, '['), true));
 }
 
+TEST(NullForNonFinite, ReplacesThemOutsideOfStrings) {
+  EXPECT_EQ(NullForNonFinite(R"({"a": -Infinity, "b": [Infinity,NaN], "c": 1})"),
+            R"({"a": null, "b": [null,null], "c": 1})");
+  const std::string untouched = R"({"NaN": "say \"Infinity\" \\", "d": "-Infinity"})";
+  EXPECT_EQ(NullForNonFinite(untouched), untouched);
+  for (const char* cut : {"", "\"", "\"a", "\"a\\", "-", "-Infinit", "[NaN, \""})
+    EXPECT_LE(NullForNonFinite(cut).size(), std::string_view(cut).size() + 1);
+}
+
 }  // namespace
 }  // namespace etprof

@@ -121,14 +121,15 @@ void ReadNode(const json& node, MethodSources& method) {
 
 // The parts of the edge program that say nothing of sources are left out while it is parsed.
 json ParseEdgeProgram(const std::string& text) {
-  if (NestsTooDeep(text)) return json(json::value_t::discarded);
+  const std::string finite = NullForNonFinite(text);  // masks of attention are full of -Infinity
+  if (NestsTooDeep(finite)) return json(json::value_t::discarded);
   const auto wanted = [](int, json::parse_event_t event, json& parsed) {
     if (event != json::parse_event_t::key) return true;
     const auto& key = parsed.get_ref<const std::string&>();
     return key != "inputs" && key != "outputs" && key != "from_node" && key != "tensor_values" &&
            key != "torch_fn";
   };
-  return json::parse(text, wanted, /*allow_exceptions=*/false);
+  return json::parse(finite, wanted, /*allow_exceptions=*/false);
 }
 
 void ReadEdgeProgram(const Zip& zip, const std::string& entry, MethodSources& method) {
