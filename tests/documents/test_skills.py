@@ -130,7 +130,7 @@ def chain(tmp_path_factory) -> Chain:
     done = {}
     for name in [*NAMES, "README.md"]:
         text = (SKILLS / name).read_text() if name == "README.md" else text_of(name)
-        done[name] = run_in(folder, script(text))
+        done[name] = run_in(folder, script(text), seconds=600)
         if done[name].returncode != 0:
             break
     return Chain(folder, done)
