@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from etprof import backends, calibration, shapes
+from etprof.agreement import MIN_SQNR_DB
 
 DTYPES = ("fp32", "fp16", "bf16")
 QUANTIZATIONS = ("static", "dynamic")
@@ -91,7 +92,8 @@ def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
             "--min-sqnr",
             type=float,
             metavar="DB",
-            help="the signal-to-noise ratio that the check asks for [fp32 85, fp16 40, bf16 20, int8 10]",
+            help="the signal-to-noise ratio that the check asks for "
+            f"[{', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())}]",
         ),
         add("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print"),
     ]

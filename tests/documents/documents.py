@@ -5,7 +5,7 @@
     ```text, ```json, ...          is no command: `stray_commands` finds one that hides there
 
 A comment `<!-- setup ... -->` in the document, which no reader sees, is run where it stands: it makes the files that
-the text speaks of.
+the text speaks of. In it `fails COMMAND...` runs what has to fail: a message that the text shows is provoked there.
 """
 
 import dataclasses
@@ -106,22 +106,37 @@ def script(document: str) -> str:
     return "\n".join(f"echo '=== line {block.line}' >&2\n{block.body}" for block in blocks(document) if block.is_run)
 
 
-def run_commands(
-    commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 300
+START = """set -euo pipefail
+export PATH="$PWD/build:$PATH"
+fails() {
+  if "$@"; then echo "did not fail: $*" >&2; exit 1; fi
+}
+"""
+
+
+def run_in(
+    there: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    """Runs them as one bash script, which ends at the first that fails, in a new workspace in `folder`. TESTS is the
-    folder tests/; `variables` are set too."""
+    """Runs them as one bash script, which ends at the first that fails, in a workspace. TESTS is the folder tests/;
+    `variables` are set too."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ETPROF_")}
-    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(folder), "NO_COLOR": "1", **(variables or {})}
+    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(there.parent), "NO_COLOR": "1", **(variables or {})}
     return subprocess.run(
-        ["/bin/bash", "-c", f'set -euo pipefail\nexport PATH="$PWD/build:$PATH"\n{commands}'],
-        cwd=workspace(folder / "workspace"),
+        ["/bin/bash", "-c", START + commands],
+        cwd=there,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=seconds,
     )
+
+
+def run_commands(
+    commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """The same in a new workspace in `folder`."""
+    return run_in(workspace(folder / "workspace"), commands, variables, seconds)
 
 
 def run(

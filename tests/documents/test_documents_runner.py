@@ -60,6 +60,17 @@ def test_commands_are_run_and_their_failure_shows(tmp_path):
         assert run(document, tmp_path / wrong.replace("/", "_")).returncode != 0
 
 
+def test_what_has_to_fail_has_to_fail(tmp_path):
+    document = tmp_path / "messages.md"
+    document.write_text("<!-- setup\nfails etprof analyze nothing.etdump\necho on\n-->\n")
+    done = run(document, tmp_path / "a")
+    assert (done.returncode, done.stdout) == (0, "on\n")
+    document.write_text("<!-- setup\nfails true\necho on\n-->\n")
+    done = run(document, tmp_path / "b")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "did not fail: true" in done.stderr
+
+
 @pytest.mark.parametrize("info", ["sh not run:", "sh not run:  ", "sh skip", "text later"])
 def test_a_block_that_is_not_run_says_why(info):
     with pytest.raises(ValueError, match="line 1: "):

@@ -1,0 +1,256 @@
+"""The skills: what agents load is well-formed, every command works in one workspace, every verification can fail.
+
+They are run in the order in which each names the next one, and go on in one workspace, as an agent would. Every error message that a
+skill explains is provoked (`fails` in its setup comments) and has to be among what etprof printed.
+"""
+
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from documents import ROOT, blocks, run_in, script, workspace
+
+SKILLS = ROOT / "skills"
+NAMES = [
+    "setup-workspace",
+    "build-runners",
+    "export-model",
+    "run-profiling",
+    "analyze-results",
+    "validate-workflow",
+    "report-generation",
+    "onboard-edgetam",
+]
+SECTIONS = [
+    "When to use",
+    "Prerequisites",
+    "Steps",
+    "Expected outputs",
+    "Verification",
+    "Failure handling",
+    "Next skill",
+]
+
+
+def text_of(name: str) -> str:
+    return (SKILLS / name / "SKILL.md").read_text()
+
+
+def front_matter(text: str) -> dict:
+    """What stands between the two lines of --- at the top."""
+    match = re.match(r"---\n(.*?)^---$", text, re.M | re.S)
+    assert match is not None, "no front matter"
+    return yaml.safe_load(match[1])
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text below each heading of the second level, in their order. What code blocks hold is no heading."""
+    fences = [range(*match.span()) for match in re.finditer(r"^ *```.*?^ *```", text, re.M | re.S)]
+    titles = [m for m in re.finditer(r"^## (.*)$", text, re.M) if not any(m.start() in fence for fence in fences)]
+    ends = [*(title.start() for title in titles[1:]), len(text)]
+    return {title[1]: text[title.end() : end] for title, end in zip(titles, ends, strict=True)}
+
+
+def next_skill(text: str) -> str:
+    """The first skill that the last section links to."""
+    match = re.search(r"\]\(\.\./([\w-]+)/SKILL\.md\)", sections(text)["Next skill"])
+    assert match is not None, "names no next skill"
+    return match[1]
+
+
+def verifications(name: str) -> list[str]:
+    """The commands of the section Verification, block by block."""
+    return [block.body for block in blocks(sections(text_of(name))["Verification"]) if block.is_run]
+
+
+def messages(text: str) -> list[str]:
+    """What etprof says, of the table of failures: the first column's code."""
+    rows = re.findall(r"^\| (`+)(.+?)\1 \|", sections(text)["Failure handling"], re.M)
+    return [message.strip() for _, message in rows]
+
+
+def said(message: str, output: str) -> bool:
+    """Whether a line of the output holds a message, in which … stands for anything."""
+    pattern = ".*".join(re.escape(part) for part in re.split(r"\s*…\s*", re.sub(r"\s+", " ", message)))
+    return any(re.search(pattern, re.sub(r"\s+", " ", line)) for line in output.splitlines())
+
+
+def test_every_skill_is_in_the_catalogue():
+    assert sorted(path.parent.name for path in SKILLS.glob("*/SKILL.md")) == sorted(NAMES)
+    catalogue = (SKILLS / "README.md").read_text()
+    assert re.findall(r"^\| \d \| \[([\w-]+)\]\(\1/SKILL\.md\)", catalogue, re.M) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_agent_loads(name):
+    text = text_of(name)
+    matter = front_matter(text)
+    assert set(matter) == {"name", "description"}
+    assert matter["name"] == name
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and len(name) <= 64
+    assert 100 < len(matter["description"]) < 1024
+    assert "Use " in matter["description"], "says what it does, not when to use it"
+    assert not re.search(r"[<>]", matter["description"]), "agents put it between tags"
+    assert len(text.splitlines()) < 500
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_sections(name):
+    found = sections(text_of(name))
+    assert [title for title in found if title in SECTIONS] == SECTIONS
+    for title in ("Prerequisites", "Verification"):
+        assert any(block.is_run and block.language == "sh" for block in blocks(found[title])), (
+            f"{title}: nothing is run"
+        )
+    assert messages(text_of(name)), "explains no failure"
+
+
+def test_each_names_the_next():
+    order = ["setup-workspace"]
+    while (following := next_skill(text_of(order[-1]))) not in order:
+        order.append(following)
+    assert order == NAMES
+
+
+@dataclasses.dataclass
+class Chain:
+    """The workspace in which the skills were run, one after the other, and what each of them said."""
+
+    folder: pathlib.Path
+    done: dict[str, subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory) -> Chain:
+    folder = workspace(tmp_path_factory.mktemp("skills") / "workspace")
+    done = {}
+    for name in [*NAMES, "README.md"]:
+        text = (SKILLS / name).read_text() if name == "README.md" else text_of(name)
+        done[name] = run_in(folder, script(text), seconds=600)
+        if done[name].returncode != 0:
+            break
+    return Chain(folder, done)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "README.md"])
+def test_its_commands_work_after_those_before(chain, name):
+    assert name in chain.done, "one before it failed"
+    done = chain.done[name]
+    assert done.returncode == 0, f"{name}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_messages_are_etprofs_own(chain, name):
+    assert name in chain.done, "one before it failed"
+    output = chain.done[name].stdout + chain.done[name].stderr
+    assert [message for message in messages(text_of(name)) if not said(message, output)] == []
+
+
+RUN = "out_toy_cnn/runs/isa"
+STEM = "toy_cnn_xnnpack_fp32"
+NOT_THERE = "rm -rf out_* executorch models/edgetam_encoder"
+CHANGED = "import json, pathlib, sys; p = pathlib.Path('{file}'); d = json.loads(p.read_text()); {change}; p.write_text(json.dumps(d))"
+
+
+def changed(file: str, change: str) -> str:
+    """The command that changes the JSON `d` of a file."""
+    return f'python3 -c "{CHANGED.format(file=file, change=change)}"'
+
+
+# What goes wrong, as a command that does it to the workspace of the whole chain. The verification of the skill has to fail then.
+DAMAGES = {
+    "setup-workspace": ["rm build/etprof", "sed -i '2i export ETPROF_RUNNER=/nowhere' build/etprof"],
+    "build-runners": [
+        NOT_THERE,
+        "sed -i '2i export ETPROF_RUNNER=/nowhere' build/etprof",
+        "echo >> executorch/cmake-out/native/executor_runner",
+        "cp executorch/cmake-out/native/etprof-build.json executorch/cmake-out/native-xnnlog",
+    ],
+    "export-model": [
+        NOT_THERE,
+        f"cp tests/data/toy_cnn.pte out_toy_cnn/artifacts/{STEM}.pte",
+        f"rm out_toy_cnn/artifacts/{STEM}.pte.etrecord",
+        changed(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['check']['verdict'] = 'fail'"),
+        changed(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['delegation'][0]['delegated_share_of_macs'] = 0.5"),
+    ],
+    "run-profiling": [
+        NOT_THERE,
+        f": > {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
+        f"sed -i '$d' {RUN}/isa_off/{STEM}_isa_off_t1_latency.csv",
+        changed(f"{RUN}/manifest.json", "d['status'] = 'interrupted'"),
+        changed(f"{RUN}/manifest.json", "d['schedule']['interleaved'] = False"),
+        changed(f"{RUN}/manifest.json", "d['results'][0]['error'] = 'the runner exited with 1'"),
+        changed("out_toy_cnn/runs/kernels/manifest.json", "d['results'][0]['trace_enabled'] = False"),
+    ],
+    "analyze-results": [
+        NOT_THERE,
+        changed(f"{RUN}/analysis_summary.json", "d['experiments'][0]['groups']['rows'][0]['total_ns'] += 1"),
+        changed(
+            f"{RUN}/analysis_summary.json",
+            "d['comparisons'][0]['latency'] |= {'verdict': 'faster', 'ratio_low': 0.9, 'ratio_high': 1.2}",
+        ),
+        changed(f"{RUN}/analysis_summary.json", "d['experiments'][1]['emulated'] = True"),
+        f"sed -i '$d' {RUN}/isa_on/{STEM}_isa_on_t1_exec_ops_stats.csv",
+        "rm out_toy_cnn/trace.pftrace",
+        "head -n 1 out_toy_cnn/operators.csv > short && mv short out_toy_cnn/operators.csv",
+    ],
+    "validate-workflow": [
+        NOT_THERE,
+        f"head -c 3000 {RUN}/isa_on/{STEM}_isa_on_t1.etdump > cut && mv cut {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
+        "echo 'all is well' > out_toy_cnn/damaged.txt",
+        changed("out_toy_cnn/quick_test.json", "d['passed'] = False"),
+        changed("out_toy_cnn/itself.json", "d['result'] = 'fail'"),
+    ],
+    "report-generation": [
+        NOT_THERE,
+        f"cp out_quick_test/runs/quick_test/report.html {RUN}",
+        f"sed -i -E '/^\\*\\*/s/faster|slower|same|inconclusive/unsure/' {RUN}/report.md",
+        r"sed -i -E '/^\*\*/s/[0-9.]+\\?\]/99999]/' out_toy_cnn/brief.md",
+        "sed -i '2s/,[^,]*$//' out_toy_cnn/latency.csv",
+        changed("out_toy_cnn/devices.json", "d['devices'].pop()"),
+    ],
+    "onboard-edgetam": [
+        NOT_THERE,
+        "cp out_image_encoder/artifacts/image_encoder_xnnpack_fp32.pte.json"
+        " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte.json",
+        "cp out_image_encoder/artifacts/image_encoder_xnnpack_fp32.pte"
+        " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte",
+        ": > out_edgetam_encoder/runs/rewritten/edgetam_encoder_xnnpack_fp32/*_t1.etdump",
+    ],
+}
+
+# What no verification looks at, and need not be copied for each damage.
+NOT_VERIFIED = shutil.ignore_patterns(".git", "out_ci", "out_setup_check", "out_wrong", "damaged", "itself", "previous")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_verification_can_fail(chain, tmp_path, name):
+    assert len(chain.done) == len(NAMES) + 1, "the chain did not come to its end"
+    commands = verifications(name)
+
+    def failing_after(damage: str) -> set[int]:
+        folder = tmp_path / "workspace"
+        shutil.copytree(chain.folder, folder, symlinks=True, ignore=NOT_VERIFIED)
+        subprocess.run(["/bin/bash", "-euc", damage], cwd=folder, check=True)
+        failing = {i for i, command in enumerate(commands) if run_in(folder, command).returncode != 0}
+        shutil.rmtree(folder)
+        return failing
+
+    assert failing_after("true") == set(), "a copy without damage"
+    caught = set()
+    for damage in DAMAGES[name]:
+        failing = failing_after(damage)
+        assert failing, f"{damage}: nobody noticed"
+        caught |= failing
+    assert caught == set(range(len(commands))), "a block of the verification did not fail whatever happened"
+
+
+def test_messages_are_matched_line_by_line():
+    assert said("etprof: …: no such file", "x\netprof: /a b/c.pte: no such file\n")
+    assert said("missing …: gone", "  missing    runner   a: gone")
+    assert not said("etprof: …: no such file", "etprof: a: no\nsuch file")
+    assert not said("etprof: a.pte: no such file", "etprof: axpte: no such file")
