@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import urllib.error
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 # The stages of an export, in their order.
@@ -32,8 +32,15 @@ class ExportError(Exception):
 
 
 @contextmanager
-def failing_as(model: str, stage: str, what_to_do: str) -> Iterator[None]:
+def failing_as(
+    model: str,
+    stage: str,
+    what_to_do: str,
+    explained: Callable[[BaseException], tuple[str, str] | None] = lambda _error: None,
+) -> Iterator[None]:
     """Turn whatever is raised inside into an ExportError of this stage; an ExportError passes unchanged.
+
+    `explained` says of an error why it came and what to do, None where it does not know it.
 
     SystemExit counts as a failure: a user's model file may call sys.exit, and an export must not end silently.
     """
@@ -42,7 +49,8 @@ def failing_as(model: str, stage: str, what_to_do: str) -> Iterator[None]:
     except ExportError:
         raise
     except (Exception, SystemExit) as error:
-        raise ExportError(model, stage, *_explain(error, what_to_do)) from error
+        known = _explain(error, what_to_do) or explained(error) or (one_line(error), what_to_do)
+        raise ExportError(model, stage, *known) from error
 
 
 def one_line(error: BaseException) -> str:
@@ -52,8 +60,8 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
 
 
-def _explain(error: BaseException, what_to_do: str) -> tuple[str, str]:
-    """Why it failed and what to do: `what_to_do`, unless the error itself tells better."""
+def _explain(error: BaseException, what_to_do: str) -> tuple[str, str] | None:
+    """Of errors that are no matter of a stage, why it failed and what to do; None: of others."""
     # ExecuTorch's examples wrap a missing package into an error of their own.
     missing = next((e for e in (error, error.__cause__) if isinstance(e, ModuleNotFoundError)), None)
     if missing is not None:
@@ -64,4 +72,4 @@ def _explain(error: BaseException, what_to_do: str) -> tuple[str, str]:
         return f"a download failed: {error.reason}", "export where its weights can be downloaded, or put them in place"
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, what_to_do
-    return one_line(error), what_to_do
+    return None

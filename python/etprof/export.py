@@ -13,6 +13,7 @@ import platform
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ from etprof import (
     calibration,
     check,
     errors,
+    explain,
     find,
     inputs,
     models,
@@ -38,6 +40,8 @@ from etprof import (
 from etprof.errors import ExportError, failing_as
 
 if TYPE_CHECKING:
+    import torch
+
     from etprof import lower
 
 EXIT_DONE = 0
@@ -47,6 +51,7 @@ EXIT_UNDECIDED = 5
 EXIT_INTERRUPTED = 130
 
 Progress = Callable[[str, float], None]
+Explained = Callable[[BaseException], tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Export:
     paths: list[Path]  # the .pte first and the .json last
     delegation: list[check.MethodDelegation] | str  # or why it is not known
     check: check.Check | None  # None: not asked for
+    notes: list[str] = field(default_factory=list)  # what to know of the program, though nothing failed
 
 
 def _ignore_progress(_stage: str, _seconds: float) -> None:
@@ -112,9 +118,9 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
     name = request.model_name
 
     @contextmanager
-    def stage(stage_name: str, what_to_do: str) -> Iterator[None]:
+    def stage(stage_name: str, what_to_do: str, explained: Explained = lambda _error: None) -> Iterator[None]:
         begin = time.monotonic()
-        with failing_as(name, stage_name, what_to_do):
+        with failing_as(name, stage_name, what_to_do, explained):
             yield
         progress(stage_name, time.monotonic() - begin)
 
@@ -135,9 +141,11 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         flat = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}
         inputs_bytes = inputs.encode(flat)
     with stage(
-        errors.TORCH_EXPORT, "make torch.export.export(model, example_inputs) work; --verbose shows where it fails"
+        errors.TORCH_EXPORT,
+        "make torch.export.export(model, example_inputs) work; --verbose shows where it fails",
+        lambda error: explain.not_traced(error, converted),
     ):
-        exported = {method: lower.trace(model) for method, model in converted.items()}
+        exported, notes = _trace(converted)
     if request.quantize:
         samples = _samples(request, converted, flat)
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
@@ -145,8 +153,15 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
                 method: lower.quantize(program, converted[method], request.quantize, samples[method])
                 for method, program in exported.items()
             }
-    with stage(errors.LOWER, "try --backend portable to see whether the backend is the cause; --verbose shows where"):
+    with stage(
+        errors.LOWER,
+        "try --backend portable to see whether the backend is the cause; --verbose shows where",
+        lambda error: explain.not_lowered(error, exported, request.dtype),
+    ):
         edge = lower.to_edge(exported, partitioners, request.quantize == "dynamic")
+        lowered = {method: edge.exported_program(method) for method in edge.methods}
+        if (refused := explain.changed_inputs(lowered, exported)) is not None:
+            raise ExportError(name, errors.LOWER, *refused)
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
     pte = request.pte
@@ -168,8 +183,21 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
             answer = _check(request, built, converted, exported)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
-        artifacts.add_to_manifest(paths[-1], _results(delegation, answer))
-    return Export(paths, delegation, answer)
+        artifacts.add_to_manifest(paths[-1], _results(delegation, answer, notes))
+    return Export(paths, delegation, answer, notes)
+
+
+def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
+    """torch.export's programs, and what to know of them though nothing failed."""
+    from etprof import lower
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exported = {method: lower.trace(model) for method, model in methods.items()}
+    for one in caught:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    notes = [note for one in caught if (note := explain.forgotten(str(one.message)))]
+    return exported, list(dict.fromkeys(notes))
 
 
 def _samples(
@@ -217,11 +245,14 @@ def _check(
     return check.check(cases, run, eager, None if is_fp32 else same_type, request.computes_in, request.min_sqnr_db)
 
 
-def _results(delegation: list[check.MethodDelegation] | str, answer: check.Check | None) -> dict[str, Any]:
+def _results(
+    delegation: list[check.MethodDelegation] | str, answer: check.Check | None, notes: list[str]
+) -> dict[str, Any]:
     known = not isinstance(delegation, str)
+    said = answer.to_json() if answer else None
     return {
         "delegation": [asdict(method) for method in delegation] if known else None,
-        "check": answer.to_json() if answer else None,
+        "check": {**said, "warnings": [*notes, *said["warnings"]]} if said else None,
     }
 
 
@@ -316,11 +347,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     with _library_output(chosen.verbose) as (out, err):
         try:
             if chosen.list_models:
-                print(*models.model_names(), *sorted(find.executorch_examples()), sep="\n", file=out)
+                known = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
+                print(*known, sep="\n", file=out)
                 return EXIT_DONE
             done = export_model(_request(chosen, arguments), lambda *stage: _print_stage(err, *stage))
             print(*done.paths, sep="\n", file=out, flush=True)
-            print(*summary.lines(chosen.backend, done.delegation, done.check), sep="\n", file=err)
+            print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes), sep="\n", file=err)
             return _exit_code(done.check)
         except ExportError as error:
             if chosen.verbose:

@@ -6,14 +6,16 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
-import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etprof import errors, models
+from etprof import errors, explain, local, models
 from etprof.errors import ExportError, failing_as
 
 if TYPE_CHECKING:
@@ -53,30 +55,94 @@ def split_file_spec(spec: str) -> tuple[Path, str] | None:
     return (Path(spec), "") if spec.endswith(".py") else None
 
 
+def split_package_spec(spec: str) -> tuple[Path, str] | None:
+    """`path/to/package:name` as (path, name), the name empty where none was given; None if `spec` names no folder."""
+    for path, name in ((spec, ""), (spec.rpartition(":")[0], spec.rpartition(":")[2])):
+        if os.sep in path and Path(path).is_dir():
+            return Path(path), name
+    return None
+
+
 def default_name(spec: str) -> str:
     """The model's name in file names: the registered name, or the class in a file in snake case (ToyNet: toy_net)."""
     file_spec = split_file_spec(spec)
     if file_spec is None:
-        return spec
+        package = split_package_spec(spec)
+        return spec if package is None else package[1] or package[0].resolve().name
     path, class_name = file_spec
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name or path.stem)
     return words.lower()
 
 
 def find_model(spec: str) -> FoundModel:
-    """Find the class: in a file (`path/to/model.py:Class`), in etprof's registry, or among ExecuTorch's examples.
+    """Find the class.
+
+    In a file (`path/to/model.py:Class`), in a package (`path/to/package`), registered by a package in the current folder, in
+    etprof's registry, or among ExecuTorch's examples.
 
     Raises:
-        ExportError: There is no such model, or the code that holds it cannot be imported.
+        ExportError: There is no such model, two have its name, or the code that holds it cannot be imported.
     """
     if (file_spec := split_file_spec(spec)) is not None:
         return _find_in_file(spec, *file_spec)
-    if spec in models.model_names():
+    if (package_spec := split_package_spec(spec)) is not None:
+        return _find_in_package(default_name(spec), *package_spec)
+    examples = executorch_examples()
+    own = local.registered(Path.cwd())
+    if inits := own.get(spec):
+        whose = "etprof's example" if spec in models.EXAMPLES else "ExecuTorch's example" if spec in examples else ""
+        if whose or len(inits) > 1:
+            others = f"{whose} and the one of {inits[0]}" if whose else f"those of {' and '.join(map(str, inits))}"
+            why = f"two models have the name {spec}: {others}"
+            raise ExportError(spec, errors.FIND_MODEL, why, "register yours under another name")
+        return _find_registered(spec, inits[0])
+    if spec in models.EXAMPLES:
         with failing_as(spec, errors.FIND_MODEL, "run script/bootstrap"):
             return FoundModel(spec, "etprof.models", models.registered_class(spec))
-    if spec in (examples := executorch_examples()):
+    if spec in examples:
         return _find_in_executorch(spec, *examples[spec])
-    raise _unknown_model(spec, [*models.model_names(), *examples])
+    if (init := Path(spec) / "__init__.py").is_file():
+        raise _not_registered(spec, init)
+    raise _unknown_model(spec, [*models.EXAMPLES, *examples, *own])
+
+
+def own_models() -> list[str]:
+    """The names that packages in the current folder register, sorted."""
+    return sorted(local.registered(Path.cwd()))
+
+
+def _find_in_package(name: str, folder: Path, wanted: str) -> FoundModel:
+    """The model that a package registers: the one that was named after a colon, or the only one."""
+    init = folder / "__init__.py"
+    if not init.is_file():
+        why = f"{folder} is a folder without an __init__.py"
+        raise ExportError(name, errors.FIND_MODEL, why, "name a package, or a file and class: path/to/model.py:Class")
+    names = local.registered_by(init)
+    if wanted in names or (not wanted and len(names) == 1):
+        return _find_registered(wanted or names[0], init)
+    if names:
+        why = f"{folder} registers no model {wanted}" if wanted else f"{folder} registers several models"
+        raise ExportError(name, errors.FIND_MODEL, why, f"name one: {', '.join(f'{folder}:{one}' for one in names)}")
+    raise _not_registered(name, init)
+
+
+def _not_registered(name: str, init: Path) -> ExportError:
+    remedy = (
+        f'say there: from etprof.models import register_model; register_model("{name}", f"{{__name__}}.model:Class")'
+    )
+    return ExportError(name, errors.FIND_MODEL, f"{init} registers no model {name}", remedy)
+
+
+def _find_registered(name: str, init: Path) -> FoundModel:
+    """Of a package of the user's own: import it, then the class that it registered."""
+    with _importing(name, f"make `python -c 'import {init.resolve().parent.name}'` run beside it without an error"):
+        local.import_package(init)
+        model_class = models.registered_class(name) if name in models.model_names() else None
+    if not inspect.isclass(model_class):
+        why = f"{init} names {name}, but what it registers there is no class"
+        raise ExportError(name, errors.FIND_MODEL, why, 'register_model takes a class, or "package.module:Class"')
+    _check_shape(name, init, model_class)
+    return FoundModel(name, str(init), model_class)
 
 
 def executorch_examples() -> dict[str, tuple[str, str]]:
@@ -191,25 +257,45 @@ def _import_file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module  # dataclasses and torch.export look a class's module up there
     sys.path.insert(0, str(path.parent.resolve()))
-    with failing_as(name, errors.FIND_MODEL, f"make `python {path}` run without an error"):
-        try:
+    try:
+        with _importing(name, f"make `python {path}` run without an error"):
             module_spec.loader.exec_module(module)
-        except (ImportError, SyntaxError):
-            raise
-        except (Exception, SystemExit) as error:
-            if isinstance(error.__cause__, ImportError):
-                raise
-            why = f"{errors.one_line(error)} ({path}, line {_line_in(error, path)})"
-            raise ExportError(name, errors.FIND_MODEL, why, f"make `python {path}` run without an error") from error
-        finally:
-            sys.path.remove(str(path.parent.resolve()))
+    finally:
+        sys.path.remove(str(path.parent.resolve()))
     return module
 
 
-def _line_in(error: BaseException, path: Path) -> int:
-    """The line of `path` that the error came through, 0 if it did not."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno or 0 for frame in reversed(frames) if Path(frame.filename) == path), 0)
+@contextmanager
+def _importing(name: str, remedy: str) -> Iterator[None]:
+    """What is raised inside is an ExportError with the place in the user's code."""
+    with failing_as(name, errors.FIND_MODEL, remedy):
+        try:
+            yield
+        except SyntaxError:
+            raise
+        except ModuleNotFoundError as error:
+            # Of what is there, a part that is not: no package to be installed.
+            if (error.name or "").partition(".")[0] not in sys.modules:
+                raise
+            raise ExportError(
+                name, errors.FIND_MODEL, f"there is no module {error.name}{explain.place(error)}", remedy
+            ) from error
+        except ImportError as error:
+            if "attempted relative import" not in str(error):
+                raise
+            why = f"{errors.one_line(error)}{explain.place(error)}"
+            raise ExportError(
+                name,
+                errors.FIND_MODEL,
+                why,
+                "give the package's folder, not the file: only in a package are there relative imports",
+            ) from error
+        except (Exception, SystemExit) as error:
+            if isinstance(error.__cause__, ImportError):
+                raise
+            raise ExportError(
+                name, errors.FIND_MODEL, f"{errors.one_line(error)}{explain.place(error)}", remedy
+            ) from error
 
 
 def _which_class(path: Path, class_name: str, candidates: list[str]) -> str:
@@ -252,5 +338,5 @@ def _find_in_executorch(name: str, module: str, class_name: str) -> FoundModel:
 def _unknown_model(spec: str, known: list[str]) -> ExportError:
     close = difflib.get_close_matches(spec, known, n=1)
     remedy = f"did you mean {close[0]}? " if close else ""
-    remedy += "`etprof export --list-models` lists the models; one of your own is path/to/model.py:Class"
+    remedy += "`etprof export --list-models` lists the models; one of your own is path/to/model.py:Class or a package (`etprof new-model`)"
     return ExportError(spec, errors.FIND_MODEL, f"there is no model named {spec}", remedy)

@@ -54,7 +54,11 @@ def parse(arguments: list[str]) -> Options:
 def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     add = parser.add_argument
     return [
-        add("--model", metavar="MODEL", help="a model's name, or path/to/model.py:Class"),
+        add(
+            "--model",
+            metavar="MODEL",
+            help="a model's name, one of --list-models or of a package in this folder; path/to/model.py:Class; path/to/package",
+        ),
         add("--list-models", action="store_true", help="print the names of the models known"),
         add(
             "--backend",

@@ -141,6 +141,11 @@ def input_names(method: BuiltModel) -> list[str]:
     return result
 
 
+def parameters(module: torch.nn.Module) -> list[str]:
+    """The names of forward()'s parameters."""
+    return list(inspect.signature(module.forward).parameters)
+
+
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """The tensor cut, or repeated, to a shape of as many dimensions: so its values stay those of real inputs."""
     for dimension, size in enumerate(shape):

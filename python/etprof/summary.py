@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 
 # Below these shares a model is said to lower badly: multiply-adds are where the time of a convolution or a matrix goes, and
@@ -12,12 +14,15 @@ _FEW_OPERATORS = 0.5
 _LABELS = 14  # characters
 
 
-def lines(backend: str, delegation: list[MethodDelegation] | str, check: Check | None) -> list[str]:
+def lines(
+    backend: str, delegation: list[MethodDelegation] | str, check: Check | None, notes: Sequence[str] = ()
+) -> list[str]:
     """For a person, on stderr."""
     if isinstance(delegation, str):
         said = [_line("delegated", f"not known: {delegation}")]
     else:
         said = [line for method in delegation for line in _delegation(backend, method, len(delegation) > 1)]
+    said += [_line("note", note) for note in notes]
     return said + ([] if check is None else _check(check))
 
 

@@ -3,10 +3,10 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),       AnalyzeCommand(),    CompareCommand(),  CheckCommand(),
-          ReportCommand(),  TraceCommand(),     ExportCommand(),     BuildCommand(),    InspectCommand(),
-          KernelsCommand(), IsaCommand(),       PeaksCommand(),      ValidateCommand(), DevicesCommand(),
-          DoctorCommand(),  QuickTestCommand(), CompletionCommand(), ReferenceCommand()};
+  return {ProfileCommand(), RunCommand(),     AnalyzeCommand(),   CompareCommand(),    CheckCommand(),
+          ReportCommand(),  TraceCommand(),   NewModelCommand(),  ExportCommand(),     BuildCommand(),
+          InspectCommand(), KernelsCommand(), IsaCommand(),       PeaksCommand(),      ValidateCommand(),
+          DevicesCommand(), DoctorCommand(),  QuickTestCommand(), CompletionCommand(), ReferenceCommand()};
 }
 
 }  // namespace etprof

@@ -12,6 +12,7 @@ CommandSpec CompareCommand();
 CommandSpec CheckCommand();
 CommandSpec ReportCommand();
 CommandSpec TraceCommand();
+CommandSpec NewModelCommand();
 CommandSpec ExportCommand();
 CommandSpec BuildCommand();
 CommandSpec InspectCommand();

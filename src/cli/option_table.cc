@@ -63,7 +63,8 @@ OptionFacts FactsOf(const CLI::Option& option) {
     for (const std::string& choice : facts.choices) facts.value += (facts.value.empty() ? "" : "|") + choice;
   } else if (Names(facts.value, {"DIR"})) {
     facts.paths = OptionFacts::Paths::kFolders;
-  } else if (!facts.positional.empty() || Names(facts.value, {"FILE", "PATH", ".pte", "LOG", "RUN"})) {
+  } else if ((!facts.positional.empty() && facts.value != "NAME") ||
+             Names(facts.value, {"FILE", "PATH", ".pte", "LOG", "RUN"})) {
     facts.paths = OptionFacts::Paths::kFiles;
   }
   return facts;

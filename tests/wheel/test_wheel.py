@@ -68,6 +68,13 @@ def test_it_profiles_a_model_in_an_empty_environment(empty, tmp_path):
     call("etprof", "validate", tmp_path / "run", cwd=tmp_path, env=environment)
 
 
+def test_it_makes_a_new_model_without_torch(empty, tmp_path):
+    environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    made = call("etprof", "new-model", "my_net", cwd=tmp_path, env=environment).splitlines()
+    assert made == [f"my_net/{name}" for name in ("README.md", "__init__.py", "model.py", "test_my_net.py")]
+    assert "my_net" in call("etprof", "export", "--list-models", cwd=tmp_path, env=environment).splitlines()
+
+
 def test_what_it_lacks_is_said(empty, tmp_path):
     environment = {**os.environ, "PATH": f"{empty / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
     done = subprocess.run(

@@ -4,6 +4,8 @@ A model is a class of ExecuTorch's EagerModelBase shape: it is made without argu
 torch.nn.Module and `get_example_inputs()` the tuple of inputs that it is traced (and, for int8, calibrated) with.
 `get_example_kwarg_inputs()` and `get_dynamic_shapes()` are used where a class has them. A program of several methods is a
 class with `get_methods()` instead: {name: (module, (input, ...))}.
+
+A package of the user's own calls `register_model` in its __init__.py; etprof finds it in the current folder (etprof.local).
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ def register_model(name: str, model_class: type | str) -> None:
 
     Raises:
         ValueError: The name would not do as a part of a file name.
+        TypeError: `model_class` is neither a class nor a string.
     """
     if not name or not name.replace("_", "").replace("-", "").isalnum():
         raise ValueError(f"a model's name is made of letters, digits, '_' and '-', not {name!r}")
+    if not isinstance(model_class, type | str):
+        raise TypeError(f"register_model takes a class or 'package.module:Class', not {model_class!r}")
     _registered[name] = model_class
 
 
@@ -51,3 +56,5 @@ register_model("mobilenet_v3_small", "etprof.models.mobilenet_v3_small:MobileNet
 register_model("toy_cnn", "etprof.models.toy_cnn:ToyCnnModel")
 register_model("transformer_layer", "etprof.models.transformer_layer:TransformerLayerModel")
 register_model("vit_block", "etprof.models.vit_block:VitBlockModel")
+
+EXAMPLES = frozenset(_registered)  # etprof's own; what is registered later is the user's

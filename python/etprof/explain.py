@@ -1,0 +1,266 @@
+"""Why PyTorch or ExecuTorch refused a model, in a line: what it met, where in the user's code, what to do instead.
+
+docs/onboarding.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
+against those there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import linecache
+import re
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from etprof.find import BuiltModel
+
+GUIDE = "docs/onboarding.md"
+
+Explanation = tuple[str, str]  # why, and what to do
+
+_LONGEST_LINE = 80  # characters of the user's code
+
+
+def place(error: BaseException | None, said: str = "", with_code: bool = False) -> str:
+    """` (model.py, line 5)`: the user's line that an error came through last, or the last that `said` quotes; else nothing.
+
+    `said` is text in the form of a traceback. With `with_code` the line itself is quoted.
+    """
+    frames = (
+        [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)] if error else []
+    )
+    quoted = [(name, int(line)) for name, line in re.findall(r'File "([^"]+)", line (\d+)', said)]
+    for name, line in [*reversed(frames), *reversed(quoted)]:
+        if _is_users(name):
+            code = " ".join(linecache.getline(name, line).split())
+            code = "".join(letter for letter in code if letter.isprintable())
+            code = code if len(code) <= _LONGEST_LINE else code[: _LONGEST_LINE - 3] + "..."
+            return f" ({_shown(name)}, line {line}{f': {code}' if with_code and code else ''})"
+    return ""
+
+
+def _shown(name: str) -> str:
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
+
+
+def _is_users(name: str) -> bool:
+    """Not of Python's own modules, PyTorch, ExecuTorch or etprof: what the user did not write and cannot mend."""
+    path = Path(name)
+    if not path.is_file() or any(path.is_relative_to(folder) for folder in _libraries()):
+        return False
+    installed = {"site-packages", "dist-packages"} & set(path.parts)
+    return bool(installed) or not path.is_relative_to(sysconfig.get_path("stdlib"))
+
+
+@functools.cache
+def _libraries() -> list[str]:
+    found = [importlib.util.find_spec(name) for name in ("torch", "torchao", "executorch", "etprof")]
+    return [folder for spec in found if spec for folder in spec.submodule_search_locations or []]
+
+
+def _to_do(text: str, section: str) -> str:
+    return f"{text}: {GUIDE}#{section}"
+
+
+# --- torch.export ---
+
+
+def not_traced(error: BaseException, methods: Mapping[str, BuiltModel]) -> Explanation | None:
+    """Of an error that torch.export ended with."""
+    said = str(error)
+    line = _first_line(said)
+    where = place(error, said, with_code=True)
+    for pattern, explain in _NOT_TRACED:
+        if found := re.search(pattern, f"{type(error).__name__}: {said}", re.S):
+            return explain(found, where, methods)
+    if (failed := _eager_error(methods)) is not None:
+        why = f"the model does not run on its example inputs in PyTorch either: {_first_line(str(failed))}"
+        where = place(failed, with_code=True)
+        return why + where, _to_do("make get_example_inputs() return what forward() takes", "wrong-example-inputs")
+    return (
+        f"{type(error).__name__}: {line}{where}",
+        _to_do("--verbose has the traceback, the guide what torch.export refuses", "what-goes-wrong"),
+    )
+
+
+def _first_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    text = lines[0] if lines else "no reason was given"
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
+    """What PyTorch raises where it runs the methods on their inputs; None: it runs them."""
+    from etprof import check
+
+    try:
+        for method in methods.values():
+            check.eager_outputs(method.module, method.args, method.kwargs)
+    except Exception as error:
+        return error
+    return None
+
+
+def _data_dependent(found: re.Match[str], where: str, _methods: Any) -> Explanation:
+    why = f"what it does depends on the values in a tensor: data-dependent expression {found[1]}{where}"
+    return why, _to_do("compute both ways and choose with torch.where", "branches-on-values")
+
+
+def _not_fitting(found: re.Match[str], _where: str, methods: Mapping[str, BuiltModel]) -> Explanation:
+    from etprof import shapes
+
+    method = next(iter(methods.values()))
+    given = len(method.args) + len(method.kwargs)
+    why = f"forward({', '.join(shapes.parameters(method.module))}) does not take the {given} of get_example_inputs(): {found[0]}"
+    return why, _to_do("return one input for each parameter of forward()", "wrong-example-inputs")
+
+
+def _output_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
+    name = found[1].rpartition(".")[2]
+    why = f"forward() returns a {name}, of which torch.export does not know the parts"
+    return why, _to_do(
+        "return tensors: etprof.wrappers.Select(module, 'name') takes them out",
+        "inputs-and-outputs-that-are-no-tensors",
+    )
+
+
+def _input_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
+    why = f"forward() takes a {found[1].rpartition('.')[2]}, of which torch.export does not know the parts"
+    return why, _to_do("take tensors, in a module around it", "inputs-and-outputs-that-are-no-tensors")
+
+
+def _left_pytorch(_found: re.Match[str], where: str, _methods: Any) -> Explanation:
+    why = f"forward() leaves PyTorch for NumPy{where}"
+    return why, _to_do("write it with torch's functions", "leaving-pytorch")
+
+
+def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
+    name = re.sub(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]", r"dimension \2 of \1", found[1])
+    size = re.search(r"specialized it to be a constant \((\d+)\)", found[0])
+    why = f"the size that was to be dynamic, {name}, is " + (
+        f"always {size[1]} in this model" if size else "bound by it"
+    )
+    return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not")
+
+
+_Rule = tuple[str, Callable[[re.Match[str], str, Any], Explanation]]
+_NOT_TRACED: list[_Rule] = [
+    (
+        r"Could not (?:guard on|extract specialized integer from) data-dependent expression (.+?) \(unhinted",
+        _data_dependent,
+    ),
+    (
+        r"missing a required (?:keyword-only )?argument: '\w+'|too many positional arguments|got an unexpected keyword argument '\w+'",
+        _not_fitting,
+    ),
+    (r"Found <class '([\w.<>]+)'> in output, which is not a known type", _output_type),
+    (r"Unsupported input type <class '([\w.<>]+)'>", _input_type),
+    (r"\.numpy\(\) is not supported", _left_pytorch),
+    (r"Constraints violated \((.+?)\)!.*", _constrained),
+]
+
+
+# --- what torch.export takes and a .pte cannot do ---
+
+
+def changed_inputs(
+    edge: Mapping[str, torch.export.ExportedProgram], exported: Mapping[str, torch.export.ExportedProgram]
+) -> Explanation | None:
+    """Of programs that write into their inputs: ExecuTorch gives such an input back as one more output."""
+    for method, program in edge.items():
+        if changed := sorted(set(program.graph_signature.user_inputs_to_mutate.values())):
+            writes = [node for node in exported[method].graph.nodes if _written(node) in changed]
+            where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
+            why = f"forward() changes its input {', '.join(changed)} in place{where}"
+            return why, _to_do("make a new tensor; state that lasts is a registered buffer", "changed-inputs-and-state")
+    return None
+
+
+def _written(node: torch.fx.Node) -> str | None:
+    """The placeholder that an operator writes into, also through views of it."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None or not schema.arguments:
+        return None
+    alias = schema.arguments[0].alias_info
+    if alias is None or not alias.is_write:
+        return None
+    base = node.args[0]
+    while getattr(base, "op", None) == "call_function" and base.args:
+        base = base.args[0]
+    return getattr(base, "name", None)
+
+
+def forgotten(warning: str) -> str | None:
+    """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers."""
+    if found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning):
+        return f"forward() assigns {found[1]}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#changed-inputs-and-state)"
+    return None
+
+
+# --- lowering ---
+
+
+def not_lowered(
+    error: BaseException, programs: Mapping[str, torch.export.ExportedProgram], dtype: str
+) -> Explanation | None:
+    """Of an error that ExecuTorch's lowering ended with."""
+    said = str(error)
+    if found := re.search(r"Operator torch\._ops\.([\w.]+?)(?:\.default)? is not in Core ATen opset", said):
+        return _no_kernel([found[1]], programs)
+    if found := re.search(r"Missing out variants: \{(.+?)\}", said):
+        return _no_kernel(re.findall(r"'([\w:.]+)'", found[1]), programs)
+    where = place(error, said, with_code=True)
+    if found := re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said):
+        if "torch.complex" in said:
+            why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
+            return why, _to_do("write it in real numbers", "operators-that-executorch-has-not")
+        kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
+        why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
+        return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+    if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
+        why = f"a size depends on the values in a tensor, and nothing says what it may be: {found[1]}{where}"
+        return why, _to_do("say it with torch._check", "sizes-from-values")
+    return None
+
+
+def _types_remedy(dtype: str) -> str:
+    if dtype == "fp32":
+        return "convert one of them with .to()"
+    return f"--dtype {dtype} converts weights, buffers and inputs: make a constant a registered buffer"
+
+
+def _no_kernel(operators: Iterable[str], programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
+    names = sorted({name.replace("::", ".") for name in operators})
+    where = next((found for name in names if (found := _place_of(name, programs))), "")
+    return (
+        f"ExecuTorch has no kernel for {', '.join(names)}{where}",
+        _to_do("write it with other operators", "operators-that-executorch-has-not"),
+    )
+
+
+def _place_of(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> str:
+    """The user's line that calls an operator, also one that only its decomposition calls."""
+    for program in _with_decompositions(programs):
+        for node in program.graph.nodes:
+            if node.op == "call_function" and str(node.target).removesuffix(".default") == operator:
+                return place(None, node.meta.get("stack_trace") or "", with_code=True)
+    return ""
+
+
+def _with_decompositions(
+    programs: Mapping[str, torch.export.ExportedProgram],
+) -> Iterator[torch.export.ExportedProgram]:
+    for program in programs.values():
+        yield program
+        try:
+            yield program.run_decompositions()
+        except Exception:  # noqa: S112  this is only to find a line
+            continue
