@@ -16,6 +16,7 @@
 #include "core/file.h"
 #include "core/parallel.h"
 #include "etdump/reader.h"
+#include "measure/foreign_layout.h"
 #include "render/csv.h"
 #include "render/html.h"
 #include "render/json.h"
@@ -218,7 +219,9 @@ std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
 
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
                                                const EtdumpOptions& etdump, RunPrograms* programs) {
-  const std::vector<ExperimentData> files = std::exchange(run.experiments, {});
+  std::vector<ExperimentData> files = std::exchange(run.experiments, {});
+  // Of a file that was given by itself nothing else says it.
+  if (run.folder.empty()) std::ranges::for_each(files, LookForTraceLog);
   std::vector<std::optional<Profile>> profiles;
   std::vector<std::vector<std::size_t>> places(files.size());
   std::vector<Loaded> loaded;

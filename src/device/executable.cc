@@ -87,8 +87,7 @@ std::string FindProgram(const std::string& program) {
   }
   struct stat status {};
   if (::stat(program.c_str(), &status) != 0) {
-    throw Unusable(program, errno == ENOENT ? "no such file" : std::strerror(errno),
-                   "give the path of etprof-runner or of an executor_runner");
+    throw Unusable(program, errno == ENOENT ? "no such file" : std::strerror(errno), "correct its path");
   }
   if (S_ISDIR(status.st_mode))
     throw Unusable(program, "is a folder, not a program", "give the program in it");

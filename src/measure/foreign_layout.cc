@@ -111,6 +111,13 @@ std::string ModelOfSummary(const std::filesystem::path& folder) {
   return models.size() == 1 ? *models.begin() : "";
 }
 
+// A file of the same stem; empty where there is none.
+std::filesystem::path Beside(const std::filesystem::path& trace, const char* suffix) {
+  std::filesystem::path file = trace.parent_path() / (StemOfTrace(trace) + suffix);
+  std::error_code error;
+  return std::filesystem::exists(file, error) ? file : std::filesystem::path();
+}
+
 class Adder {
  public:
   explicit Adder(RunData& run) : run_(run) {}
@@ -176,18 +183,9 @@ class Adder {
     }
     data.label = data.name;
     data.etdump = path;
-    std::error_code error;
-    const auto beside = [&](const char* suffix) {
-      std::filesystem::path file = path.parent_path() / (file_stem + suffix);
-      return std::filesystem::exists(file, error) ? file : std::filesystem::path();
-    };
-    data.log = beside("_latency.log");
-    if (data.log.empty()) data.log = beside(".log");
-    data.xnntrace_log = beside("_xnntrace.log");
-    if (!data.xnntrace_log.empty()) {
-      data.trace_enabled = true;
-      data.mode = "xnntrace";
-    }
+    data.log = Beside(path, "_latency.log");
+    if (data.log.empty()) data.log = Beside(path, ".log");
+    LookForTraceLog(data);
     data.foreign = true;
     data.tracer_always_on = true;
     return data;
@@ -258,6 +256,14 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
 }  // namespace
 
 void AddForeignTraces(RunData& run) { Adder(run).Add(); }
+
+void LookForTraceLog(ExperimentData& data) {
+  if (data.trace_enabled || data.etdump.empty()) return;
+  data.xnntrace_log = Beside(data.etdump, "_xnntrace.log");
+  if (data.xnntrace_log.empty()) return;
+  data.trace_enabled = true;
+  data.mode = "xnntrace";
+}
 
 void ReadLatencyLog(ExperimentData& data) {
   if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;

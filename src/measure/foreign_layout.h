@@ -16,6 +16,9 @@ namespace etprof {
 // model is the manifest's, or that of a `<model>_pipeline_summary.json`, or what all names begin with.
 void AddForeignTraces(RunData& run);
 
+// Makes a trace that was given as a file a trace-enabled run's, where `<stem>_xnntrace.log` lies beside it.
+void LookForTraceLog(ExperimentData& data);
+
 // Takes the latencies of a runner's log into `data` as one launch without rounds: "Iteration 3 of 20: 2.39
 // ms". The first is the first run, and those before the latency is level are warm-up. Does nothing where the
 // log has none.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -93,6 +94,23 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
   }
 }
 
+// Run directories of etprof's below a folder that is none, as "out_net/runs" or "." may hold.
+std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error)) {
+    if (error) break;
+    if (at.depth() >= 4) at.disable_recursion_pending();
+    if (at->path().filename() != "manifest.json" || at.depth() == 0) continue;
+    RunData run;
+    run.folder = at->path().parent_path();
+    if (ReadManifestFile(run).contains("etprof_version"))
+      runs.push_back(run.folder.lexically_relative(folder).string());
+  }
+  std::ranges::sort(runs);
+  return runs;
+}
+
 }  // namespace
 
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
@@ -109,6 +127,15 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   const nlohmann::json content = ReadManifestFile(run);
   const bool manifest = content.is_object();
   const bool damaged_manifest = !manifest && !run.problems.empty();
+  if (!manifest && !damaged_manifest && with_bare_files) {
+    const std::vector<std::string> below = RunsBelow(run.folder);
+    if (!below.empty())
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("is no run directory but holds {}: {}", below.size() == 1 ? "one" : "several",
+                              fmt::join(below, ", ")))
+          .InFile(folder.string())
+          .Remedy(below.size() == 1 ? "give that one" : "name one, or more");
+  }
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
   if (!content.contains("etprof_version")) {
     ReadForeign(content, run, with_bare_files);

@@ -32,9 +32,10 @@ void SplitModelName(const std::string& stem, std::string& backend, std::string& 
   }
 }
 
-// The median with the spread of the launches' medians around their mean (Student's t); the launch is the
-// unit.
-std::optional<LatencyInterval> IntervalOf(const ExperimentData& data) {
+// The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
+// logarithms): the launch is the unit. The median of all runs and that of the launches differ where a few
+// launches are unlike the others; the interval is around the one that is shown.
+std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, double median_ns) {
   std::vector<double> logs;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
@@ -47,7 +48,8 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data) {
   }
   const auto estimate = stats::EstimateRatio(logs, 0.95);
   if (!estimate) return std::nullopt;
-  return LatencyInterval{estimate->low(), estimate->high(), estimate->confidence,
+  const double factor = 1 + estimate->half_width();
+  return LatencyInterval{median_ns / factor, median_ns * factor, estimate->confidence,
                          static_cast<int>(logs.size())};
 }
 
@@ -227,7 +229,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
     }
     out.latency_histogram = stats::MakeHistogram(latencies);
     out.latency_ecdf = stats::MakeEcdf(latencies);
-    out.interval = IntervalOf(data);
+    if (out.latency.p50) out.interval = IntervalOf(data, *out.latency.p50);
   }
   if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
   if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);

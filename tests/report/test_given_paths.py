@@ -1,0 +1,60 @@
+"""Files and folders that are given by themselves: what lies beside and below them is seen."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+EMULATED = program.DATA / "sme2_emulated"
+
+
+def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
+    sides = []
+    for side in ("off", "on"):
+        sides.append(tmp_path / f"{side}.etdump")
+        shutil.copy(EMULATED / f"toy_cnn.sme2_{side}.etdump", sides[-1])
+    timed = json.loads(program.run("compare", *sides, "--json").stdout)
+    assert timed["experiments"][0]["latency_ms"]["n"] > 0
+    shutil.copy(program.DATA / "toy_cnn.t1.log", tmp_path / "off_xnntrace.log")
+    done = program.run("compare", *sides)
+    assert "faster" not in done.stdout + done.stderr
+    assert "trace-enabled" in done.stdout + done.stderr
+    off, on = json.loads(program.run("compare", *sides, "--json").stdout)["experiments"]
+    assert (off["trace_enabled"], on["trace_enabled"]) == (True, False)
+    assert off["latency_ms"]["n"] == 0
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """One run directory in out/runs/a."""
+    out = tmp_path_factory.mktemp("above") / "out"
+    options = ("--launches", 3, "--runs", 10, "--no-peaks", "--output-root", out / "runs" / "a")
+    assert program.run("profile", program.DATA / "toy_cnn.pte", *options).returncode == 0
+    return out
+
+
+def test_a_folder_above_run_directories_says_which_there_are(runs):
+    for command in ("analyze", "report", "validate", "trace"):
+        done = program.run(command, runs)
+        if command == "validate":
+            assert done.returncode != 0
+            continue
+        assert done.returncode == 3, (command, done.stdout, done.stderr)
+        assert done.stderr == f"etprof: {runs}: is no run directory but holds one: runs/a; give that one\n"
+    shutil.copytree(runs / "runs" / "a", runs / "runs" / "b")
+    done = program.run("analyze", runs)
+    assert done.stderr == f"etprof: {runs}: is no run directory but holds several: runs/a, runs/b; name one, or more\n"
+    shutil.rmtree(runs / "runs" / "b")
+    assert program.run("analyze", runs / "runs" / "a").returncode == 0
+
+
+def test_the_interval_of_a_median_is_around_it(runs):
+    (experiment,) = json.loads((runs / "runs/a/analysis_summary.json").read_text())["experiments"]
+    low, high = experiment["latency_interval_ms"]["low"], experiment["latency_interval_ms"]["high"]
+    assert low <= experiment["latency_ms"]["p50"] <= high
+    assert low * high == pytest.approx(experiment["latency_ms"]["p50"] ** 2)
