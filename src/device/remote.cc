@@ -383,11 +383,11 @@ true)sh",
       const std::string arrived = PrintedDigest(check);
       if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
     }
-    // Another etprof may have been quicker with the same.
-    Do(fmt::format(
-           "chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; rm -rf {0}; "
-           "test -d {1}",
-           ShellQuoted(part), ShellQuoted(folder)),
+    // Another etprof may have been quicker with the same, even between test and mv, which then moves ours
+    // into the folder that is there (not every mv has -T).
+    Do(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; "
+                   "rm -rf {0} {1}/.part-{2}; test -d {1}",
+                   ShellQuoted(part), ShellQuoted(folder), id_),
        "put a folder into its place");
   }
 
