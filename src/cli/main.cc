@@ -2,13 +2,30 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <map>
+#include <system_error>
 
 #include "cli/command.h"
+#include "cli/stdout_terminal.h"
 #include "cli/suggest.h"
 #include "core/error.h"
+
+namespace {
+
+// fmt::print throws what the system says where stdout is full or closed.
+int Run(const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const std::system_error&) {
+    if (std::ferror(stdout) != 0) etprof::FailStdout();
+    throw;
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -24,9 +41,8 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-    const int code = run_of.at(app.get_subcommands().front())();
-    if (std::fflush(stdout) != 0)
-      throw etprof::Error(etprof::ExitCode::kDeviceFailed, "stdout could not be written");
+    const int code = Run(run_of.at(app.get_subcommands().front()));
+    etprof::FlushStdout();
     return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

@@ -16,15 +16,20 @@
 namespace etprof {
 namespace {
 
+// The first launches may know next to nothing.
+std::string HalfWidthText(double percent) {
+  return percent > 100 ? "±>100 %" : fmt::format("±{:.2g} %", percent);
+}
+
 std::string EstimateText(const ProgressUpdate::Estimate& estimate) {
   if (!estimate.estimate) return "";
   const double percent = 100 * estimate.estimate->half_width();
   if (estimate.median_ns)
-    return fmt::format("{} {} ±{:.2g} %", estimate.candidate, FormatMilliseconds(*estimate.median_ns),
-                       percent);
+    return fmt::format("{} {} {}", estimate.candidate, FormatMilliseconds(*estimate.median_ns),
+                       HalfWidthText(percent));
   const double ratio = estimate.estimate->ratio();
-  return fmt::format("{} {:.3g}x {} ±{:.2g} %", estimate.candidate, ratio >= 1 ? ratio : 1 / ratio,
-                     ratio >= 1 ? "faster" : "slower", percent);
+  return fmt::format("{} {:.3g}x {} {}", estimate.candidate, ratio >= 1 ? ratio : 1 / ratio,
+                     ratio >= 1 ? "faster" : "slower", HalfWidthText(percent));
 }
 
 }  // namespace

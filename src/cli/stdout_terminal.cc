@@ -1,9 +1,12 @@
 #include "cli/stdout_terminal.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -53,7 +56,17 @@ std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : A
 
 void FlushStdout() {
   std::cout.flush();
-  if (!std::cout) throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+  if (!std::cout || std::fflush(stdout) != 0) FailStdout();
+}
+
+void FailStdout() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {
+    // Who read it has what they wanted (`| head`): no error, but the end that the writer of a pipe has.
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
 }
 
 }  // namespace etprof

@@ -76,6 +76,7 @@ std::string RatioText(double ratio) {
   if (ratio >= 99.95) return fmt::format("{:.0f}x", ratio);
   if (ratio >= 9.995) return fmt::format("{:.1f}x", ratio);
   if (std::fabs(ratio - 1) < 0.0495) return fmt::format("{:.3f}x", ratio);
+  if (ratio > 0 && ratio < 0.0995) return fmt::format("{:.2g}x", ratio);
   return fmt::format("{:.2f}x", ratio);
 }
 

@@ -79,6 +79,8 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(PercentText(NAN), kUndefined);
   EXPECT_EQ(RatioText(1.837), "1.84x");
   EXPECT_EQ(RatioText(12.34), "12.3x");
+  EXPECT_EQ(RatioText(0.123), "0.12x");
+  EXPECT_EQ(RatioText(0.002875), "0.0029x");
   EXPECT_EQ(RatioText(1.013), "1.013x");
   EXPECT_EQ(RelativeText(0.0042), "0.42 %");
 }

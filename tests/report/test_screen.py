@@ -177,3 +177,19 @@ def test_colours_on_a_terminal_alone():
     assert not painted(NO_COLOR="1")
     assert not painted(TERM="dumb")
     assert "\x1b" not in with_locale("analyze", ETDUMP, TERM="xterm")
+
+
+@pytest.mark.parametrize("command", ["analyze", "devices", "--version"])
+def test_a_reader_that_leaves_is_no_error(command, tmp_path):
+    """`etprof ... | head -1`: nothing on stderr, and the end that SIGPIPE gives; a full disk is an error."""
+    arguments = [command, *([program.DATA / "toy_cnn.t1.etdump", "--all"] if command == "analyze" else [])]
+    script = '"$0" "$@" | true; echo ${PIPESTATUS[0]}'
+    for _ in range(5):  # `true` may be gone before or after
+        done = subprocess.run(["/bin/bash", "-c", script, program.etprof(), *arguments], capture_output=True, text=True)
+        assert done.stderr == ""
+        assert done.stdout in ("141\n", "0\n")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    if command != "--version":
+        assert done.returncode == 4
+        assert done.stderr == "etprof: could not write to the standard output\n"
