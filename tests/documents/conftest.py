@@ -18,3 +18,17 @@ def measured(tmp_path_factory) -> dict[str, str]:
     command = [ROOT / "build/etprof", "profile", model, "--vs", "threads=2", "--max-seconds", "2", "--output-root", run]
     subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
     return {"MODEL": str(model), "RUN": str(pathlib.Path(run))}
+
+
+def changes() -> str | None:
+    """What git says of the checkout; None where it is none."""
+    done = subprocess.run(["/usr/bin/env", "git", "-C", ROOT, "status", "--porcelain"], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_in_the_checkout():
+    """A document's commands write into the workspace, of which some folders are links into the checkout."""
+    before = changes()
+    yield
+    assert changes() == before

@@ -87,10 +87,8 @@ exec {program} "$@"
 def workspace(folder: pathlib.Path) -> pathlib.Path:
     """A folder that looks like a checkout that was built, whose outputs stay in it."""
     folder.mkdir(parents=True, exist_ok=True)
-    own = ("build", "models", ".git")
-    for entry in ROOT.iterdir():
-        if entry.name not in own and not entry.name.startswith("out_"):
-            (folder / entry.name).symlink_to(entry)
+    for name in (".venv", "README.md", "configs", "docs", "presets", "python", "pyproject.toml", "script", "skills"):
+        (folder / name).symlink_to(ROOT / name)
     (folder / "build").mkdir()
     for entry in (ROOT / "build").iterdir():
         if entry.name != "etprof":
