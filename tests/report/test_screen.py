@@ -180,7 +180,7 @@ def test_colours_on_a_terminal_alone():
 
 
 @pytest.mark.parametrize("command", ["analyze", "devices", "--version"])
-def test_a_reader_that_leaves_is_no_error(command, tmp_path):
+def test_a_reader_that_leaves_is_no_error(command):
     """`etprof ... | head -1`: nothing on stderr, and the end that SIGPIPE gives; a full disk is an error."""
     arguments = [command, *([program.DATA / "toy_cnn.t1.etdump", "--all"] if command == "analyze" else [])]
     script = '"$0" "$@" | true; echo ${PIPESTATUS[0]}'
@@ -188,7 +188,7 @@ def test_a_reader_that_leaves_is_no_error(command, tmp_path):
         done = subprocess.run(["/bin/bash", "-c", script, program.etprof(), *arguments], capture_output=True, text=True)
         assert done.stderr == ""
         assert done.stdout in ("141\n", "0\n")
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     if command != "--version":
         assert done.returncode == 4
