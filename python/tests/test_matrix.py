@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import executorch.kernels.quantized  # noqa: F401 - registers the kernels of quantized programs
+import jsonschema
 import pytest
 import torch
 from executorch.runtime import Runtime
@@ -16,6 +17,7 @@ from etprof import agreement, find, models
 from exports import Exported
 from inputs_file import read_inputs
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schema/export.schema.json").read_text())
 FP32, FP16, BF16 = ({"dtype": dtype} for dtype in ("fp32", "fp16", "bf16"))
 STATIC, DYNAMIC = ({"quantize": kind} for kind in ("static", "dynamic"))
 PORTABLE = {"backend": "portable"}
@@ -62,6 +64,7 @@ def outputs_of_executorch(pte: Path, method: str) -> list:
 def test_it_computes_what_the_model_computes(exported: Exported, name: str, options: dict):
     pte = exported(name, **options)
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
+    jsonschema.validate(manifest, SCHEMA)
     computes_in = "int8" if "quantize" in options else options.get("dtype", "fp32")
     least = agreement.MIN_SQNR_DB[computes_in]
     expected_verdict = "fail" if (name, computes_in) in WRONG else "pass"
@@ -99,6 +102,24 @@ def test_it_lowers_to_xnnpack(exported: Exported, name: str, options: dict):
         assert set(method["delegates"]) == {"XnnpackBackend"}
         if (name, options.get("dtype")) in WHOLE:
             assert (method["delegates"], method["not_delegated"]) == ({"XnnpackBackend": 1}, [])
+
+
+@pytest.mark.parametrize("spoil", ["missing", "unknown", "a share above 1", "a short hash"])
+def test_the_schema_refuses_what_is_spoilt(exported: Exported, spoil: str):
+    pte = exported("toy_cnn")
+    manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
+    jsonschema.validate(manifest, SCHEMA)
+    match spoil:
+        case "missing":
+            del manifest["check"]["cases"][0]["outputs"][0]["sqnr_db"]
+        case "unknown":
+            manifest["methods"]["forward"]["speed"] = 1
+        case "a share above 1":
+            manifest["delegation"][0]["delegated_share_of_macs"] = 1.5
+        case "a short hash":
+            manifest["files"][pte.name]["sha256"] = "abc"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(manifest, SCHEMA)
 
 
 def test_what_the_image_encoder_leaves_is_the_upsampling(exported: Exported):
