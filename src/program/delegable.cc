@@ -61,6 +61,29 @@ bool IsTaken(const std::string& type) {
   return type == "float32" || type == "float16" || type == "int8" || type == "uint8";
 }
 
+// What the partitioner's configuration of the operator asks for beside its types
+// (executorch/backends/xnnpack/partition/config/generic_node_configs.py); "": it asks for no more, or it
+// holds. `tensors` are its tensor arguments, the output last.
+std::string WhyNotInThisForm(const std::string& name, const std::vector<const ProgramTensor*>& tensors) {
+  const auto is = [&](std::string_view operation) {
+    return name.starts_with("aten::" + std::string(operation) + ".");
+  };
+  if ((is("add") || is("sub") || is("mul") || is("div")) && name.find(".Scalar") != std::string::npos)
+    return "XNNPACK takes it of two tensors, not of a tensor and a number";
+  if (tensors.empty()) return "";
+  const ProgramTensor& input = *tensors.front();
+  const ProgramTensor& output = *tensors.back();
+  if (is("gelu") && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
+  if (is("mean")) {
+    const bool kept = output.shape.size() == 4 && output.shape[2] == 1 && output.shape[3] == 1 &&
+                      output.shape[1] == input.shape[1];
+    if (input.shape.size() != 4 || !kept)
+      return "XNNPACK takes a mean of four dimensions over the last two, which are kept (keepdim=True), and "
+             "no other";
+  }
+  return "";
+}
+
 }  // namespace
 
 bool XnnpackCanTake(std::string_view name) {
@@ -83,6 +106,7 @@ std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
   for (const ProgramTensor* tensor : tensors) {
     if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
   }
+  if (const std::string why = WhyNotInThisForm(name, tensors); !why.empty()) return why;
   if (name.starts_with("aten::mm.") && tensors.size() > 1 && tensors[1]->data == ProgramTensor::Data::kNone)
     return "XNNPACK takes a product of two matrices only where one is constant";
   if (std::none_of(method.delegates.begin(), method.delegates.end(),
