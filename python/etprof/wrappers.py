@@ -1,0 +1,447 @@
+"""Small modules that bring a model into a form that exports, and that XNNPACK takes whole.
+
+    from etprof import wrappers
+
+    model = wrappers.replace_modules(model, {nn.LayerNorm: wrappers.LayerNorm.of})
+    model = wrappers.Normalize(wrappers.Select(model, "logits"), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+
+Input normalization (`Normalize`), choice of outputs (`Select`), substitution of operators (`replace_modules`, `Substitute` and what
+they put in place) and fixed shapes (`Pad`, `resized_positions`). docs/onboarding.md says when each pays; a test exports all of them,
+before and after.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+# --- what goes in and comes out ---
+
+
+class Normalize(nn.Module):
+    """Before `module`: an image (N, C, H, W) of 0 to `scale`, uint8 or floating point, becomes (image / scale - mean) / std.
+
+    It is one multiplication and one addition. Conversion from uint8 is one portable operator.
+    """
+
+    def __init__(self, module: nn.Module, mean: Sequence[float], std: Sequence[float], scale: float = 255.0) -> None:
+        super().__init__()
+        if len(mean) != len(std) or not all(value > 0 for value in (*std, scale)):
+            raise ValueError(f"mean {mean} and std {std} are one number a channel, std and scale above 0")
+        self.module = module
+        means, deviations = (torch.tensor(values, dtype=torch.float64).reshape(1, -1, 1, 1) for values in (mean, std))
+        self.register_buffer("factor", (1 / (scale * deviations)).float())
+        self.register_buffer("shift", (-means / deviations).float())
+
+    def forward(self, image: torch.Tensor, *others: Any) -> Any:
+        """The module's outputs; `others` are handed on."""
+        return self.module(image.to(self.factor.dtype) * self.factor + self.shift, *others)
+
+
+class Select(nn.Module):
+    """After `module`: of a dict, dataclass, named or plain tuple the entries `keys`, in this order, as a tuple of tensors.
+
+    A key is a name, a number, or a path of them ("encoder.0.features").
+    """
+
+    def __init__(self, module: nn.Module, *keys: str | int) -> None:
+        super().__init__()
+        if not keys:
+            raise ValueError("Select needs the outputs to be kept: a name, a number or a path such as 'heads.0'")
+        self.module = module
+        self.keys = keys
+
+    def forward(self, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
+        """What was selected of the module's outputs."""
+        outputs = self.module(*args, **kwargs)
+        return tuple(_entry(outputs, key) for key in self.keys)
+
+
+def _entry(outputs: Any, key: str | int) -> torch.Tensor:
+    value = outputs
+    for part in [key] if isinstance(key, int) else key.split("."):
+        known = _entries(value)
+        name = int(part) if isinstance(value, list | tuple) and str(part).isdecimal() else part
+        if name not in known:
+            raise KeyError(f"no output {key!r}: {type(value).__name__} has {', '.join(map(repr, known)) or 'no parts'}")
+        value = known[name]
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"the output {key!r} is a {type(value).__name__}, not a tensor")
+    return value
+
+
+def _entries(value: Any) -> dict[Any, Any]:
+    """The parts of an output by name or number. Hugging Face's ModelOutput is a mapping and a dataclass: mappings come first."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    named = value._asdict() if hasattr(value, "_asdict") else {}
+    return {**named, **dict(enumerate(value))} if isinstance(value, list | tuple) else {}
+
+
+# --- operators that XNNPACK does not take ---
+
+Factory = Callable[[Any], nn.Module]
+
+
+def replace_modules(module: nn.Module, substitutes: Mapping[type | str, Factory]) -> nn.Module:
+    """A copy of `module` where each submodule of one of the types is what the type's factory makes of it.
+
+    A type may be named by its class's bare name, for one that cannot be imported or that several projects copy ("LayerNorm2d").
+    A submodule that is used in several places stays shared.
+
+    Raises:
+        ValueError: No submodule is of one of the types: nothing would be replaced where something was asked for.
+    """
+    replaced: dict[int, nn.Module] = {}
+    used: set[type | str] = set()
+
+    def substitute(old: nn.Module) -> nn.Module:
+        if id(old) in replaced:
+            return replaced[id(old)]
+        key = next((key for key in substitutes if _is_of(old, key)), None)
+        new = old if key is None else substitutes[key](old)
+        replaced[id(old)] = new
+        if key is not None:
+            used.add(key)
+            return new.train(old.training)
+        for name, child in list(old._modules.items()):
+            if child is not None:
+                old._modules[name] = substitute(child)
+        return old
+
+    result = substitute(copy.deepcopy(module))
+    if unused := [key if isinstance(key, str) else key.__name__ for key in substitutes if key not in used]:
+        kinds = sorted({type(one).__name__ for one in module.modules()})
+        raise ValueError(f"no submodule is of type {', '.join(unused)}; there are {', '.join(kinds)}")
+    return result
+
+
+def _is_of(module: nn.Module, key: type | str) -> bool:
+    return type(module).__name__ == key if isinstance(key, str) else type(module) is key
+
+
+class Substitute(nn.Module):
+    """Within `module`, calls of torch functions become calls of others with the same arguments.
+
+    For what a model calls as a function and not as a module: {functional.scaled_dot_product_attention: wrappers.attention}. A function
+    that another of torch's functions calls inside (as nn.MultiheadAttention's does) is not reached.
+    """
+
+    def __init__(self, module: nn.Module, functions: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
+        super().__init__()
+        self.module = module
+        self.functions = dict(functions)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's outputs."""
+        with _Redirected(self.functions):
+            return self.module(*args, **kwargs)
+
+
+class _Redirected(TorchFunctionMode):
+    def __init__(self, functions: dict[Callable[..., Any], Callable[..., Any]]) -> None:
+        super().__init__()
+        self.functions = functions
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.functions.get(func, func)(*args, **(kwargs or {}))
+
+
+def largest_difference(before: nn.Module, after: nn.Module, *inputs: Any) -> float:
+    """The largest difference of the two modules' outputs, over the largest magnitude of `before`'s.
+
+    `etprof export` compares the .pte with the module that it is given, the substituted one: this compares that with the original.
+    """
+    from torch.utils import _pytree
+
+    with torch.no_grad():
+        expected, actual = (_pytree.tree_leaves(one.eval()(*copy.deepcopy(inputs))) for one in (before, after))
+    pairs = list(zip(expected, actual, strict=True))
+    return max(float((a - b).abs().max() / a.abs().max().clamp(min=1e-30)) for a, b in pairs)
+
+
+class LayerNorm(nn.Module):
+    """nn.LayerNorm over the last dimension, its two means taken by a matrix of 1/n: `LayerNorm.of(old)`.
+
+    In fp16 the squares overflow where a value is more than 255 from the mean.
+    """
+
+    def __init__(self, old: nn.LayerNorm) -> None:
+        super().__init__()
+        (size,) = old.normalized_shape
+        self.mean = nn.Linear(size, 1, bias=False)
+        _affine(self, old, size, (size,))
+        nn.init.constant_(self.mean.weight, 1 / size)
+
+    @classmethod
+    def of(cls, old: nn.LayerNorm) -> nn.Module:
+        """In place of `old`; one over several dimensions stays as it is."""
+        return cls(old) if len(old.normalized_shape) == 1 else old
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(..., n) to the same shape."""
+        return _normalized(self, tokens)
+
+
+class LayerNorm2d(nn.Module):
+    """SAM's LayerNorm2d (over the channels of each pixel; `weight`, `bias`, `eps`), its means taken by a 1x1 convolution: `.of(old)`."""
+
+    def __init__(self, old: nn.Module) -> None:
+        super().__init__()
+        channels = old.weight.numel()
+        self.mean = nn.Conv2d(channels, 1, 1, bias=False)
+        _affine(self, old, channels, (1, channels, 1, 1))
+        nn.init.constant_(self.mean.weight, 1 / channels)
+
+    @classmethod
+    def of(cls, old: nn.Module) -> nn.Module:
+        """In place of `old`."""
+        return cls(old)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """(N, C, H, W) to the same shape."""
+        return _normalized(self, features)
+
+
+def _affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -> None:
+    """`weight`, `bias` and `eps` of a norm. eps is a tensor: as a number it would be a conversion to fp16 in every run."""
+    for name, default in (("weight", torch.ones), ("bias", torch.zeros)):
+        value = getattr(old, name, None)
+        value = default(size) if value is None else value.detach()
+        new.register_parameter(name, nn.Parameter(value.reshape(shape).clone(), requires_grad=False))
+    new.register_buffer("eps", torch.full([1] * len(shape), float(old.eps)))
+
+
+def _normalized(norm: Any, values: torch.Tensor) -> torch.Tensor:
+    centred = values - norm.mean(values)
+    return centred * torch.rsqrt(norm.mean(centred * centred) + norm.eps) * norm.weight + norm.bias
+
+
+class TanhGelu(nn.Module):
+    """GELU by its tanh formula (Hendrycks and Gimpel, arXiv:1606.08415), written out, for fp16: `TanhGelu.of(old)`.
+
+    XNNPACK takes GELU, exact and tanh, in fp32 but not in fp16. Exact GELU has no form that it takes there; this one is within
+    0.0005 of it, as near as fp16's rounding of values around 1.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name, value in (("middle", 0.5), ("one", 1.0), ("cubic", 0.044715), ("slope", math.sqrt(2 / math.pi))):
+            self.register_buffer(name, torch.tensor([value]))
+
+    @classmethod
+    def of(cls, old: nn.GELU) -> nn.Module:  # noqa: ARG003  a factory is given what it replaces
+        """In place of `old`."""
+        return cls()
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """Any shape to the same."""
+        argument = self.slope * (values + self.cubic * values * values * values)
+        return self.middle * values * (self.one + torch.tanh(argument))
+
+
+class Silu(nn.Module):
+    """nn.SiLU written out, for fp16, where XNNPACK takes the parts and not the whole: `Silu.of(old)`."""
+
+    @classmethod
+    def of(cls, old: nn.SiLU) -> nn.Module:  # noqa: ARG003
+        """In place of `old`."""
+        return cls()
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """Any shape to the same."""
+        return values * torch.sigmoid(values)
+
+
+class Hardsigmoid(nn.Module):
+    """nn.Hardsigmoid, relu6(x + 3) / 6, in operators that XNNPACK takes: `Hardsigmoid.of(old)`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("slope", torch.tensor([1 / 6]))
+        self.register_buffer("middle", torch.tensor([0.5]))
+
+    @classmethod
+    def of(cls, old: nn.Hardsigmoid) -> nn.Module:  # noqa: ARG003
+        """In place of `old`."""
+        return cls()
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """Any shape to the same."""
+        return torch.clamp(values * self.slope + self.middle, 0.0, 1.0)
+
+
+def fixed_pool(height: int, width: int) -> Factory:
+    """A factory for nn.AdaptiveAvgPool2d and nn.AdaptiveMaxPool2d on features of height x width, of which the outputs are a whole part."""
+
+    def make(old: nn.AdaptiveAvgPool2d | nn.AdaptiveMaxPool2d) -> nn.Module:
+        sizes = old.output_size if isinstance(old.output_size, tuple) else (old.output_size,) * 2
+        have = (height, width)
+        wanted = [there if one is None else one for one, there in zip(sizes, have, strict=True)]
+        if any(there % one for one, there in zip(wanted, have, strict=True)) or getattr(old, "return_indices", False):
+            raise ValueError(f"{old} of {height} x {width} is no pooling with one kernel")
+        kernel = tuple(there // one for one, there in zip(wanted, have, strict=True))
+        return (nn.AvgPool2d if isinstance(old, nn.AdaptiveAvgPool2d) else nn.MaxPool2d)(kernel)
+
+    return make
+
+
+def attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """functional.scaled_dot_product_attention in batched matrix products, for `Substitute`. A mask is added to the scores.
+
+    PyTorch's own decomposition also asks which rows are masked whole (NaN without that): here a mask must leave one key in every row.
+    """
+    if is_causal or enable_gqa or dropout_p or (attn_mask is not None and attn_mask.dtype == torch.bool):
+        raise ValueError(
+            "wrappers.attention takes a mask to be added; no boolean or causal one, dropout or grouped queries"
+        )
+    queries, keys, values = (one.flatten(0, -3) for one in (query, key, value))
+    factor = torch.tensor([query.shape[-1] ** -0.5 if scale is None else scale], dtype=query.dtype)
+    scores = torch.bmm(queries * factor, keys.transpose(1, 2))
+    if attn_mask is not None:
+        scores = (scores.reshape(*query.shape[:-1], key.shape[-2]) + attn_mask).flatten(0, -3)
+    return torch.bmm(torch.softmax(scores, -1), values).reshape(*query.shape[:-1], value.shape[-1])
+
+
+class _Heads(nn.Module):
+    """Attention without masks in three linear layers, batched matrix products and a fourth linear layer."""
+
+    def __init__(
+        self, weight: torch.Tensor, bias: torch.Tensor | None, out: nn.Linear, heads: int, scale: float
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        weights = weight.detach().chunk(3)
+        biases = (None,) * 3 if bias is None else bias.detach().chunk(3)
+        factors = (scale, 1.0, 1.0)  # in the queries' weights it is a multiplication less
+        self.query, self.key, self.value = map(_linear, weights, biases, factors)
+        self.out = _linear(out.weight.detach(), None if out.bias is None else out.bias.detach(), 1.0)
+
+    def mix(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        """(N, T, E) and (N, S, E) to (N, T, E)."""
+        queries, keys, values = (
+            self._split(self.query(query)),
+            self._split(self.key(key)),
+            self._split(self.value(value)),
+        )
+        mixed = torch.bmm(torch.softmax(torch.bmm(queries, keys.transpose(1, 2)), -1), values)
+        merged = mixed.reshape(query.shape[0], self.heads, query.shape[1], -1).permute(0, 2, 1, 3)
+        return self.out(merged.reshape(query.shape))
+
+    def _split(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(N, T, E) to (N heads, T, E / heads)."""
+        batch, count, _ = tokens.shape
+        split = tokens.reshape(batch, count, self.heads, -1).permute(0, 2, 1, 3)
+        return split.reshape(batch * self.heads, count, -1)
+
+
+class MultiheadAttention(_Heads):
+    """nn.MultiheadAttention with `batch_first`, without masks: `MultiheadAttention.of(old)`.
+
+    It gives (output, None), as the original with need_weights=False.
+    """
+
+    @classmethod
+    def of(cls, old: nn.MultiheadAttention) -> nn.Module:
+        """In place of `old`."""
+        if not old.batch_first or old.in_proj_weight is None or old.bias_k is not None or old.add_zero_attn:
+            raise ValueError(
+                "wrappers.MultiheadAttention takes the place of a batch_first one with one width, no bias_k"
+            )
+        return cls(old.in_proj_weight, old.in_proj_bias, old.out_proj, old.num_heads, old.head_dim**-0.5)
+
+    def forward(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, need_weights: bool = False
+    ) -> tuple[torch.Tensor, None]:
+        """(N, T, E) and (N, S, E) to (N, T, E)."""
+        if need_weights:
+            raise ValueError("wrappers.MultiheadAttention gives no weights: call it with need_weights=False")
+        return self.mix(query, key, value), None
+
+
+class QkvAttention(_Heads):
+    """Self-attention as timm, DINO and EfficientSAM write it (`qkv`, `proj`, `num_heads`, `scale`): `QkvAttention.of(old)`."""
+
+    @classmethod
+    def of(cls, old: nn.Module) -> nn.Module:
+        """In place of `old`."""
+        norms = [getattr(old, name, None) for name in ("q_norm", "k_norm", "norm")]
+        if any(not isinstance(norm, nn.Identity | type(None)) for norm in norms):
+            raise ValueError("wrappers.QkvAttention does not normalize queries and keys as the original does")
+        return cls(old.qkv.weight, old.qkv.bias, old.proj, old.num_heads, float(old.scale))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(N, T, E) to the same shape."""
+        return self.mix(tokens, tokens, tokens)
+
+
+def _linear(weight: torch.Tensor, bias: torch.Tensor | None, factor: float) -> nn.Linear:
+    linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+    with torch.no_grad():
+        linear.weight.copy_(weight * factor)
+        if bias is not None:
+            linear.bias.copy_(bias * factor)
+    return linear
+
+
+# --- fixed shapes ---
+
+
+class Pad(nn.Module):
+    """Before `module`: zeros to the right of and below an image (N, C, H, W), up to `size` or to the next multiple of `multiple`."""
+
+    def __init__(self, module: nn.Module, *, size: tuple[int, int] | None = None, multiple: int | None = None) -> None:
+        super().__init__()
+        if (size is None) == (multiple is None):
+            raise ValueError("Pad needs either size=(height, width) or multiple=")
+        self.module = module
+        self.size = size
+        self.multiple = multiple
+
+    def forward(self, image: torch.Tensor, *others: Any) -> Any:
+        """The module's outputs; `others` are handed on."""
+        have = tuple(image.shape[-2:])
+        wanted = self.size or tuple(math.ceil(one / self.multiple) * self.multiple for one in have)
+        if any(there > most for there, most in zip(have, wanted, strict=True)):
+            raise ValueError(f"an image of {have[0]} x {have[1]} does not fit into {wanted[0]} x {wanted[1]}")
+        return self.module(functional.pad(image, (0, wanted[1] - have[1], 0, wanted[0] - have[0])), *others)
+
+
+def resized_positions(
+    positions: torch.Tensor, grid: tuple[int, int], *, prefix: int = 0, mode: str = "bicubic"
+) -> nn.Parameter:
+    """Position embeddings (1, prefix + n * n, C) for a grid of (height, width) tokens; the first `prefix` (class tokens) stay.
+
+    Models that resize theirs to the input do it in every run, bicubically and portable. Do it once instead, before export:
+    `model.pos_embed = resized_positions(model.pos_embed, (16, 16), prefix=1)`. The model finds the size that it needs and resizes
+    nothing.
+    """
+    count = positions.shape[1] - prefix
+    side = math.isqrt(max(count, 0))
+    if positions.dim() != 3 or side * side != count or side == 0:
+        raise ValueError(f"positions of shape {list(positions.shape)} are no square of tokens after {prefix}")
+    fixed, image = positions.detach()[:, :prefix], positions.detach()[:, prefix:]
+    image = image.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+    corners = {} if mode == "nearest" else {"align_corners": False}
+    image = functional.interpolate(image, size=grid, mode=mode, **corners)
+    resized = image.permute(0, 2, 3, 1).reshape(1, grid[0] * grid[1], -1)
+    return nn.Parameter(torch.cat([fixed, resized], dim=1), requires_grad=positions.requires_grad)
