@@ -120,7 +120,7 @@ def _not_fitting(found: re.Match[str], _where: str, methods: Mapping[str, BuiltM
     method = next(iter(methods.values()))
     given = len(method.args) + len(method.kwargs)
     why = f"forward({', '.join(shapes.parameters(method.module))}) does not take the {given} of get_example_inputs(): {found[0]}"
-    return why, _to_do("return one input for each parameter of forward()", "wrong-example-inputs")
+    return why, _to_do("return one input for each parameter of forward()", "too-few-or-too-many-inputs")
 
 
 def _output_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
@@ -128,13 +128,13 @@ def _output_type(found: re.Match[str], _where: str, _methods: Any) -> Explanatio
     why = f"forward() returns a {name}, of which torch.export does not know the parts"
     return why, _to_do(
         "return tensors: etprof.wrappers.Select(module, 'name') takes them out",
-        "inputs-and-outputs-that-are-no-tensors",
+        "outputs-that-are-no-tensors",
     )
 
 
 def _input_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
     why = f"forward() takes a {found[1].rpartition('.')[2]}, of which torch.export does not know the parts"
-    return why, _to_do("take tensors, in a module around it", "inputs-and-outputs-that-are-no-tensors")
+    return why, _to_do("take tensors, in a module around it", "inputs-that-are-no-tensors")
 
 
 def _left_pytorch(_found: re.Match[str], where: str, _methods: Any) -> Explanation:
@@ -180,7 +180,7 @@ def changed_inputs(
             writes = [node for node in exported[method].graph.nodes if _written(node) in changed]
             where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
             why = f"forward() changes its input {', '.join(changed)} in place{where}"
-            return why, _to_do("make a new tensor; state that lasts is a registered buffer", "changed-inputs-and-state")
+            return why, _to_do("make a new tensor; state that lasts is a registered buffer", "changed-inputs")
     return None
 
 
@@ -201,7 +201,7 @@ def _written(node: torch.fx.Node) -> str | None:
 def forgotten(warning: str) -> str | None:
     """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers."""
     if found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning):
-        return f"forward() assigns {found[1]}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#changed-inputs-and-state)"
+        return f"forward() assigns {found[1]}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#state-that-is-forgotten)"
     return None
 
 
@@ -221,12 +221,13 @@ def not_lowered(
     if found := re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said):
         if "torch.complex" in said:
             why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
-            return why, _to_do("write it in real numbers", "operators-that-executorch-has-not")
+            return why, _to_do("write it in real numbers", "complex-numbers")
         kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
         why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
         return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
     if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
-        why = f"a size depends on the values in a tensor, and nothing says what it may be: {found[1]}{where}"
+        condition = re.sub(r"\bz?uf?\d+\b", "n", found[1])
+        why = f"a size n depends on the values in a tensor, and nothing says whether {condition}{where}"
         return why, _to_do("say it with torch._check", "sizes-from-values")
     return None
 

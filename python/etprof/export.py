@@ -135,7 +135,10 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         partitioners = backends.partitioners(name, request.backend, request.quantize)
     with stage(errors.BUILD_MODEL, "see the class of the model"):
         built = find.build_methods(found)
-    with stage(errors.EXAMPLE_INPUTS, "make get_example_inputs() return inputs of these types"):
+    with stage(
+        errors.EXAMPLE_INPUTS,
+        f"make get_example_inputs() return inputs of these types: {explain.GUIDE}#inputs-that-are-no-tensors",
+    ):
         built = lower.with_precision(shapes.with_bounds(name, built, request.input_shapes), "fp32")
         converted = lower.with_precision(built, request.dtype)
         flat = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}

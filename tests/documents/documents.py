@@ -19,8 +19,9 @@ from collections.abc import Mapping
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^ *```[ \t]*$", re.M | re.S)
 SETUP = re.compile(r"^<!-- setup\n(?P<body>.*?)^-->$", re.M | re.S)
+# "etprof export: the file is not there" is what a command says.
 COMMAND = re.compile(
-    r"^\s*(?:\$ +)?(?:build/)?(?:script/[\w-]+|(?:etprof|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-]))"
+    r"^\s*(?:\$ +)?(?:build/)?(?:script/[\w-]+|(?:etprof|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-])(?! [\w-]+: ))"
 )
 NOT_RUN = "not run:"
 

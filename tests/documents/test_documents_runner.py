@@ -85,4 +85,5 @@ def test_commands_in_other_blocks_are_found():
     assert stray_commands("# Title\n\nText:\n\n    $ etprof profile model.pte\n") == ["5: $ etprof profile model.pte"]
     assert stray_commands("```yaml not run: GitHub does\nscript/bootstrap\n```\n") == []
     assert stray_commands(GOOD) == []
+    assert stray_commands("```text\netprof export: net: lower failed: no kernel\n```\n") == []
     assert "adb" not in script(GOOD)

@@ -1,0 +1,91 @@
+"""docs/onboarding.md: each model there that fails says what stands there, and its mended form exports and passes the check."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from etprof import explain
+from etprof.export import main
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "onboarding.md"
+HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfrom etprof import wrappers\n"
+
+
+def sections() -> dict[str, str]:
+    """By title the sections below "What goes wrong"."""
+    text = GUIDE.read_text(encoding="utf-8").partition("\n## What goes wrong\n")[2].partition("\n## ")[0]
+    parts = re.split(r"^### (.+)$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def block(section: str, language: str, holding: str = "") -> str:
+    (found,) = [one for one in re.findall(rf"```{language}\n(.*?)```", section, re.S) if holding in one]
+    return found
+
+
+def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, str]:
+    # HEAD is part of the line numbers that messages name.
+    Path("model.py").write_text(HEAD + block(section, "python", f"class {name}"))
+    options = re.findall(r"^<!-- options: (.+) -->$", section, re.M)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = main([f"model.py:{name}", "--outdir", "out", *(options[0].split() if options else [])])
+    return code, capfd.readouterr().err
+
+
+@pytest.mark.parametrize("title", sections())
+def test_a_model_that_fails_says_so_as_documented_and_the_mended_one_exports(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    section = sections()[title]
+    message = block(section, "text")
+    code, err = export(capfd, section, "Failing")
+    assert message in err
+    is_note = message.startswith("  note ")
+    assert code == (0 if is_note else 3)
+    assert is_note or not Path("out").exists()
+    code, err = export(capfd, section, "Mended")
+    assert code == 0, err
+    assert "check         pass" in err
+    assert "note" not in err
+
+
+def test_every_section_that_a_message_names_is_there():
+    text = GUIDE.read_text(encoding="utf-8")
+    titles = {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)
+    }
+    source = Path(explain.__file__).read_text() + Path(explain.__file__).with_name("export.py").read_text()
+    named = set(re.findall(r"_to_do\([^#]*?\"([a-z-]+)\"\s*,?\s*\)", source)) | set(
+        re.findall(r"GUIDE\}#([a-z-]+)", source)
+    )
+    assert len(named) > 10
+    assert named <= titles
+
+
+def test_a_line_in_a_library_is_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nor one that is quoted of them; a package that the user installed is."""
+    import json
+
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def f():\n    g(  1 )\n")
+    Path("site-packages").mkdir()
+    Path("site-packages/theirs.py").write_text("x\x1b = 1\n" + "y" * 200)
+    said = 'File "{}", line {}, in f'
+    mine = said.format(tmp_path / "mine.py", 2)
+    libraries = [said.format(module.__file__, 3) for module in (json, torch, explain)]
+    assert explain.place(None, "\n".join([mine, *libraries]), with_code=True) == " (mine.py, line 2: g( 1 ))"
+    assert explain.place(None, "\n".join(libraries)) == ""
+    theirs = said.format(tmp_path / "site-packages" / "theirs.py", 1)
+    assert explain.place(None, theirs, with_code=True) == " (site-packages/theirs.py, line 1: x = 1)"
+    cut = explain.place(None, theirs.replace("line 1", "line 2"), with_code=True)
+    assert cut.endswith("yyy...)") and len(cut) < 130
+    try:
+        json.loads("{")
+    except ValueError as error:
+        assert "test_onboarding.py" in explain.place(error)
