@@ -19,7 +19,8 @@ constexpr double kWorthSaying = 0.02;
 constexpr double kBottleneckShare = 0.05;
 constexpr std::size_t kEvidenceLines = 5;
 
-std::string Ms(double ns) { return FormatMilliseconds(ns); }
+// Below 10 µs in its own unit: 0.0000 ms says nothing.
+std::string Ms(double ns) { return std::fabs(ns) < 10'000 ? FormatDuration(ns) : FormatMilliseconds(ns); }
 std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 std::string Count(std::int64_t n, const char* one, const char* many) {

@@ -146,7 +146,7 @@ function Latencies({ report }: { report: Report }) {
     const start = Math.floor(fastest * 0.95 * 10) / 10;
     const end = Math.min(slowest, 1.6 * Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest)));
     return {
-      grid: { left: 60, right: 20, top: 40, bottom: 70 },
+      grid: { left: 60, right: 20, top: 56, bottom: 70 },
       legend: { type: "scroll" },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
       xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: slowest, axisLabel: { showMinLabel: false, showMaxLabel: false } },
