@@ -11,6 +11,14 @@ from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 _FEW_MACS = 0.9
 _FEW_OPERATORS = 0.5
 
+# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/onboarding.md).
+_SUBSTITUTED = {
+    "aten::native_layer_norm.out": "layer normalization",
+    "aten::logical_not.out": "attention",  # of its rows that are masked whole
+    "aten::gelu.out": "GELU",
+    "aten::_adaptive_avg_pool2d.out": "adaptive pooling",
+}
+
 _LABELS = 14  # characters
 
 
@@ -46,6 +54,13 @@ def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[s
     said += [_line("not delegated", f"{name}{', '.join(names)}: {why}") for why, names in by_reason.items()]
     if (bad := _lowers_badly(method)) is not None:
         said.append(_line("LOWERS BADLY", name + bad))
+    left = {_SUBSTITUTED[one["name"]]: None for one in method.not_delegated if one["name"] in _SUBSTITUTED}
+    if left and "XnnpackBackend" in method.delegates:
+        said.append(
+            _line(
+                "way out", f"{name}etprof.wrappers has a substitute for {', '.join(left)}: docs/onboarding.md#wrappers"
+            )
+        )
     return said
 
 

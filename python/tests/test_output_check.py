@@ -237,6 +237,20 @@ def test_no_delegate_is_said_by_method():
     assert summary.lines("portable", [method], None) == ["  delegated     nothing; 2 operators by portable kernels"]
 
 
+def test_substitutes_are_pointed_at_where_there_are_some():
+    left = [
+        {"name": f"aten::{name}.out", "calls": 4, "why": "XNNPACK has no such operator"} for name in ("any", "sort")
+    ]
+    method = check.MethodDelegation("forward", {"XnnpackBackend": 3}, 9, 8, 0.53, 1.0, left)
+    assert not any("way out" in line for line in summary.lines("xnnpack", [method], None))
+    left += [dict(left[0], name="aten::native_layer_norm.out"), dict(left[0], name="aten::logical_not.out")]
+    said = summary.lines("xnnpack", [method], None)
+    expected = "etprof.wrappers has a substitute for layer normalization, attention: docs/onboarding.md#wrappers"
+    assert said[-1] == f"  way out       {expected}"
+    portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
+    assert not any("way out" in line for line in summary.lines("portable", [portable], None))
+
+
 def test_stages_have_names_of_their_own():
     names = [getattr(errors, name) for name in dir(errors) if name.isupper() and not name.startswith("_")]
     assert len(names) == len(set(names))
