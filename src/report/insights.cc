@@ -21,7 +21,10 @@ constexpr std::size_t kEvidenceLines = 5;
 
 // Below 10 µs in its own unit: 0.0000 ms says nothing.
 std::string Ms(double ns) { return std::fabs(ns) < 10'000 ? FormatDuration(ns) : FormatMilliseconds(ns); }
-std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+std::string Percent(double share) {
+  if (share < 0.001) return "<0.1 %";
+  return fmt::format("{:.{}f} %", share * 100, share < 0.0995 ? 1 : 0);
+}
 
 std::string Count(std::int64_t n, const char* one, const char* many) {
   return fmt::format("{} {}", n, n == 1 ? one : many);

@@ -18,6 +18,8 @@ const kEvidence: Record<string, string> = {
 export function Insights({ report }: { report: Report }) {
   if (report.insights.length === 0) return <p>Nothing stands out.</p>;
   return (
+    <>
+    <p class="quiet">What to look at next, the most time first: in front stands what an inference would save at most, were it free.</p>
     <ol class="insights">
       {report.insights.map((insight) => (
         <li key={`${insight.kind} ${insight.experiment} ${insight.text}`}>
@@ -42,5 +44,6 @@ export function Insights({ report }: { report: Report }) {
         </li>
       ))}
     </ol>
+    </>
   );
 }
