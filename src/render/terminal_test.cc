@@ -45,7 +45,7 @@ TEST(Terminal, ShowsAPairOnOneScreen) {
   Median latency        5.004 ms    2.004 ms    2.50x
 
   next   Convolution takes 47 % of an inference: 1 operator, 1.00 ms.
-         GEMM grew from 10 % to 23 % of an inference; Convolution is still the
+         GEMM grew from 9.7 % to 23 % of an inference; Convolution is still the
          largest, at 47 %.
          Data Movement is 19 %: 2 transposes 0.40 ms. Were it free: 1.23x more
          at most. 0.40 ms of it (2 operators) at the edges of delegates.
