@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,7 @@ def report(rows: list[list[str]], extension: str, settings: argparse.Namespace) 
     lines = [
         "# The example models in every data type",
         "",
-        f"{threads}, at most {settings.seconds:g} s for each comparison. Differences and SQNR are of the example inputs' outputs "
+        f"Made by `bench/models.py` in one run: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {threads}, at most {settings.seconds:g} s for each comparison. Differences and SQNR are of the example inputs' outputs "
         f"from eager PyTorch in fp32. Above 1x, {extension} is worth something.",
         "",
         *(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows]),
