@@ -63,7 +63,9 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
 
     screen = etprof("analyze", run, "--by", "roofline")
     assert f"{len(rows)} operators take" in screen
-    first = next(line for line in screen.splitlines() if line.rstrip().endswith(" ms") and " compute" in line)
+    lines = screen.splitlines()
+    first = lines[next(at for at, line in enumerate(lines) if line.rstrip().endswith("would save")) + 1]
+    assert f" {rows[0]['bound']} " in first
     assert operators[rows[0]["key"]]["program"]["layer"] in first
     assert "## How far from the machine's limits" in (run / "report.md").read_text()
     # A trace alone says nothing of the machine.

@@ -137,7 +137,9 @@ void DrawRoofs(const std::vector<Roof>& roofs, double highest, double fastest, P
     for (int column = 0; column < picture.columns(); ++column) {
       if (fastest <= 0 || picture.XOf(column) * fastest >= flops) picture.Cell(*row, column) = "─";
     }
-    const std::string name = fmt::format("{} {:.3g} G", roof.name, flops / 1e9);
+    const bool tera = flops >= 999.5e9;
+    const std::string name =
+        fmt::format("{} {:.3g} {}", roof.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G");
     Write(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(name), Ascii(name));
   }
 }

@@ -88,7 +88,21 @@ exec {program} "$@"
 def workspace(folder: pathlib.Path) -> pathlib.Path:
     """A folder that looks like a checkout that was built, whose outputs stay in it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (".venv", "README.md", "configs", "docs", "presets", "python", "pyproject.toml", "script", "skills"):
+    for name in (
+        ".venv",
+        "CMakeLists.txt",
+        "CMakePresets.json",
+        "README.md",
+        "configs",
+        "docs",
+        "presets",
+        "python",
+        "pyproject.toml",
+        "requirements",
+        "script",
+        "skills",
+        "tests",
+    ):
         (folder / name).symlink_to(ROOT / name)
     (folder / "build").mkdir()
     for entry in (ROOT / "build").iterdir():

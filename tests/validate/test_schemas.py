@@ -91,6 +91,7 @@ def test_every_schema_is_one():
         "check",
         "devices_report",
         "dry_run",
+        "export",  # of python/etprof: test_matrix.py
         "inspect",
         "inspect_data",
         "kernels",
