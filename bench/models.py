@@ -39,6 +39,12 @@ HEADER = [
     "latency",
     "{extension} off / on",
 ]
+NOTES = [
+    "- **check**: what `etprof export` asks of each type stands in [export.md](export.md#the-check). A failed check is a finding, not an error of the bench.",
+    "- **bf16**: XNNPACK's partitioner takes none of it; what it takes there, PyTorch computes in fp32. What multiplies runs in portable kernels, in tenths of seconds: few launches, wide intervals.",
+    "- **fp16**: a CPU without arithmetic in half precision (x86-64 without avx512fp16) converts to fp32 and back.",
+    "- **delegates**: each call of one costs, and what stands between two of them is not XNNPACK's ([inspect.md](inspect.md)).",
+]
 
 
 def example_models() -> list[str]:
@@ -124,6 +130,8 @@ def report(rows: list[list[str]], extension: str, settings: argparse.Namespace) 
         f"from eager PyTorch in fp32. Above 1x, {extension} is worth something.",
         "",
         *(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows]),
+        "",
+        *NOTES,
     ]
     return "\n".join(lines) + "\n"
 
