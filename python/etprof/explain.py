@@ -143,10 +143,17 @@ def _left_pytorch(_found: re.Match[str], where: str, _methods: Any) -> Explanati
 
 
 def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
-    name = re.sub(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]", r"dimension \2 of \1", found[1])
+    def named(text: str) -> str:
+        return re.sub(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]", r"dimension \2 of \1", text)
+
+    name = named(found[1])
     size = re.search(r"specialized it to be a constant \((\d+)\)", found[0])
+    guard = re.search(r"satisfy the generated guard (.+?)\.?$", found[0], re.MULTILINE)
+    if guard and not size:
+        why = f"not every size in the range of {name} fits this model, which asks for {named(guard[1])}"
+        return why, _to_do("narrow the range, or leave the size fixed", "a-dynamic-size-that-is-not")
     why = f"the size that was to be dynamic, {name}, is " + (
-        f"always {size[1]} in this model" if size else "bound by it"
+        f"always {size[1]} in this model" if size else "not free in this model"
     )
     return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not")
 
@@ -217,6 +224,13 @@ def not_lowered(
         return _no_kernel([found[1]], programs)
     if found := re.search(r"Missing out variants: \{(.+?)\}", said):
         return _no_kernel(re.findall(r"'([\w:.]+)'", found[1]), programs)
+    if found := re.search(r"No registered serialization name for <class '(torch\.return_types\.\w+)'>", said):
+        why = f"forward() returns a {found[1]}, which a program cannot hold"
+        return why, _to_do("return the tensors in it: values, indices = ...", "results-of-max-min-and-topk")
+    if "amax.default only supports keep_dim == True" in said:
+        where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _place_of(name, programs))), "")
+        why = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{where}"
+        return why, _to_do("write keepdim=True, and .squeeze() behind it", "a-maximum-that-loses-its-dimension")
     where = place(error, said, with_code=True)
     if found := re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said):
         if "torch.complex" in said:

@@ -9,6 +9,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/operators.h"
 #include "analysis/source_places.h"
+#include "program/delegable.h"
 
 namespace etprof {
 namespace {
@@ -85,6 +86,7 @@ class Joiner {
     own.tensors = TensorsOf(*instruction, method_);
     own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
+    own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
   }
 

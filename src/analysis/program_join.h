@@ -47,7 +47,8 @@ struct OperatorSource {
   // In Profile::operators, ascending: what writes what it reads, and what reads what it writes, as far as
   // that is certain.
   std::vector<std::size_t> producers, consumers;
-  std::string why;  // kNone: one clause
+  std::string why;                // kNone: one clause
+  std::string why_not_delegated;  // kKernel: one clause; "" where it is not known (program/delegable.h)
 };
 
 struct ProgramJoin {

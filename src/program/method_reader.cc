@@ -70,6 +70,18 @@ class Reader {
     return items;
   }
 
+  // Of a list of integers. Nothing but advice needs them: a list that points outside is left out.
+  std::vector<std::size_t> Integers(const flatbuffers::Vector<std::int64_t>* list) const {
+    if (list == nullptr) return {};
+    source_.Spend(list->size() * sizeof(std::size_t));
+    std::vector<std::size_t> integers;
+    for (const std::int64_t item : *list) {
+      if (item < 0 || static_cast<std::uint64_t>(item) >= values_) return {};
+      integers.push_back(static_cast<std::size_t>(item));
+    }
+    return integers;
+  }
+
   ProgramValue ReadValue(const pte::EValue& value) {
     source_.Spend(sizeof(ProgramValue));
     ProgramValue result;
@@ -88,12 +100,14 @@ class Reader {
         break;
       case pte::KernelTypes::Double:
         result.kind = Kind::kDouble;
+        if (const auto* number = value.val_as_Double()) result.number = number->double_val();
         break;
       case pte::KernelTypes::String:
         result.kind = Kind::kString;
         break;
       case pte::KernelTypes::IntList:
         result.kind = Kind::kIntList;
+        if (const auto* list = value.val_as_IntList()) result.integers = Integers(list->items());
         break;
       case pte::KernelTypes::DoubleList:
         result.kind = Kind::kDoubleList;

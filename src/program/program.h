@@ -45,7 +45,9 @@ struct ProgramValue {
   Kind kind = Kind::kNone;
   std::optional<ProgramTensor> tensor;  // kTensor
   std::optional<std::int64_t> integer;  // kInt; of kBool 0 or 1
+  std::optional<double> number;         // kDouble
   std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList, without what is absent: in values
+  std::vector<std::size_t> integers;    // kIntList: in values, where sizes that vary are computed into
 };
 
 // One step of a method. Its identity, which a runtime event carries too, is (chain, index).

@@ -98,6 +98,7 @@ Json SourceJson(const Profile& profile, std::size_t op) {
   };
   Json json = {{"join", JoinName(source.join)},
                {"why", Text(source.why)},
+               {"why_not_delegated", Text(source.why_not_delegated)},
                {"layer", nullptr},
                {"layer_type", nullptr},
                {"source", nullptr},

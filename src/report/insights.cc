@@ -35,6 +35,8 @@ struct TypeSum {
   std::string type;
   std::int64_t operators = 0;
   double mean = 0;  // ns an inference
+  // Why they are in no delegate, where the program shows it: each reason once, that of the costliest first.
+  std::vector<std::string> not_delegated;
 };
 
 template <typename Keep>
@@ -47,6 +49,11 @@ std::vector<TypeSum> SumByType(const ReportExperiment& experiment, const Keep& k
     sum.type = op.type;
     ++sum.operators;
     sum.mean += row.mean_self;
+    if (!experiment.profile->program) continue;
+    const std::string& why = experiment.profile->program->operators[row.op].why_not_delegated;
+    if (!why.empty() &&
+        std::find(sum.not_delegated.begin(), sum.not_delegated.end(), why) == sum.not_delegated.end())
+      sum.not_delegated.push_back(why);
   }
   std::vector<TypeSum> sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
@@ -63,8 +70,9 @@ std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
           "and {}", Count(static_cast<std::int64_t>(sums.size() - lines.size()), "more type", "more types")));
       break;
     }
-    lines.push_back(
-        fmt::format("{}: {}, {}", sum.type, Count(sum.operators, "operator", "operators"), Ms(sum.mean)));
+    lines.push_back(fmt::format("{}: {}, {}{}{}", sum.type, Count(sum.operators, "operator", "operators"),
+                                Ms(sum.mean), sum.not_delegated.empty() ? "" : "; ",
+                                fmt::join(sum.not_delegated, "; ")));
   }
   return lines;
 }
@@ -430,12 +438,14 @@ class Finder {
     }
     std::string hint;
     if (could > 0) {
-      hint = fmt::format(
-          " XNNPACK can take {} of them ({}, {}) in some form: data type, shape or the partitioner kept {} "
-          "out.",
-          could == experiment.portable_kernels ? "all" : std::to_string(could),
-          takeable.front().type + (takeable.size() > 1 ? ", ..." : ""), Ms(could_time),
-          could == 1 ? "it" : "them");
+      const TypeSum& costliest = takeable.front();
+      const std::string why =
+          costliest.not_delegated.empty()
+              ? fmt::format("Data type, shape or the partitioner kept {} out", could == 1 ? "it" : "them")
+              : fmt::format("{}: {}", costliest.type, costliest.not_delegated.front());
+      hint = fmt::format(" XNNPACK can take {} of them ({}, {}) in some form. {}.",
+                         could == experiment.portable_kernels ? "all" : std::to_string(could),
+                         costliest.type + (takeable.size() > 1 ? ", ..." : ""), Ms(could_time), why);
     }
     Add(Insight::Kind::kPortable, index, time,
         fmt::format("{} outside any delegate ({}): {}, {} of an inference.{}",

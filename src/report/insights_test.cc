@@ -6,6 +6,7 @@
 namespace etprof {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Insight* Find(const Report& report, Insight::Kind kind) {
@@ -53,6 +54,29 @@ TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   const Report other = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
   EXPECT_THAT(Find(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
+}
+
+// Where the program says it, the reason takes the place of what it might be.
+TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  profile.program.emplace();
+  profile.program->operators.resize(profile.operators.size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].type == "mul.Scalar_out")
+      profile.program->operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Insight* portable = Find(report, Insight::Kind::kPortable);
+  EXPECT_THAT(portable->text, HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.20 ms) in some form. "
+                                        "mul.Scalar_out: XNNPACK takes it of two tensors."));
+  EXPECT_THAT(portable->text, Not(HasSubstr("kept it out")));
+  EXPECT_THAT(portable->evidence,
+              ElementsAre("mul.Scalar_out: 1 operator, 0.20 ms; XNNPACK takes it of two tensors",
+                          "argmax.out: 1 operator, 0.10 ms"));
 }
 
 TEST(Insights, CountTheLayoutChangesAtTheEdgesOfDelegates) {

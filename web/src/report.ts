@@ -31,6 +31,7 @@ export interface Breakdown {
 export interface OperatorProgram {
   join: string;
   why: string | null;
+  why_not_delegated: string | null;
   layer: string | null;
   layer_type: string | null;
   source: string | null;

@@ -141,6 +141,7 @@ function Side({ title, op, experiment, report }: { title: string; op: Operator; 
     ["source", op.program?.source],
     ["shape", op.program?.shape],
     ["work", op.program?.macs ? `${count(op.program.macs)} multiply-adds, ${bytes(op.program.bytes)} moved` : null],
+    ["not delegated", op.program?.why_not_delegated],
     ["not joined", op.program?.why],
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
     ["runs", `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}, p90 ${time(d.p90)}, p99 ${time(d.p99)}, max ${time(d.max)}`],
