@@ -27,14 +27,6 @@ struct PeaksOptions {
   bool json = false;
 };
 
-// "50.8 G": powers of 1000, three significant digits.
-std::string Amount(double value) {
-  const char* const prefixes[] = {"", " k", " M", " G", " T", " P"};
-  std::size_t i = 0;
-  for (; value >= 999.5 && i + 1 < std::size(prefixes); ++i) value /= 1000;
-  return fmt::format("{:.3g}{}", value, prefixes[i]);
-}
-
 // How far the middle one of the tries was from the best: what others on the machine took.
 std::string Below(const protocol::Rate& rate) {
   return rate.best <= 0 ? "" : fmt::format("{:.0f} %", 100 * (1 - rate.median / rate.best));
@@ -58,7 +50,7 @@ void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulate
                 {}};
   for (const protocol::ComputePeak& peak : peaks.compute) {
     const double cycles = peaks.clock_hz * peaks.threads;
-    compute.AddRow({peak.level, peak.dtype, Amount(peak.macs.best), Amount(2 * peak.macs.best),
+    compute.AddRow({peak.level, peak.dtype, FormatAmount(peak.macs.best), FormatAmount(2 * peak.macs.best),
                     cycles > 0 ? fmt::format("{:.1f}", peak.macs.best / cycles) : "", Below(peak.macs),
                     peak.instruction});
   }
@@ -71,7 +63,7 @@ void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulate
                 {"median below", kRight}},
                {}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
-    memory.AddRow({peak.level, peak.access, Amount(peak.bytes.best),
+    memory.AddRow({peak.level, peak.access, FormatAmount(peak.bytes.best),
                    FormatBytes(double(peak.working_set_bytes)),
                    peak.capacity_bytes ? FormatBytes(double(*peak.capacity_bytes)) : "", Below(peak.bytes)});
   }

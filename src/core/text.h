@@ -1,6 +1,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ std::optional<Number> AsNumber(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
+
+// The integer that a text begins with, as std::from_chars reads it: 16384 of "16384 kB".
+std::optional<std::int64_t> LeadingInteger(std::string_view text);
 
 // Split at blanks; none is empty.
 std::vector<std::string> Words(const std::string& text);

@@ -39,5 +39,13 @@ TEST(Text, WordsStandBetweenBlanks) {
   EXPECT_THAT(Words(" \n"), IsEmpty());
 }
 
+TEST(LeadingInteger, EndsWithTheDigits) {
+  EXPECT_EQ(LeadingInteger("16384 kB"), 16384);
+  EXPECT_EQ(LeadingInteger("-5"), -5);
+  EXPECT_EQ(LeadingInteger("kB"), std::nullopt);
+  EXPECT_EQ(LeadingInteger(""), std::nullopt);
+  EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace etprof

@@ -17,14 +17,15 @@ std::string ThreeDigits(double value) {
   return fmt::format("{:.2f}", value);
 }
 
-std::string Scaled(double value, const std::array<const char*, 4>& units) {
+template <std::size_t kUnits>
+std::string Scaled(double value, const std::array<const char*, kUnits>& units) {
   std::size_t unit = 0;
   while (unit + 1 < units.size() && std::fabs(value) >= 999.5) {
     value /= 1000;
     ++unit;
   }
   const bool whole = unit == 0 && value == std::floor(value);
-  return fmt::format("{} {}", whole ? fmt::format("{:.0f}", value) : ThreeDigits(value), units[unit]);
+  return fmt::format("{}{}", whole ? fmt::format("{:.0f}", value) : ThreeDigits(value), units[unit]);
 }
 
 std::string ExactDecimal(Nanoseconds value, int decimals) {
@@ -45,7 +46,9 @@ std::string ExactDecimal(Nanoseconds value, int decimals) {
 
 }  // namespace
 
-std::string FormatDuration(double nanoseconds) { return Scaled(nanoseconds, {"ns", "µs", "ms", "s"}); }
+std::string FormatDuration(double nanoseconds) {
+  return Scaled(nanoseconds, std::array{" ns", " µs", " ms", " s"});
+}
 
 std::string FormatMilliseconds(double nanoseconds) {
   const double value = nanoseconds / 1e6;
@@ -56,7 +59,11 @@ std::string FormatMilliseconds(double nanoseconds) {
   return fmt::format("{} ms", ThreeDigits(value));
 }
 
-std::string FormatBytes(double bytes) { return Scaled(bytes, {"B", "kB", "MB", "GB"}); }
+std::string FormatAmount(double amount) {
+  return Scaled(amount, std::array{"", " k", " M", " G", " T", " P", " E"});
+}
+
+std::string FormatBytes(double bytes) { return Scaled(bytes, std::array{" B", " kB", " MB", " GB"}); }
 
 std::string ExactMicroseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 3); }
 std::string ExactMilliseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 6); }

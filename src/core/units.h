@@ -18,6 +18,10 @@ std::string FormatMilliseconds(double nanoseconds);
 // "12.3 kB" (powers of 1000), three significant digits.
 std::string FormatBytes(double bytes);
 
+// "85.1 M": powers of 1000, three significant digits; below 1000 whole numbers have no decimals. For counts
+// and rates, whose unit the caller says.
+std::string FormatAmount(double amount);
+
 // Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
 // 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.
 std::string ExactMicroseconds(Nanoseconds nanoseconds);

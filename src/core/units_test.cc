@@ -30,6 +30,15 @@ TEST(FormatBytes, UsesPowersOfAThousand) {
   EXPECT_EQ(FormatBytes(12'300), "12.3 kB");
 }
 
+TEST(FormatAmount, HasThreeDigitsAndNoDecimalsOfWholeNumbers) {
+  EXPECT_EQ(FormatAmount(0), "0");
+  EXPECT_EQ(FormatAmount(999), "999");
+  EXPECT_EQ(FormatAmount(999.6), "1.00 k");
+  EXPECT_EQ(FormatAmount(85'120'000), "85.1 M");
+  EXPECT_EQ(FormatAmount(1e12), "1.00 T");
+  EXPECT_EQ(FormatAmount(2e21), "2000 E");
+}
+
 TEST(ExactMicroseconds, LosesNothing) {
   EXPECT_EQ(ExactMicroseconds(1'234'567), "1234.567");
   EXPECT_EQ(ExactMicroseconds(1'000), "1");

@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -30,16 +29,9 @@ constexpr int kMostCpus = 1024;
   return line;
 }
 
-std::optional<std::int64_t> Number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
-
 // Of a text in kB; absent for what is no amount of memory.
 std::optional<Bytes> Kilobytes(const std::string& text) {
-  const auto kilobytes = Number(text);
+  const auto kilobytes = LeadingInteger(text);
   if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
     return std::nullopt;
   return *kilobytes * 1024;
@@ -93,7 +85,7 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
     const std::string key = line.substr(0, end + 1);
     const std::vector<std::string> words = Words(line.substr(colon + 1));
     if (words.empty()) continue;
-    if (key == "processor") id = Number(words[0]);
+    if (key == "processor") id = LeadingInteger(words[0]);
     if (key == "CPU implementer") implementer = words[0];
     if (key == "CPU part" && id && *id >= 0 && *id < kMostCpus)
       names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
@@ -177,10 +169,10 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
     cpu.id = id;
     if (const auto name = names.find(id); name != names.end()) cpu.model = name->second;
     cpu.governor = FirstLine(folder / "cpufreq/scaling_governor");
-    cpu.min_khz = Number(FirstLine(folder / "cpufreq/scaling_min_freq"));
-    cpu.max_khz = Number(FirstLine(folder / "cpufreq/scaling_max_freq"));
-    cpu.hardware_max_khz = Number(FirstLine(folder / "cpufreq/cpuinfo_max_freq"));
-    cpu.capacity = Number(FirstLine(folder / "cpu_capacity"));
+    cpu.min_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_min_freq"));
+    cpu.max_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_max_freq"));
+    cpu.hardware_max_khz = LeadingInteger(FirstLine(folder / "cpufreq/cpuinfo_max_freq"));
+    cpu.capacity = LeadingInteger(FirstLine(folder / "cpu_capacity"));
     properties.cpus.push_back(cpu);
   }
   properties.cores = static_cast<int>(properties.cpus.size());

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "device/local_properties.h"
 
 namespace etprof {
@@ -70,18 +70,11 @@ class Tree {
   fs::path root_;
 };
 
-std::optional<std::int64_t> Number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
-
 DeviceProperties FromSysctl(const std::map<std::string, std::string>& parts) {
   DeviceProperties properties;
   properties.cpu_model = Line(parts, "machdep.cpu.brand_string");
-  properties.cores = static_cast<int>(Number(Line(parts, "hw.logicalcpu")).value_or(0));
-  properties.memory_total = Number(Line(parts, "hw.memsize"));
+  properties.cores = static_cast<int>(LeadingInteger(Line(parts, "hw.logicalcpu")).value_or(0));
+  properties.memory_total = LeadingInteger(Line(parts, "hw.memsize"));
   properties.os = "macOS " + Line(parts, "kern.osproductversion");
   for (const char* feature : {"SME", "SME2", "I8MM", "BF16", "DotProd", "FP16"}) {
     if (Line(parts, fmt::format("hw.optional.arm.FEAT_{}", feature)) == "1")

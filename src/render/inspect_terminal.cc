@@ -19,15 +19,8 @@ constexpr std::size_t kMostSteps = 20;  // on one screen
 constexpr std::size_t kMostTensors = 8;
 constexpr int kLeastWhat = 24;  // columns for what a step is
 
-// "85.1 M": three significant digits.
 std::string FormatCount(std::optional<std::int64_t> count) {
-  if (!count) return "?";
-  double value = static_cast<double>(*count);
-  std::size_t unit = 0;
-  constexpr std::array kUnits = {"", " k", " M", " G", " T", " P", " E"};
-  for (; unit + 1 < kUnits.size() && value >= 999.5; ++unit) value /= 1000;
-  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f}{}", value, decimals, kUnits[unit]);
+  return count ? FormatAmount(static_cast<double>(*count)) : "?";
 }
 
 std::string BytesText(Bytes bytes) { return FormatBytes(static_cast<double>(bytes)); }
