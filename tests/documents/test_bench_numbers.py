@@ -1,0 +1,28 @@
+"""What README.md quotes from bench/results/noise.md is what that file says."""
+
+import re
+
+import pytest
+from documents import ROOT
+
+QUOTED = re.compile(r"without any effect, (\d+) in 100 .*?one side after the other, (\d+) in 100", re.S)
+ROUNDING = 0.5 + 1e-9
+
+
+def false_claims(noise: str) -> list[float]:
+    """Percent of the measurements of no effect, of the first model: etprof's, then the kit's way's."""
+    return [float(share) for share in re.findall(r"^\| as fast \| \*\*([\d.]+) %", noise, re.M)[:2]]
+
+
+def test_the_readme_quotes_the_noise_bench_as_it_is():
+    quoted = QUOTED.search((ROOT / "README.md").read_text())
+    assert quoted is not None, "README.md says it in other words now"
+    said = false_claims((ROOT / "bench/results/noise.md").read_text())
+    assert [int(number) for number in quoted.groups()] == pytest.approx(said, abs=ROUNDING)
+
+
+def test_shares_are_read_from_the_lines_without_effect():
+    table = "| candidate | false claim |\n| as fast | **3.6 %** | - |\n| 2.0 % slower | **9.0 %** | 1.0 % |\n"
+    said = false_claims(table + table.replace("3.6", "93.5") + table.replace("3.6", "1.0"))
+    assert said == [3.6, 93.5]
+    assert said != pytest.approx([4, 92], abs=ROUNDING)
