@@ -179,6 +179,22 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("sorts verdicts by their ratio, up and down, what has none always last", async () => {
+    const { page, context } = await open(run, "#operators");
+    const all = (report.comparisons[0]?.operators ?? []).filter((row) => row.baseline_ms !== null || row.candidate_ms !== null);
+    const ratios = all.map((row) => row.ratio).filter((ratio) => ratio !== null);
+    expect(ratios.length).toBeGreaterThan(3);
+    for (const sign of [-1, 1]) {
+      await page.getByRole("button", { name: "Verdict" }).click();
+      const [head, ...rows] = await exported(page, "operators");
+      const at = (head as string[]).findIndex((title) => title.startsWith("Verdict"));
+      const shown = rows.map((row) => row[at]);
+      expect(shown.slice(0, ratios.length).map(Number)).toEqual([...ratios].sort((a, b) => sign * (a - b)));
+      expect(shown.slice(ratios.length).join("")).toBe("");
+    }
+    await context.close();
+  });
+
   it("shows all that is known of an operator, by its address too", async () => {
     const { page, context } = await open(run, "#operators");
     const name = await page.locator("tbody tr td:first-child").first().innerText();

@@ -37,6 +37,13 @@ interface TableProps<T> {
   total?: ComponentChildren; // a last line
 }
 
+// Numbers by their size and texts as people order them: "#9" before "#10". By the values alone: how a column is
+// aligned says nothing of its order.
+const kOrder = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+export function compareValues(a: string | number, b: string | number): number {
+  return typeof a === "number" && typeof b === "number" ? a - b : kOrder.compare(String(a), String(b));
+}
+
 const kRowHeight = 30;
 const kMostRowsWhole = 60; // more than these scroll in a frame of their own
 
@@ -53,10 +60,10 @@ export function DataTable<T>(props: TableProps<T>) {
         id: column.id,
         accessorFn: (row: T) => column.value(row) ?? undefined,
         sortUndefined: "last",
-        sortDescFirst: column.numeric === true,
-        sortingFn: column.numeric ? "basic" : "alphanumeric",
+        sortDescFirst: props.rows.some((row) => typeof column.value(row) === "number"),
+        sortingFn: (a, b, id) => compareValues(a.getValue(id), b.getValue(id)),
       })),
-    [props.columns],
+    [props.columns, props.rows],
   );
   const [searched, setSearched] = useState(filter !== "");
   const texts = useTexts(props.rows, props.columns, searched);
