@@ -3,6 +3,7 @@ import type { Theme } from "./theme";
 import type { ExperimentTimeline, Spans } from "./timeline";
 import { firstEndingAfter } from "./timeline";
 import { kColors } from "./chart";
+import { isPrinting } from "./print";
 
 export const ROW = 22; // pixels, of one depth
 
@@ -34,7 +35,7 @@ function inkOn(group: string, kind: string, theme: Theme): string {
 
 // Fits the canvas's pixels to its place on the screen. Returns null where it has none.
 export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = isPrinting() ? 3 : window.devicePixelRatio || 1; // sharp on paper
   const width = Math.round(canvas.clientWidth * ratio);
   const height = Math.round(canvas.clientHeight * ratio);
   if (width === 0 || height === 0) return null;

@@ -2,7 +2,8 @@ import { BarChart, LineChart, ScatterChart } from "echarts/charts";
 import { AriaComponent, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
 import { type EChartsCoreOption, type EChartsType, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { isPrinting, usePrinting } from "./print";
 import { useTheme } from "./theme";
 
 // ECharts: steps, stacked bars, logarithmic axes, zoom, touch, and a description for screen readers, drawn as
@@ -30,11 +31,13 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
   const theme = useTheme();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!element.current) return;
     const made = init(element.current, undefined, { renderer: "svg" });
     chart.current = made;
-    const observer = new ResizeObserver(() => made.resize());
+    const observer = new ResizeObserver(() => {
+      if (!isPrinting()) made.resize();
+    });
     observer.observe(element.current);
     return () => {
       observer.disconnect();
@@ -42,7 +45,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
       chart.current = null;
     };
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ink = theme === "dark" ? "#d7dbe0" : "#24292f";
     const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
     const axis = {
@@ -77,5 +80,11 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
       { notMerge: true },
     );
   }, [props.option, props.label, theme]);
+  // In the width of the paper, and drawn at once: the pages are laid out next.
+  const printing = usePrinting();
+  useLayoutEffect(() => {
+    chart.current?.resize();
+    chart.current?.getZr().flush();
+  }, [printing]);
   return <div class="chart" ref={element} style={{ height: props.height }} />;
 }

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
+import { watchPrinting } from "./print";
 import { readReport, type Report } from "./report";
 import { href, useRoute } from "./route";
 import "./style.css";
@@ -97,6 +98,7 @@ function App({ report, title }: { report: Report; title: string }) {
 }
 
 restoreTheme();
+watchPrinting();
 const root = document.getElementById("app") as HTMLElement;
 readReport(document)
   .then(({ report, title }) => {

@@ -10,6 +10,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toCsv } from "./csv";
 import { Bar } from "./parts";
+import { usePrinting } from "./print";
 
 // A column of a table: what sorts and is exported, and how it looks.
 export interface Column<T> {
@@ -46,6 +47,7 @@ export function compareValues(a: string | number, b: string | number): number {
 
 const kRowHeight = 30;
 const kMostRowsWhole = 60; // more than these scroll in a frame of their own
+const kMostRowsPrinted = 200;
 
 export function DataTable<T>(props: TableProps<T>) {
   const [sorting, setSorting] = useState<SortingState>(
@@ -81,7 +83,8 @@ export function DataTable<T>(props: TableProps<T>) {
   });
   const rows = table.getRowModel().rows;
   const scroller = useRef<HTMLDivElement>(null);
-  const scrolls = rows.length > kMostRowsWhole;
+  const printing = usePrinting();
+  const scrolls = !printing && rows.length > kMostRowsWhole;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -90,7 +93,8 @@ export function DataTable<T>(props: TableProps<T>) {
     enabled: scrolls,
   });
   const items = scrolls ? virtual.getVirtualItems() : [];
-  const shown = scrolls ? items.map((item) => item.index) : rows.map((_, index) => index);
+  const whole = printing ? rows.slice(0, kMostRowsPrinted) : rows;
+  const shown = scrolls ? items.map((item) => item.index) : whole.map((_, index) => index);
   const before = items[0]?.start ?? 0;
   const after = scrolls ? virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
 
@@ -191,6 +195,11 @@ export function DataTable<T>(props: TableProps<T>) {
           {props.total}
         </table>
       </div>
+      {printing && whole.length < rows.length && (
+        <p class="quiet">
+          {whole.length} of {rows.length} rows; the CSV has all.
+        </p>
+      )}
     </div>
   );
 }
@@ -215,8 +224,16 @@ function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[]
   );
 }
 
+// Where a name may go on in the next line of a printed cell: behind the marks within it, so that no word is torn.
+export function breakable(text: string): string[] {
+  return text.replaceAll("->", "→").split(/(?<=[._/:,|](?=\w))|(?<=[a-z])(?=[A-Z][a-z])/);
+}
+const kLongWord = 30; // letters; what is longer is torn, or it would push the others off the paper
+
 function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean }) {
-  const content = column.text ? column.text(row) : (column.value(row) ?? "—");
+  const given = column.text ? column.text(row) : (column.value(row) ?? "—");
+  const parts = usePrinting() && typeof given === "string" && !column.numeric ? breakable(given) : null;
+  const content = parts ? parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr key={i} />, part])) : given;
   const length = column.bar?.(row);
   const body =
     first && table.onRow ? (
@@ -233,9 +250,10 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
     ) : (
       content
     );
-  const tip = typeof content === "string" && !column.numeric ? content : undefined;
+  const tip = typeof given === "string" && !column.numeric ? given : undefined;
+  const long = parts?.some((part) => part.split(" ").some((word) => word.length > kLongWord));
   return (
-    <td class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""}`} title={tip}>
+    <td class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""}`} title={tip}>
       {length !== null && length !== undefined && <Bar length={length} />}
       {body}
     </td>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { usePrinting } from "./print";
 
 export type Theme = "light" | "dark";
 
@@ -44,5 +45,5 @@ export function useTheme(): Theme {
       removeEventListener("etprof-theme", update);
     };
   }, []);
-  return theme;
+  return usePrinting() ? "light" : theme; // paper is white
 }

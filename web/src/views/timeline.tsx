@@ -1,8 +1,9 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { colourOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
 import { bytes, count, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
+import { isPrinting, usePrinting } from "../print";
 import type { Operator, Report } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
@@ -125,7 +126,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       const canvas = canvases.current[i];
       if (!canvas) return;
       const box = canvas.getBoundingClientRect();
-      if (box.bottom < 0 || box.top > innerHeight) return; // drawn when it comes into view
+      if (!isPrinting() && (box.bottom < 0 || box.top > innerHeight)) return; // drawn when it comes into view
       const wanted = text.toLowerCase();
       drawSpans(
         canvas,
@@ -143,6 +144,8 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   };
   const drawLatest = useRef(draw);
   drawLatest.current = draw;
+  const printing = usePrinting();
+  useLayoutEffect(() => drawLatest.current(), [printing]); // at once: the pages are laid out next
   const pending = useRef(0);
   const redraw = () => {
     if (pending.current) return;
@@ -358,7 +361,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                   options={lane.timeline.runs.map((_, index) => ({ value: index, text: runText(lane.timeline, index) }))}
                   onChange={(index) => setQuery(`run${lane.experiment}`, index === lane.timeline.median ? undefined : String(lane.timeline.runs[index]?.run))}
                 />
-                {lane.timeline.runs.length === 1 && <span class="quiet">{runText(lane.timeline, 0)}</span>}
+                {(lane.timeline.runs.length === 1 || printing) && <span class="quiet">{runText(lane.timeline, 0)}</span>}
                 {lane.timeline.runs.length < lane.timeline.traced_runs && (
                   <span class="quiet">
                     {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
