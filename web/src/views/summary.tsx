@@ -40,12 +40,15 @@ export function sureness(comparison: Comparison): string {
 }
 
 // Where the difference comes from: "GEMM gains 0.615 ms of the 0.846 ms (73 %), Convolution 0.202 ms (24 %)." of
-// means of traced runs. "" where the verdict is none, or there is no trace.
+// means of traced runs: of those groups that are certain to go the same way. "" where the verdict is none, or there
+// is no trace.
 export function why(comparison: Comparison): string {
   const { verdict: said } = comparison.latency;
   const whole = comparison.whole.delta_numerator_ns / comparison.delta_denominator / 1e6;
   if ((said !== "faster" && said !== "slower") || !Number.isFinite(whole) || whole < 0 !== (said === "faster")) return "";
-  const parts = steps(comparison, "groups")
+  const certain = steps(comparison, "groups").filter((step) => step.row.verdict === said && step.delta / whole > 0);
+  if (certain.length === 0) return "no group's part of the difference is certain.";
+  const parts = certain
     .filter((step) => step.delta / whole > 0.05)
     .sort((a, b) => b.delta / whole - a.delta / whole)
     .slice(0, 3);
@@ -54,7 +57,7 @@ export function why(comparison: Comparison): string {
     const part = share(step.delta / whole);
     return i === 0 ? `${step.name} ${said === "faster" ? "gains" : "loses"} ${size} of the ${time(Math.abs(whole))} (${part})` : `${step.name} ${size} (${part})`;
   });
-  return told.length > 0 ? `${told.join(", ")}.` : "";
+  return told.length > 0 ? `${told.join(", ")}.` : "each group whose part is certain has less than 5 % of the difference.";
 }
 
 function sentence(clause: string): string {

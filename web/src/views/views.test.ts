@@ -42,8 +42,8 @@ const comparison = (verdict: string, ratio: number): Comparison =>
     whole: { baseline_total_ns: 20_000_000, candidate_total_ns: 12_000_000, delta_numerator_ns: -16_000_000 },
     latency: { verdict, ratio, ratio_low: ratio * 0.9, ratio_high: ratio * 1.1, confidence: 0.95, baseline_ms: 10, candidate_ms: 6 },
     groups: [
-      { name: "GEMM", baseline_ms: 8, candidate_ms: 3.5, delta_numerator_ns: -18_000_000 },
-      { name: "Other", baseline_ms: 2, candidate_ms: 2.5, delta_numerator_ns: 2_000_000 },
+      { name: "GEMM", baseline_ms: 8, candidate_ms: 3.5, delta_numerator_ns: -18_000_000, verdict: "faster" },
+      { name: "Other", baseline_ms: 2, candidate_ms: 2.5, delta_numerator_ns: 2_000_000, verdict: "inconclusive" },
     ],
     operators: [],
   }) as unknown as Comparison;
@@ -109,6 +109,11 @@ it("names are text, never markup", () => {
 it("the reason is where the difference comes from, largest first", () => {
   expect(why(comparison("faster", 1.67))).toBe("GEMM gains 4.50 ms of the 4.00 ms (113 %).");
   expect(why(comparison("inconclusive", 1.01))).toBe("");
+  const pair = comparison("faster", 1.67);
+  const row = (name: string, verdict: string, delta: number) => ({ name, verdict, baseline_ms: 5, candidate_ms: 4, delta_numerator_ns: delta }) as unknown as Comparison["groups"][number];
+  // The larger part is not certain, and is not given as a reason.
+  expect(why({ ...pair, groups: [row("Convolution", "inconclusive", -12_000_000), row("GEMM", "faster", -4_000_000)] })).toBe("GEMM gains 1.00 ms of the 4.00 ms (25 %).");
+  expect(why({ ...pair, groups: [row("Convolution", "inconclusive", -16_000_000), row("Other", "slower", 100)] })).toBe("no group's part of the difference is certain.");
   // A mean that goes the other way than the median explains nothing.
   expect(why(comparison("slower", 0.9))).toBe("");
 });
