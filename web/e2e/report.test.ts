@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { time } from "../src/format";
+import { share, time } from "../src/format";
 import type { Report } from "../src/report";
 import { pagesOf } from "./pdf";
 
@@ -221,6 +221,25 @@ described("a report opened from disk", () => {
     expect((await links.allInnerTexts()).slice(0, names?.length)).toEqual(names);
     await links.first().click();
     await expect.poll(() => page.locator("aside.details dd").first().innerText()).toBe(names?.[0]);
+    await context.close();
+  });
+
+  it("gives modules the shares of report.md, and every timed operator one", async () => {
+    const { page, context } = await open(run, "#layers");
+    const [head, ...rows] = await exported(page, "modules");
+    const at = (head as string[]).indexOf("Share");
+    const model = Number(rows.find((row) => row[0] === "(model)")?.[at]);
+    expect(model).toBeLessThan(1);
+    expect(readFileSync(join(run, "report.md"), "utf8")).toMatch(new RegExp(`^\\| \\(model\\) .*\\| ${share(model)} \\|`, "m"));
+
+    await page.goto(`${page.url().split("#")[0]}#operators`);
+    const shares = await exported(page, "operators");
+    const column = (shares[0] as string[]).indexOf("Share now");
+    const all = shares.slice(1).map((row) => Number(row[column]));
+    // Self times: together they are the whole.
+    expect(all.reduce((sum, one) => sum + one, 0)).toBeCloseTo(1, 9);
+    await page.goto(`${page.url().split("#")[0]}#where`);
+    expect(await page.locator("main td", { hasText: "Clipped" }).count()).toBe(0);
     await context.close();
   });
 
@@ -444,6 +463,17 @@ described("a report opened from disk", () => {
     const { page, context } = await open(run, "#layers");
     await page.emulateMedia({ media: "print" });
     for (const place of [".icicle button", ".bar"]) expect(await page.locator(place).first().evaluate((one) => getComputedStyle(one).printColorAdjust), place).toBe("exact");
+    await context.close();
+  });
+});
+
+described("a report of one experiment", () => {
+  it("says what to look at next", async () => {
+    const { page, context } = await open(hostile);
+    const of: Report = JSON.parse(readFileSync(join(hostile, "analysis_summary.json"), "utf8"));
+    expect(of.comparisons).toEqual([]);
+    expect(of.insights.length).toBeGreaterThan(0);
+    expect(await page.locator(".answer").innerText()).toContain("What next:");
     await context.close();
   });
 });

@@ -306,6 +306,14 @@ export function sidesOf(report: Report, comparison: Comparison): [Experiment, Ex
   return baseline && candidate ? [baseline, candidate] : null;
 }
 
+// What a side of a comparison is called: "avx512f on", and where its experiment has another name that too, by which
+// charts and tables know it: "avx512f on (as it is)".
+export function namesOf(report: Report, comparison: Comparison): { baseline: string; candidate: string } {
+  const sides = sidesOf(report, comparison);
+  const name = (said: string, label: string | undefined) => (label === undefined || label === said ? said : `${said} (${label})`);
+  return { baseline: name(comparison.baseline, sides?.[0].label), candidate: name(comparison.candidate, sides?.[1].label) };
+}
+
 // Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
 export const DATA_ID = "etprof-report";
 

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Section, VerdictText } from "../parts";
-import type { Comparison, Experiment, Layer, LayerComparison, Report } from "../report";
+import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report } from "../report";
 import { type Column, DataTable } from "../table";
 
 // A module in the icicle: where it stands, as parts of the whole's width.
@@ -92,8 +92,15 @@ interface LayerRow {
   before: number | null;
   self: number;
   total: number;
-  share: number;
+  share: number | null;
   compared: LayerComparison | undefined;
+}
+
+// Of an inference (Method::execute), as in report.md: the modules have less than that, by what the framework and the
+// calls of delegates take.
+export function shareOf(layer: Layer, experiment: Experiment): number | null {
+  const whole = experiment.groups?.total_ns ?? 0;
+  return whole > 0 ? layer.total_ns / whole : null;
 }
 
 export function Layers({ report }: { report: Report }) {
@@ -112,24 +119,24 @@ export function Layers({ report }: { report: Report }) {
     const why = experiment?.program?.problem ?? experiment?.program?.no_sources;
     return <p>The model's modules are not known{why ? `: ${why}` : ": there is no .etrecord of this model"}.</p>;
   }
-  const whole = layers[0]?.total_ns ?? 1;
   const rows: LayerRow[] = layers.map((layer) => ({
     layer,
     before: compared.get(layer.path)?.baseline_ms ?? null,
     self: layer.self_ns / runs / 1e6,
     total: layer.total_ns / runs / 1e6,
-    share: layer.total_ns / whole,
+    share: shareOf(layer, experiment),
     compared: compared.get(layer.path),
   }));
+  const names = comparison && namesOf(report, comparison);
   const columns: Column<LayerRow>[] = [
     { id: "path", title: "Module", value: (r) => r.layer.path || "(model)" },
     { id: "type", title: "Type", value: (r) => r.layer.type?.split(".").pop() ?? null },
     ...(comparison
-      ? [{ id: "before", title: comparison.baseline, value: (r: LayerRow) => r.before, text: (r: LayerRow) => time(r.before), numeric: true }]
+      ? [{ id: "before", title: names?.baseline ?? "", value: (r: LayerRow) => r.before, text: (r: LayerRow) => time(r.before), numeric: true }]
       : []),
-    { id: "total", title: comparison?.candidate ?? "Total", value: (r) => r.total, text: (r) => time(r.total), numeric: true, bar: (r) => r.share },
+    { id: "total", title: names?.candidate ?? "Total", value: (r) => r.total, text: (r) => time(r.total), numeric: true, bar: (r) => r.share },
     { id: "self", title: "Self", hint: "less that of the modules inside", value: (r) => r.self, text: (r) => time(r.self), numeric: true },
-    { id: "share", title: "Share", value: (r) => r.share, text: (r) => share(r.share), numeric: true },
+    { id: "share", title: "Share", hint: "of an inference", value: (r) => r.share, text: (r) => share(r.share), numeric: true },
     { id: "operators", title: "Operators", value: (r) => r.layer.operators, numeric: true },
     ...(comparison
       ? [{ id: "verdict", title: "Verdict", value: (r: LayerRow) => r.compared?.ratio ?? null, text: (r: LayerRow) => (r.compared ? <VerdictText row={r.compared} /> : NONE) }]
@@ -147,8 +154,8 @@ export function Layers({ report }: { report: Report }) {
         )}
       </div>
       <Section
-        title={`Modules of ${experiment.label}`}
-        note={`Width is time. Choose one to see what is inside.${comparison ? ` Green is faster than ${comparison.baseline}, red slower, each for certain; the stronger, the more.` : ""}`}
+        title={`Modules of ${names?.candidate ?? experiment.label}`}
+        note={`Width is time. Choose one to see what is inside.${comparison ? ` Green is faster than ${names?.baseline}, red slower, each for certain; the stronger, the more.` : ""}`}
       >
         <Icicle layers={layers} runs={runs} compared={compared} root={root} onRoot={setRoot} />
         <DataTable rows={rows} columns={columns} name="modules" sort={{ id: "total", descending: true }} />

@@ -44,6 +44,14 @@ export function rowsOf(report: Report, comparison: Comparison | undefined, exper
   }));
 }
 
+// What part of an inference it takes now. Calls of delegates and of the method are no operators of a side, but have
+// their time in the comparison.
+export function shareNow(row: OperatorRow, comparison: Comparison): number | null {
+  const part = row.compared?.candidate_total_ns ?? null;
+  const whole = comparison.whole.candidate_total_ns;
+  return row.after?.share ?? (part === null || whole <= 0 ? null : part / whole);
+}
+
 const of = (row: OperatorRow): Operator | null => row.after ?? row.before;
 
 function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
@@ -103,7 +111,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       value: (r) => r.compared?.ratio ?? null,
       text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
     },
-    { id: "share", title: "Share now", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
+    { id: "share", title: "Share now", value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
     ...facts,
   ];
 }

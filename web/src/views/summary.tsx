@@ -3,14 +3,15 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { bytes, factor, interval, NONE, type Ratio, share, time, told, verdict } from "../format";
 import { Section, VerdictText } from "../parts";
-import { type Comparison, type Experiment, type Report, sidesOf } from "../report";
+import { type Comparison, type Experiment, type Insight, namesOf, type Report, sidesOf } from "../report";
 import { href } from "../route";
 import { type Column, DataTable } from "../table";
 import { escapeHtml, steps } from "./where";
 
 // "avx on is 2.00x faster than avx off: 8.45 ms -> 4.02 ms."
-export function answer(comparison: Comparison): string {
-  const { latency, baseline, candidate } = comparison;
+export function answer(comparison: Comparison, names: { baseline: string; candidate: string } = comparison): string {
+  const { latency } = comparison;
+  const { baseline, candidate } = names;
   const times = `${time(latency.baseline_ms)} → ${time(latency.candidate_ms)}`;
   switch (latency.verdict) {
     case "faster":
@@ -64,11 +65,20 @@ function sentence(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
+function Next({ insight }: { insight: Insight | undefined }) {
+  if (!insight) return null;
+  return (
+    <p>
+      <b>What next:</b> {insight.text} <a href={href("insights")}>All insights</a>
+    </p>
+  );
+}
+
 function Answer({ report, comparison }: { report: Report; comparison: Comparison }) {
   const next = report.insights.find((insight) => insight.experiment === comparison.candidate_experiment);
   return (
     <div class="answer">
-      <p class={`headline ${comparison.latency.verdict ?? ""}`}>{answer(comparison)}</p>
+      <p class={`headline ${comparison.latency.verdict ?? ""}`}>{answer(comparison, namesOf(report, comparison))}</p>
       <p>
         <b>How sure:</b> {sureness(comparison) || "there are too few runs for an interval."}
       </p>
@@ -78,11 +88,7 @@ function Answer({ report, comparison }: { report: Report; comparison: Comparison
         </p>
       )}
       {comparison.outputs && <p class="quiet">{sentence(comparison.outputs.note)}</p>}
-      {next && (
-        <p>
-          <b>What next:</b> {next.text} <a href={href("insights")}>All insights</a>
-        </p>
-      )}
+      <Next insight={next} />
       {comparison.warnings.map((warning) => (
         <p key={warning} class="warning">
           {warning}
@@ -95,9 +101,9 @@ function Answer({ report, comparison }: { report: Report; comparison: Comparison
 // More pairs than these are told in a table.
 const kMostAnswers = 3;
 
-const kComparisons: Column<Comparison>[] = [
-  { id: "candidate", title: "Experiment", value: (c) => c.candidate },
-  { id: "baseline", title: "Against", value: (c) => c.baseline },
+const comparisonColumns = (report: Report): Column<Comparison>[] => [
+  { id: "candidate", title: "Experiment", value: (c) => namesOf(report, c).candidate },
+  { id: "baseline", title: "Against", value: (c) => namesOf(report, c).baseline },
   { id: "before", title: "Before", value: (c) => c.latency.baseline_ms, text: (c) => time(c.latency.baseline_ms), numeric: true },
   { id: "after", title: "After", value: (c) => c.latency.candidate_ms, text: (c) => time(c.latency.candidate_ms), numeric: true },
   { id: "verdict", title: "Verdict", value: (c) => c.latency.ratio, text: (c) => <VerdictText row={c.latency} /> },
@@ -288,7 +294,8 @@ function Cost({ row }: { row: Ratio }) {
 export function Summary({ report }: { report: Report }) {
   const costs = report.comparisons.flatMap((comparison) => {
     const rows: CostRow[] = [];
-    const name = `${comparison.candidate} against ${comparison.baseline}`;
+    const names = namesOf(report, comparison);
+    const name = `${names.candidate} against ${names.baseline}`;
     const add = (what: string, row: Comparison["load"]) => {
       if (!row) return;
       const { baseline_ms: before, candidate_ms: after } = row;
@@ -313,7 +320,7 @@ export function Summary({ report }: { report: Report }) {
         ))
       ) : (
         <Section title="Comparisons" note={`${report.comparisons.length} pairs.`}>
-          <DataTable rows={report.comparisons} columns={kComparisons} name="comparisons" />
+          <DataTable rows={report.comparisons} columns={comparisonColumns(report)} name="comparisons" />
         </Section>
       )}
       {report.comparisons.length === 0 &&
@@ -330,6 +337,7 @@ export function Summary({ report }: { report: Report }) {
                 ? "From traced runs: the tracer's own cost is in it."
                 : `${e.latency_ms.n} untraced runs of ${e.launches} launches.`}
             </p>
+            <Next insight={report.insights.find((insight) => insight.experiment === e.name)} />
           </div>
         ))}
       {unpaired.length > 0 && <p class="warning">A side of a comparison has no data of its own.</p>}

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { Comparison, Experiment, Layer, LayerComparison, Report, Roofline } from "../report";
-import { pieces, strength } from "./layers";
-import { rowsOf } from "./operators";
+import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report, type Roofline } from "../report";
+import { pieces, shareOf, strength } from "./layers";
+import { rowsOf, shareNow } from "./operators";
 import { answer, sureness, why } from "./summary";
 import type { ExperimentTimeline } from "../timeline";
 import { kernelsOf } from "./kernels";
@@ -164,4 +164,33 @@ it("the run that the address asks for, else the median", () => {
   expect(chosenRun(timeline, "5")).toBe(1);
   expect(chosenRun(timeline, null)).toBe(1);
   expect(chosenRun({ ...timeline, median: null }, null)).toBe(0);
+});
+
+it("what takes no time on either side is no step", () => {
+  const pair = comparison("faster", 1.67);
+  const row = (name: string, baseline_ms: number | null, candidate_ms: number | null) => ({ name, baseline_ms, candidate_ms, delta_numerator_ns: 0 }) as unknown as Comparison["groups"][number];
+  const groups = [row("Clipped", null, null), row("Other", 0, 0), row("GEMM", 1, 1), row("Gone", 1, 0), row("New", null, 1)];
+  expect(steps({ ...pair, groups }, "groups").map((step) => step.name)).toEqual(["GEMM", "Gone", "New"]);
+});
+
+it("a call of a delegate has its share of an inference", () => {
+  const pair = comparison("faster", 1.67);
+  const row = { id: "", name: "DELEGATE_CALL", before: null, after: null, compared: { candidate_total_ns: 3_000_000 } } as unknown as Parameters<typeof shareNow>[0];
+  expect(shareNow(row, pair)).toBe(0.25);
+  expect(shareNow({ ...row, compared: null }, pair)).toBeNull();
+  expect(shareNow({ ...row, after: { share: 0.5 } } as typeof row, pair)).toBe(0.5);
+});
+
+it("a module's share is of an inference, which takes longer than all modules", () => {
+  const whole = { groups: { total_ns: 200 } } as unknown as Experiment;
+  expect(shareOf(layer("", 0, 0, 180), whole)).toBe(0.9);
+  expect(shareOf(layer("", 0, 0, 180), { groups: null } as unknown as Experiment)).toBeNull();
+});
+
+it("a side whose experiment has another name has both", () => {
+  const report = { experiments: [{ name: "a", label: "as it is" }, { name: "b", label: "off" }] } as unknown as Report;
+  const pair = { ...comparison("faster", 1.6667), baseline_experiment: "b", candidate_experiment: "a" };
+  expect(namesOf(report, pair)).toEqual({ baseline: "off", candidate: "on (as it is)" });
+  expect(answer(pair, namesOf(report, pair))).toBe("on (as it is) is 1.67x faster than off: 10.0 ms → 6.00 ms.");
+  expect(namesOf({ experiments: [] } as unknown as Report, pair)).toEqual({ baseline: "off", candidate: "on" });
 });

@@ -105,9 +105,11 @@ export interface Step {
   row: ComparisonRow;
 }
 
-// What each row adds to the difference between the two sides; together they are the whole's.
+// What each row adds to the difference between the two sides; together they are the whole's. What took no time on
+// either side adds nothing, and is left out.
 export function steps(comparison: Comparison, by: By): Step[] {
-  return comparison[by].map((row) => ({
+  const timed = comparison[by].filter((row) => row.baseline_ms || row.candidate_ms || row.delta_numerator_ns !== 0);
+  return timed.map((row) => ({
     name: row.name,
     before: row.baseline_ms,
     after: row.candidate_ms,
