@@ -292,6 +292,22 @@ described("a report opened from disk", () => {
       await expect.poll(async () => (await picture()) !== before).toBe(true);
     };
     const whole = await picture();
+    // Nothing of it has the focus yet.
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+    await changes(() => page.keyboard.press("w"));
+    await changes(() => page.keyboard.press("s"));
+    const chosenByArrow = page.locator("aside.details");
+    await page.keyboard.press("ArrowDown"); // scrolls the page
+    expect(await chosenByArrow.count()).toBe(0);
+    await page.getByRole("searchbox").first().focus();
+    await page.keyboard.press("d"); // typed
+    expect(await page.getByRole("searchbox").first().inputValue()).toBe("d");
+    await page.getByRole("searchbox").first().fill("");
+    await expect.poll(picture).toBe(whole);
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press("Control+d");
+    await page.waitForTimeout(100);
+    expect(await picture()).toBe(whole);
     await frame.focus();
     await changes(() => page.keyboard.press("w"));
     await changes(() => page.keyboard.press("d"));
@@ -358,6 +374,15 @@ described("a report opened from disk", () => {
     await again.goto(page.url());
     await again.getByLabel(`Run of ${report.experiments[1]?.label}`).waitFor();
     expect(await again.getByLabel(`Run of ${report.experiments[1]?.label}`).locator("option:checked").innerText()).toBe(other);
+    await context.close();
+  });
+
+  it("says so where the address names a run that the file does not hold", async () => {
+    const { page, context } = await open(run, "#timeline?run1=4711");
+    const lane = page.locator(".lane").nth(1);
+    await lane.getByText("run 4711 is not in this file").waitFor();
+    expect(await lane.locator("option:checked").innerText()).toContain("the median");
+    expect(await page.locator(".lane").first().innerText()).not.toContain("not in this file");
     await context.close();
   });
 

@@ -24,6 +24,7 @@ interface Lane {
   experiment: number; // of the report
   timeline: ExperimentTimeline;
   run: number; // index into timeline.runs
+  missing: string; // said of a run that was asked for
   spans: Spans;
 }
 
@@ -52,6 +53,18 @@ function runText(timeline: ExperimentTimeline, index: number): string {
   if (!run) return "";
   const phase = run.phase === "steady" ? "" : `, ${run.phase}`;
   return `run ${run.run}: ${ms(run.times[1] ?? 0)}${index === timeline.median ? ", the median" : ""}${phase}`;
+}
+
+// Keys are the text's where one is typed.
+export function isTyping(target: EventTarget | null): boolean {
+  const element = target as HTMLElement | null;
+  return element !== null && (["INPUT", "SELECT", "TEXTAREA"].includes(element.tagName) || element.isContentEditable === true);
+}
+
+// What is said where the address names a run that the file does not hold; else "".
+export function missingRun(timeline: ExperimentTimeline, asked: string | null): string {
+  if (asked === null || asked === "" || timeline.runs.some((run) => run.run === Number(asked))) return "";
+  return `run ${asked} is not in this file: ${timeline.median === null ? "its first run" : "the median run"} is shown`;
 }
 
 // The run of an experiment that the address names, else the median one, else the first.
@@ -96,7 +109,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       data.experiments.flatMap((timeline, experiment) => {
         if (!timeline) return [];
         const run = chosenRun(timeline, query.get(`run${experiment}`));
-        return [{ experiment, timeline, run, spans: spansOf(timeline, run) }];
+        return [{ experiment, timeline, run, missing: missingRun(timeline, query.get(`run${experiment}`)), spans: spansOf(timeline, run) }];
       }),
     [data, asked],
   );
@@ -107,7 +120,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const search = useRef<HTMLInputElement>(null);
   const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
   const shown = useRef<Window>({ from: 0, to: whole });
-  const pointer = useRef<number | null>(null); // x within a canvas
+  const pointer = useRef<number | null>(null); // where it was last, x within a canvas
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const tip = useRef<(hover: Hover | null) => void>(() => {});
   const [text, setText] = useState("");
@@ -229,7 +242,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
     if (spans) choose({ lane: at.lane, span: chosen ? sibling(spans, at.span, by) : 0 }, true);
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     const lane = chosen && lanes[chosen.lane];
     const actions: Record<string, () => void> = {
       w: () => zoom(0.7, pointer.current),
@@ -253,11 +266,25 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       },
     };
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    // Enter on a button is the button's.
-    if (!action || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
+    if (!action) return;
+    // Enter and arrows mean something to buttons, links and what scrolls: they are the timeline's where it has the
+    // focus, or where nothing has it and a span is chosen.
+    if (event.key.length > 1 && event.key !== "Escape") {
+      const own = event.target === document.body ? chosen !== null : frame.current?.contains(event.target as Node);
+      if (!own || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
+    }
     event.preventDefault();
     action();
   };
+
+  // Heard wherever the focus is while this view is shown.
+  const onKeyLatest = useRef(onKey);
+  onKeyLatest.current = onKey;
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => onKeyLatest.current(event);
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, []);
 
   useWheel(frame, (event, x) => {
     if (event.ctrlKey || event.metaKey) zoom(Math.exp(event.deltaY * 0.003), x);
@@ -319,8 +346,8 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   return (
     <>
       <Section title="Timeline" note="One run of each experiment, from the start of Method::execute. The width of a box is its time; what a box contains stands below it.">
-        {/* biome-ignore lint: the keys of a viewer are heard where it has the focus */}
-        <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys" onKeyDown={onKey}>
+        {/* biome-ignore lint: so that arrows and Enter reach it by the keyboard */}
+        <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys">
           <div class="choices">
             <input
               type="search"
@@ -362,6 +389,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                   onChange={(index) => setQuery(`run${lane.experiment}`, index === lane.timeline.median ? undefined : String(lane.timeline.runs[index]?.run))}
                 />
                 {(lane.timeline.runs.length === 1 || printing) && <span class="quiet">{runText(lane.timeline, 0)}</span>}
+                {lane.missing && <span class="quiet">{lane.missing}</span>}
                 {lane.timeline.runs.length < lane.timeline.traced_runs && (
                   <span class="quiet">
                     {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
@@ -379,10 +407,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                 onPointerMove={(event) => onPointer(event, i)}
                 onPointerUp={(event) => onPointer(event, i)}
                 onPointerCancel={(event) => onPointer(event, i)}
-                onPointerLeave={() => {
-                  pointer.current = null;
-                  tip.current(null);
-                }}
+                onPointerLeave={() => tip.current(null)}
               />
             </div>
           ))}

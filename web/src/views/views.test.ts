@@ -6,7 +6,7 @@ import { answer, sureness, why } from "./summary";
 import type { ExperimentTimeline } from "../timeline";
 import { kernelsOf } from "./kernels";
 import { rate, roofs } from "./roofline";
-import { chosenRun, moved, zoomed } from "./timeline";
+import { chosenRun, isTyping, missingRun, moved, zoomed } from "./timeline";
 import { escapeHtml, meanOf, stack, steps } from "./where";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
@@ -193,4 +193,19 @@ it("a side whose experiment has another name has both", () => {
   expect(namesOf(report, pair)).toEqual({ baseline: "off", candidate: "on (as it is)" });
   expect(answer(pair, namesOf(report, pair))).toBe("on (as it is) is 1.67x faster than off: 10.0 ms → 6.00 ms.");
   expect(namesOf({ experiments: [] } as unknown as Report, pair)).toEqual({ baseline: "off", candidate: "on" });
+});
+
+it("a run that the file does not hold is told of", () => {
+  const timeline = { median: 1, runs: [{ run: 4 }, { run: 9 }] } as unknown as ExperimentTimeline;
+  expect(missingRun(timeline, "5")).toBe("run 5 is not in this file: the median run is shown");
+  expect(missingRun({ ...timeline, median: null }, "x")).toBe("run x is not in this file: its first run is shown");
+  expect(missingRun(timeline, "9")).toBe("");
+  expect(missingRun(timeline, null)).toBe("");
+});
+
+it("keys are the text's where one is typed", () => {
+  const element = (tagName: string, isContentEditable = false) => ({ tagName, isContentEditable }) as unknown as EventTarget;
+  for (const tag of ["INPUT", "SELECT", "TEXTAREA"]) expect(isTyping(element(tag)), tag).toBe(true);
+  expect(isTyping(element("DIV", true))).toBe(true);
+  for (const tag of ["BODY", "BUTTON", "A", "DIV"]) expect(isTyping(element(tag)), tag).toBe(false);
 });
