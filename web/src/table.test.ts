@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { breakable, compareValues } from "./table";
+import { breakable, type Column, compareValues, exportedText, verdictFields } from "./table";
 
 it("numbers are ordered by their size, whatever digits follow the point", () => {
   expect([2.81, 2.13, 10.5, 0.9, 2.5].sort(compareValues)).toEqual([0.9, 2.13, 2.5, 2.81, 10.5]);
@@ -15,4 +15,14 @@ it("a printed name breaks behind its marks and between its words, never within a
   expect(breakable("1x3x3 -> 1x6 fp32")).toEqual(["1x3x3 → 1x6 fp32"]);
   expect(breakable("DELEGATE_CALL")).toEqual(["DELEGATE_", "CALL"]);
   expect(breakable("Convolution")).toEqual(["Convolution"]);
+});
+
+it("what is exported has its unit, and of a verdict all that is shown", () => {
+  const row = { name: "a, b", ms: 1.5, compared: { ratio: 0.5, ratio_low: 0.4, ratio_high: 0.6, verdict: "slower" } };
+  const columns: Column<typeof row>[] = [
+    { id: "name", title: "Where", value: (r) => r.name },
+    { id: "ms", title: "share", heading: "off: time", value: (r) => r.ms, unit: "ms" },
+    { id: "verdict", title: "Verdict", value: (r) => r.compared.ratio, fields: verdictFields("Verdict", (r) => r.compared) },
+  ];
+  expect(exportedText([row], columns)).toBe('Where,off: time (ms),Verdict: ratio,Verdict: low,Verdict: high,Verdict\n"a, b",1.5,0.5,0.4,0.6,slower\n');
 });

@@ -9,6 +9,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toCsv } from "./csv";
+import type { Ratio } from "./format";
 import { Bar } from "./parts";
 import { usePrinting } from "./print";
 
@@ -23,6 +24,36 @@ export interface Column<T> {
   // A bar behind the text: its length, of 0 to 1.
   bar?: (row: T) => number | null;
   wide?: boolean; // takes what width is left
+  unit?: string; // of the value, which the exported heading says
+  heading?: string; // of the exported table, where the title alone does not say enough
+  fields?: Field<T>[]; // exported in place of the value
+}
+
+export interface Field<T> {
+  title: string;
+  value: (row: T) => string | number | null;
+}
+
+// What is exported of a verdict: the ratio with its interval, as it is in analysis_summary.json (above 1: faster), and
+// the word.
+export function verdictFields<T>(title: string, of: (row: T) => Ratio | null | undefined): Field<T>[] {
+  return [
+    { title: `${title}: ratio`, value: (row) => of(row)?.ratio ?? null },
+    { title: `${title}: low`, value: (row) => of(row)?.ratio_low ?? null },
+    { title: `${title}: high`, value: (row) => of(row)?.ratio_high ?? null },
+    { title, value: (row) => of(row)?.verdict ?? null },
+  ];
+}
+
+export function exportedText<T>(rows: T[], columns: Column<T>[]): string {
+  const fields = columns.flatMap((column): Field<T>[] => {
+    const title = column.heading ?? column.title;
+    return column.fields ?? [{ title: column.unit ? `${title} (${column.unit})` : title, value: column.value }];
+  });
+  return toCsv(
+    fields.map((field) => field.title),
+    rows.map((row) => fields.map((field) => field.value(row))),
+  );
 }
 
 interface TableProps<T> {
@@ -98,10 +129,10 @@ export function DataTable<T>(props: TableProps<T>) {
   const before = items[0]?.start ?? 0;
   const after = scrolls ? virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
 
-  const text = (): string =>
-    toCsv(
-      props.columns.map((column) => column.title),
-      rows.map((row) => props.columns.map((column) => column.value(row.original))),
+  const text = () =>
+    exportedText(
+      rows.map((row) => row.original),
+      props.columns,
     );
   const copy = async () => {
     try {

@@ -38,8 +38,8 @@ export function Kernels({ report }: { report: Report }) {
       { id: "group", title: "Group", value: (r) => r.group },
       ...experiments.flatMap((e, i): Column<KernelRow>[] => [
         { id: `n${i}`, title: `${e.label}: operators`, value: (r) => r.operators[i] || null, numeric: true },
-        { id: `ms${i}`, title: "time", value: (r) => r.ms[i] ?? null, text: (r) => time(r.ms[i]), numeric: true },
-        { id: `share${i}`, title: "share", value: (r) => r.shares[i] ?? null, text: (r) => share(r.shares[i]), numeric: true, bar: (r) => r.shares[i] ?? null },
+        { id: `ms${i}`, title: "time", heading: `${e.label}: time`, value: (r) => r.ms[i] ?? null, text: (r) => time(r.ms[i]), unit: "ms", numeric: true },
+        { id: `share${i}`, title: "share", heading: `${e.label}: share`, value: (r) => r.shares[i] ?? null, text: (r) => share(r.shares[i]), numeric: true, bar: (r) => r.shares[i] ?? null },
       ]),
     ],
     [experiments],
@@ -72,7 +72,7 @@ export function Kernels({ report }: { report: Report }) {
 const kMatrix: Column<MatrixKernels>[] = [
   { id: "kernels", title: "Kernels", value: (r) => r.kernels },
   { id: "operators", title: "Operators", value: (r) => r.operators.length, numeric: true },
-  { id: "mean", title: "Time", value: (r) => r.mean_ms, text: (r) => time(r.mean_ms), numeric: true },
+  { id: "mean", title: "Time", value: (r) => r.mean_ms, text: (r) => time(r.mean_ms), unit: "ms", numeric: true },
   { id: "why", title: "Why not KleidiAI's for SME2", value: (r) => r.why, wide: true },
   { id: "change", title: "To change at export", value: (r) => r.change, wide: true },
 ];
@@ -95,7 +95,7 @@ const number = (value: number | null): string => (value === null ? NONE : digits
 const kCounters: Column<Counters>[] = [
   { id: "name", title: "Operator", value: (r) => r.name },
   { id: "runs", title: "Runs", value: (r) => r.runs, numeric: true },
-  { id: "clock", title: "Clock", value: (r) => r.effective_hz, text: (r) => (r.effective_hz === null ? NONE : `${count(r.effective_hz)}Hz`), numeric: true },
+  { id: "clock", title: "Clock", value: (r) => r.effective_hz, text: (r) => (r.effective_hz === null ? NONE : `${count(r.effective_hz)}Hz`), unit: "Hz", numeric: true },
   { id: "ipc", title: "Instructions a cycle", value: (r) => r.instructions_per_cycle, text: (r) => number(r.instructions_per_cycle), numeric: true },
   { id: "cache", title: "Cache misses", hint: "of 1000 instructions", value: (r) => r.cache_misses_per_1000_instructions, text: (r) => number(r.cache_misses_per_1000_instructions), numeric: true },
   { id: "branch", title: "Branch misses", hint: "of 1000 instructions", value: (r) => r.branch_misses_per_1000_instructions, text: (r) => number(r.branch_misses_per_1000_instructions), numeric: true },

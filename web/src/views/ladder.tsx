@@ -4,7 +4,7 @@ import { Chart } from "../chart";
 import { NONE, time } from "../format";
 import { Choice, Facts, Section, VerdictText } from "../parts";
 import type { Ladder, LadderCell, LadderRow, Report } from "../report";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, verdictFields } from "../table";
 
 export function cellAt(row: LadderRow, level: string, threads: number): LadderCell | undefined {
   return row.cells.find((cell) => cell.level === level && cell.threads === threads);
@@ -61,9 +61,9 @@ export function LadderView({ report }: { report: Report }) {
           columns={[
             { id: "level", title: "Level", value: (r) => r.level.name },
             { id: "threads", title: "Threads", value: (r) => r.threads, numeric: true },
-            { id: "median", title: "Median latency", value: (r) => r.cell?.ms ?? null, text: (r) => (r.level.error ? r.level.error : time(r.cell?.ms)), numeric: true },
-            { id: "below", title: "Over the level below", value: (r) => r.cell?.over_below?.ratio ?? null, text: (r) => (r.cell?.over_below ? <VerdictText row={r.cell.over_below} /> : NONE) },
-            { id: "lowest", title: "Over the lowest", value: (r) => r.cell?.over_lowest?.ratio ?? null, text: (r) => (r.cell?.over_lowest ? <VerdictText row={r.cell.over_lowest} /> : NONE) },
+            { id: "median", title: "Median latency", value: (r) => r.cell?.ms ?? null, text: (r) => (r.level.error ? r.level.error : time(r.cell?.ms)), unit: "ms", numeric: true },
+            { id: "below", title: "Over the level below", value: (r) => r.cell?.over_below?.ratio ?? null, text: (r) => (r.cell?.over_below ? <VerdictText row={r.cell.over_below} /> : NONE), fields: verdictFields("Over the level below", (r: LevelRow) => r.cell?.over_below) },
+            { id: "lowest", title: "Over the lowest", value: (r) => r.cell?.over_lowest?.ratio ?? null, text: (r) => (r.cell?.over_lowest ? <VerdictText row={r.cell.over_lowest} /> : NONE), fields: verdictFields("Over the lowest", (r: LevelRow) => r.cell?.over_lowest) },
             { id: "adds", title: "Adds", value: (r) => r.level.adds.join(", ") },
           ]}
         />
@@ -92,12 +92,13 @@ function columnsOf(ladder: Ladder, threads: number): Column<LadderRow>[] {
     { id: "name", title: "Name", value: (row) => row.name },
     ...ladder.levels.flatMap((level, i): Column<LadderRow>[] => {
       const cell = (row: LadderRow) => cellAt(row, level.name, threads);
-      const own: Column<LadderRow> = { id: `ms${i}`, title: level.name, value: (r) => cell(r)?.ms ?? null, text: (r) => time(cell(r)?.ms), numeric: true };
+      const own: Column<LadderRow> = { id: `ms${i}`, title: level.name, value: (r) => cell(r)?.ms ?? null, text: (r) => time(cell(r)?.ms), unit: "ms", numeric: true };
       if (i === 0) return [own];
       const over: Column<LadderRow> = {
         id: `over${i}`,
         title: "over below",
         value: (r) => cell(r)?.over_below?.ratio ?? null,
+        fields: verdictFields(`${level.name} over below`, (r) => cell(r)?.over_below),
         text: (r) => {
           const quantity = cell(r)?.over_below;
           return quantity ? <VerdictText row={quantity} /> : NONE;

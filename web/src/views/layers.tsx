@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report } from "../report";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, verdictFields } from "../table";
 
 // A module in the icicle: where it stands, as parts of the whole's width.
 export interface Piece {
@@ -132,14 +132,14 @@ export function Layers({ report }: { report: Report }) {
     { id: "path", title: "Module", value: (r) => r.layer.path || "(model)" },
     { id: "type", title: "Type", value: (r) => r.layer.type?.split(".").pop() ?? null },
     ...(comparison
-      ? [{ id: "before", title: names?.baseline ?? "", value: (r: LayerRow) => r.before, text: (r: LayerRow) => time(r.before), numeric: true }]
+      ? [{ id: "before", title: names?.baseline ?? "", value: (r: LayerRow) => r.before, text: (r: LayerRow) => time(r.before), unit: "ms", numeric: true }]
       : []),
-    { id: "total", title: names?.candidate ?? "Total", value: (r) => r.total, text: (r) => time(r.total), numeric: true, bar: (r) => r.share },
-    { id: "self", title: "Self", hint: "less that of the modules inside", value: (r) => r.self, text: (r) => time(r.self), numeric: true },
+    { id: "total", title: names?.candidate ?? "Total", value: (r) => r.total, text: (r) => time(r.total), unit: "ms", numeric: true, bar: (r) => r.share },
+    { id: "self", title: "Self", hint: "less that of the modules inside", value: (r) => r.self, text: (r) => time(r.self), unit: "ms", numeric: true },
     { id: "share", title: "Share", hint: "of an inference", value: (r) => r.share, text: (r) => share(r.share), numeric: true },
     { id: "operators", title: "Operators", value: (r) => r.layer.operators, numeric: true },
     ...(comparison
-      ? [{ id: "verdict", title: "Verdict", value: (r: LayerRow) => r.compared?.ratio ?? null, text: (r: LayerRow) => (r.compared ? <VerdictText row={r.compared} /> : NONE) }]
+      ? [{ id: "verdict", title: "Verdict", value: (r: LayerRow) => r.compared?.ratio ?? null, text: (r: LayerRow) => (r.compared ? <VerdictText row={r.compared} /> : NONE), fields: verdictFields("Verdict", (r: LayerRow) => r.compared) }]
       : []),
   ];
   return (

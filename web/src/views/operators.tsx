@@ -5,7 +5,7 @@ import { bytes, count, interval, NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, verdictFields } from "../table";
 import { readTimeline, type Timeline, timesOf } from "../timeline";
 import { operatorAddress } from "./timeline";
 import { escapeHtml } from "./where";
@@ -77,12 +77,13 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
         title: "Mean self time",
         value: (r) => r.after?.mean_ms ?? null,
         text: (r) => time(r.after?.mean_ms),
+        unit: "ms",
         numeric: true,
         bar: (r) => (r.after?.mean_ms ?? 0) / largest,
       },
       { id: "share", title: "Share", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
-      { id: "p50", title: "p50", value: (r) => r.after?.self_ms.p50 ?? null, text: (r) => time(r.after?.self_ms.p50), numeric: true },
-      { id: "p99", title: "p99", value: (r) => r.after?.self_ms.p99 ?? null, text: (r) => time(r.after?.self_ms.p99), numeric: true },
+      { id: "p50", title: "p50", value: (r) => r.after?.self_ms.p50 ?? null, text: (r) => time(r.after?.self_ms.p50), unit: "ms", numeric: true },
+      { id: "p99", title: "p99", value: (r) => r.after?.self_ms.p99 ?? null, text: (r) => time(r.after?.self_ms.p99), unit: "ms", numeric: true },
       ...facts,
     ];
   }
@@ -93,6 +94,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       title: comparison.baseline,
       value: (r) => r.compared?.baseline_ms ?? null,
       text: (r) => time(r.compared?.baseline_ms),
+      unit: "ms",
       numeric: true,
       bar: (r) => (r.compared?.baseline_ms ?? 0) / largest,
     },
@@ -101,6 +103,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       title: comparison.candidate,
       value: (r) => r.compared?.candidate_ms ?? null,
       text: (r) => time(r.compared?.candidate_ms),
+      unit: "ms",
       numeric: true,
       bar: (r) => (r.compared?.candidate_ms ?? 0) / largest,
     },
@@ -110,6 +113,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       hint: "ratio of the self times with its interval; false discovery is controlled over all operators",
       value: (r) => r.compared?.ratio ?? null,
       text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
+      fields: verdictFields("Verdict", (r) => r.compared),
     },
     { id: "share", title: "Share now", value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
     ...facts,

@@ -103,15 +103,15 @@ export function RooflineView({ report }: { report: Report }) {
   const { experiment, roofline, index } = chosen;
   const columns: Column<RooflineRow>[] = [
     { id: "name", title: "Operator", value: (r) => r.name },
-    { id: "time", title: "Time", value: (r) => r.time_ms, text: (r) => time(r.time_ms), numeric: true },
-    { id: "roof", title: "At its roof", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), numeric: true },
-    { id: "save", title: "Would save", value: (r) => r.would_save_ms, text: (r) => time(r.would_save_ms), numeric: true },
+    { id: "time", title: "Time", value: (r) => r.time_ms, text: (r) => time(r.time_ms), unit: "ms", numeric: true },
+    { id: "roof", title: "At its roof", value: (r) => r.roof_ms, text: (r) => time(r.roof_ms), unit: "ms", numeric: true },
+    { id: "save", title: "Would save", value: (r) => r.would_save_ms, text: (r) => time(r.would_save_ms), unit: "ms", numeric: true },
     { id: "share", title: "Of its roof", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof) },
     { id: "bound", title: "Bound by", value: (r) => (r.bound === "compute" ? `computing ${r.roof_dtype}` : "memory") },
-    { id: "speed", title: "Speed", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), numeric: true },
-    { id: "traffic", title: "Traffic", value: (r) => r.bytes_per_s, text: (r) => rate(r.bytes_per_s, "B"), numeric: true },
+    { id: "speed", title: "Speed", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), unit: "FLOP/s", numeric: true },
+    { id: "traffic", title: "Traffic", value: (r) => r.bytes_per_s, text: (r) => rate(r.bytes_per_s, "B"), unit: "B/s", numeric: true },
     { id: "macs", title: "MACs", hint: "multiply-adds", value: (r) => r.macs, text: (r) => count(r.macs), numeric: true },
-    { id: "bytes", title: "Bytes", hint: "each tensor moved once", value: (r) => r.bytes, text: (r) => bytes(r.bytes), numeric: true },
+    { id: "bytes", title: "Bytes", hint: "each tensor moved once", value: (r) => r.bytes, text: (r) => bytes(r.bytes), unit: "B", numeric: true },
   ];
   return (
     <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from what this machine can do. A larger point takes more time; the further below the lines, the more there is to gain.">

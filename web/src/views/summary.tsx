@@ -5,7 +5,7 @@ import { bytes, factor, interval, NONE, type Ratio, share, time, told, verdict }
 import { Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Insight, namesOf, type Report, sidesOf } from "../report";
 import { href } from "../route";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, verdictFields } from "../table";
 import { escapeHtml, steps } from "./where";
 
 // "avx on is 2.00x faster than avx off: 8.45 ms -> 4.02 ms."
@@ -104,36 +104,41 @@ const kMostAnswers = 3;
 const comparisonColumns = (report: Report): Column<Comparison>[] => [
   { id: "candidate", title: "Experiment", value: (c) => namesOf(report, c).candidate },
   { id: "baseline", title: "Against", value: (c) => namesOf(report, c).baseline },
-  { id: "before", title: "Before", value: (c) => c.latency.baseline_ms, text: (c) => time(c.latency.baseline_ms), numeric: true },
-  { id: "after", title: "After", value: (c) => c.latency.candidate_ms, text: (c) => time(c.latency.candidate_ms), numeric: true },
-  { id: "verdict", title: "Verdict", value: (c) => c.latency.ratio, text: (c) => <VerdictText row={c.latency} /> },
+  { id: "before", title: "Before", value: (c) => c.latency.baseline_ms, text: (c) => time(c.latency.baseline_ms), unit: "ms", numeric: true },
+  { id: "after", title: "After", value: (c) => c.latency.candidate_ms, text: (c) => time(c.latency.candidate_ms), unit: "ms", numeric: true },
+  { id: "verdict", title: "Verdict", value: (c) => c.latency.ratio, text: (c) => <VerdictText row={c.latency} />, fields: verdictFields("Verdict", (c) => c.latency) },
   { id: "outputs", title: "Outputs", value: (c) => c.outputs?.note ?? null },
 ];
 
 const kExperiments: Column<Experiment>[] = [
   { id: "label", title: "Experiment", value: (e) => e.label },
   { id: "threads", title: "Threads", value: (e) => e.threads, numeric: true },
-  { id: "median", title: "Median", value: (e) => e.latency_ms.p50, text: (e) => time(e.latency_ms.p50), numeric: true },
+  { id: "median", title: "Median", value: (e) => e.latency_ms.p50, text: (e) => time(e.latency_ms.p50), unit: "ms", numeric: true },
   {
     id: "interval",
     title: "Interval of the median",
     hint: "over launches",
     value: (e) => e.latency_interval_ms?.low ?? null,
+    fields: [
+      { title: "Interval of the median: low (ms)", value: (e) => e.latency_interval_ms?.low ?? null },
+      { title: "Interval of the median: high (ms)", value: (e) => e.latency_interval_ms?.high ?? null },
+    ],
     text: (e) =>
       e.latency_interval_ms ? `[${time(e.latency_interval_ms.low)}, ${time(e.latency_interval_ms.high)}]` : NONE,
     numeric: true,
   },
-  { id: "p90", title: "p90", value: (e) => e.latency_ms.p90, text: (e) => time(e.latency_ms.p90), numeric: true },
-  { id: "p99", title: "p99", value: (e) => e.latency_ms.p99, text: (e) => time(e.latency_ms.p99), numeric: true },
-  { id: "min", title: "Fastest", value: (e) => e.latency_ms.min, text: (e) => time(e.latency_ms.min), numeric: true },
+  { id: "p90", title: "p90", value: (e) => e.latency_ms.p90, text: (e) => time(e.latency_ms.p90), unit: "ms", numeric: true },
+  { id: "p99", title: "p99", value: (e) => e.latency_ms.p99, text: (e) => time(e.latency_ms.p99), unit: "ms", numeric: true },
+  { id: "min", title: "Fastest", value: (e) => e.latency_ms.min, text: (e) => time(e.latency_ms.min), unit: "ms", numeric: true },
   { id: "runs", title: "Runs", value: (e) => e.latency_ms.n, numeric: true },
-  { id: "load", title: "Load", value: (e) => e.load_ms, text: (e) => time(e.load_ms), numeric: true },
-  { id: "first", title: "First run", value: (e) => e.first_run_ms, text: (e) => time(e.first_run_ms), numeric: true },
+  { id: "load", title: "Load", value: (e) => e.load_ms, text: (e) => time(e.load_ms), unit: "ms", numeric: true },
+  { id: "first", title: "First run", value: (e) => e.first_run_ms, text: (e) => time(e.first_run_ms), unit: "ms", numeric: true },
   {
     id: "memory",
     title: "Peak memory",
     value: (e) => e.peak_rss_bytes,
     text: (e) => bytes(e.peak_rss_bytes),
+    unit: "B",
     numeric: true,
   },
   {
@@ -212,11 +217,11 @@ const kBursts: Column<BurstRow>[] = [
   { id: "experiment", title: "Experiment", value: (r) => r.experiment },
   { id: "launch", title: "Launch", value: (r) => r.launch, numeric: true },
   { id: "round", title: "Round", value: (r) => r.round, numeric: true },
-  { id: "seconds", title: "At", hint: "seconds since the first burst", value: (r) => r.seconds, text: (r) => (r.seconds === null ? NONE : `${r.seconds.toFixed(1)} s`), numeric: true },
-  { id: "median", title: "Median", value: (r) => r.median, text: (r) => time(r.median), numeric: true },
+  { id: "seconds", title: "At", hint: "seconds since the first burst", value: (r) => r.seconds, text: (r) => (r.seconds === null ? NONE : `${r.seconds.toFixed(1)} s`), unit: "s", numeric: true },
+  { id: "median", title: "Median", value: (r) => r.median, text: (r) => time(r.median), unit: "ms", numeric: true },
   { id: "marks", title: "Marks", value: (r) => r.marks },
-  { id: "mhz", title: "Clock", value: (r) => r.mhz, text: (r) => (r.mhz === null ? NONE : `${r.mhz.toFixed(0)} MHz`), numeric: true },
-  { id: "celsius", title: "Temperature", value: (r) => r.celsius, text: (r) => (r.celsius === null ? NONE : `${r.celsius.toFixed(0)} °C`), numeric: true },
+  { id: "mhz", title: "Clock", value: (r) => r.mhz, text: (r) => (r.mhz === null ? NONE : `${r.mhz.toFixed(0)} MHz`), unit: "MHz", numeric: true },
+  { id: "celsius", title: "Temperature", value: (r) => r.celsius, text: (r) => (r.celsius === null ? NONE : `${r.celsius.toFixed(0)} °C`), unit: "°C", numeric: true },
 ];
 
 function Bursts({ report }: { report: Report }) {
@@ -276,6 +281,7 @@ interface CostRow {
   after: string;
   row: Ratio;
   value: [number | null, number | null];
+  unit: string; // of the values
 }
 
 // Of what a process needs, less is better, and not "faster".
@@ -299,7 +305,7 @@ export function Summary({ report }: { report: Report }) {
     const add = (what: string, row: Comparison["load"]) => {
       if (!row) return;
       const { baseline_ms: before, candidate_ms: after } = row;
-      rows.push({ name, what, before: time(before), after: time(after), row, value: [before, after] });
+      rows.push({ name, what, before: time(before), after: time(after), row, value: [before, after], unit: "ms" });
     };
     add("Load", comparison.load);
     add("First run", comparison.first_run);
@@ -307,7 +313,7 @@ export function Summary({ report }: { report: Report }) {
     if (memory) {
       const { baseline_bytes: before, candidate_bytes: after } = memory;
       const row = { name, what: "Peak memory", before: bytes(before), after: bytes(after), row: memory };
-      rows.push({ ...row, value: [before, after] });
+      rows.push({ ...row, value: [before, after], unit: "B" });
     }
     return rows;
   });
@@ -355,8 +361,8 @@ export function Summary({ report }: { report: Report }) {
               { id: "what", title: "What", value: (r) => r.what },
               { id: "name", title: "Of", value: (r) => r.name, wide: true },
               { id: "before", title: "Before", value: (r) => r.value[0], text: (r) => r.before, numeric: true },
-              { id: "after", title: "After", value: (r) => r.value[1], text: (r) => r.after, numeric: true },
-              { id: "verdict", title: "Verdict", value: (r) => r.row.ratio, text: (r) => <Cost row={r.row} /> },
+              { id: "after", title: "After", value: (r) => r.value[1], text: (r) => r.after, numeric: true, fields: [{ title: "After", value: (r) => r.value[1] }, { title: "Unit", value: (r) => r.unit }] },
+              { id: "verdict", title: "Verdict", value: (r) => r.row.ratio, text: (r) => <Cost row={r.row} />, fields: verdictFields("Verdict", (r: CostRow) => r.row) },
             ]}
           />
         </Section>

@@ -561,9 +561,9 @@ interface SpanRow {
 
 const kColumns: Column<SpanRow>[] = [
   { id: "name", title: "Span", value: (r) => r.name },
-  { id: "start", title: "Begins at", value: (r) => r.start, text: (r) => time(r.start), numeric: true },
-  { id: "time", title: "Time", value: (r) => r.length, text: (r) => time(r.length), numeric: true },
-  { id: "self", title: "Self", value: (r) => r.self, text: (r) => time(r.self), numeric: true },
+  { id: "start", title: "Begins at", value: (r) => r.start, text: (r) => time(r.start), unit: "ms", numeric: true },
+  { id: "time", title: "Time", value: (r) => r.length, text: (r) => time(r.length), unit: "ms", numeric: true },
+  { id: "self", title: "Self", value: (r) => r.self, text: (r) => time(r.self), unit: "ms", numeric: true },
   { id: "depth", title: "Depth", hint: "0: Method::execute", value: (r) => r.depth, numeric: true },
   { id: "category", title: "Category", value: (r) => r.op?.category ?? null },
   { id: "layer", title: "Layer", value: (r) => r.known?.program?.layer ?? null },

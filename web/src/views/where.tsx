@@ -5,7 +5,7 @@ import { NONE, share, time } from "../format";
 import { Choice, ComparisonChoice, Section, VerdictText } from "../parts";
 import type { Breakdown, Comparison, ComparisonRow, Experiment, Report } from "../report";
 import { setQuery, useRoute } from "../route";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, verdictFields } from "../table";
 
 type By = "groups" | "categories";
 
@@ -188,17 +188,18 @@ export function escapeHtml(text: string): string {
 
 const kSteps: Column<Step>[] = [
   { id: "name", title: "Where", value: (s) => s.name },
-  { id: "before", title: "Before", value: (s) => s.before, text: (s) => time(s.before), numeric: true },
-  { id: "after", title: "After", value: (s) => s.after, text: (s) => time(s.after), numeric: true },
+  { id: "before", title: "Before", value: (s) => s.before, text: (s) => time(s.before), unit: "ms", numeric: true },
+  { id: "after", title: "After", value: (s) => s.after, text: (s) => time(s.after), unit: "ms", numeric: true },
   {
     id: "delta",
     title: "Difference",
     hint: "of the means; all of them add up to the difference of Method::execute",
     value: (s) => s.delta,
     text: (s) => (s.delta === 0 ? NONE : `${s.delta < 0 ? "−" : "+"}${time(Math.abs(s.delta))}`),
+    unit: "ms",
     numeric: true,
   },
-  { id: "verdict", title: "Verdict", value: (s) => s.row.ratio, text: (s) => <VerdictText row={s.row} /> },
+  { id: "verdict", title: "Verdict", value: (s) => s.row.ratio, text: (s) => <VerdictText row={s.row} />, fields: verdictFields("Verdict", (s) => s.row) },
 ];
 
 export function Where({ report }: { report: Report }) {
@@ -212,10 +213,11 @@ export function Where({ report }: { report: Report }) {
   const columns: Column<StackRow>[] = [
     { id: "name", title: by === "groups" ? "Group" : "Category", value: (row) => row.name },
     ...experiments.flatMap((e, i): Column<StackRow>[] => [
-      { id: `ms${i}`, title: e.label, value: (r) => r.values[i] ?? null, text: (r) => time(r.values[i]), numeric: true },
+      { id: `ms${i}`, title: e.label, value: (r) => r.values[i] ?? null, text: (r) => time(r.values[i]), unit: "ms", numeric: true },
       {
         id: `share${i}`,
         title: "share",
+        heading: `${e.label}: share`,
         value: (r) => r.shares[i] ?? null,
         text: (r) => share(r.shares[i]),
         numeric: true,
