@@ -461,6 +461,40 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("shows on a phone the tab where one is, and no label of an axis over another", async () => {
+    const { page, context } = await open(run, "#conditions", { viewport: { width: 390, height: 844 } });
+    const tab = page.locator('nav a[aria-current=page]');
+    const inView = async () => {
+      const box = await tab.boundingBox();
+      return box !== null && box.x >= 0 && box.x + box.width <= 390;
+    };
+    await expect.poll(inView).toBe(true);
+    await page.goto(`${page.url().split("#")[0]}#summary`);
+    await page.locator('nav a[aria-current=page][href="#summary"]').waitFor();
+    await expect.poll(inView).toBe(true);
+    await page.goto(`${page.url().split("#")[0]}#where`);
+    await page.locator("main .chart svg text").first().waitFor();
+    for (const chart of await page.locator("main .chart").all()) {
+      // Times along the axis: the labels that stand in one line.
+      const boxes = await chart.locator("svg text").evaluateAll((all) =>
+        all.filter((one) => /^[\d.]+ (ns|µs|ms|s)$/.test(one.textContent ?? "")).map((one) => one.getBoundingClientRect()).map(({ left, right }) => ({ left, right })),
+      );
+      expect(boxes.length).toBeGreaterThan(1);
+      boxes.sort((a, b) => a.left - b.left);
+      for (const [i, box] of boxes.entries()) if (i > 0) expect(box.left).toBeGreaterThan(boxes[i - 1]?.right ?? 0);
+    }
+    await context.close();
+  });
+
+  it("says under verdicts what their ratio is", async () => {
+    const { page, context } = await open(run, "#operators");
+    expect(await page.locator("main").innerText()).toContain("geometric mean over launches");
+    await page.goto(`${page.url().split("#")[0]}#layers`);
+    await page.locator('nav a[aria-current=page][href="#layers"]').waitFor();
+    expect(await page.locator("main").innerText()).toContain("geometric mean over launches");
+    await context.close();
+  });
+
   it("prints without what is only for the screen", async () => {
     const { page, context } = await open(run);
     await page.emulateMedia({ media: "print" });

@@ -27,6 +27,16 @@ export const kColors = {
   dark: ["#56b4e9", "#f0904a", "#2fc79a", "#dd93bd", "#e6c84a", "#8fd0f5", "#a9a9a9"],
 };
 
+// How many marks an axis of so many pixels has room for.
+export function ticksIn(width: number): number {
+  return Math.max(2, Math.min(6, Math.floor(width / 120)));
+}
+
+function fit(chart: EChartsType): void {
+  chart.resize();
+  chart.setOption({ xAxis: { splitNumber: ticksIn(chart.getWidth()) } });
+}
+
 export function Chart(props: { option: EChartsCoreOption; height: number; label: string }) {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
@@ -36,7 +46,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
     const made = init(element.current, undefined, { renderer: "svg" });
     chart.current = made;
     const observer = new ResizeObserver(() => {
-      if (!isPrinting()) made.resize();
+      if (!isPrinting()) fit(made);
     });
     observer.observe(element.current);
     return () => {
@@ -50,7 +60,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
     const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
     const axis = {
       axisLine: { lineStyle: { color: ink } },
-      axisLabel: { color: ink },
+      axisLabel: { color: ink, hideOverlap: true },
       nameTextStyle: { color: ink },
       splitLine: { lineStyle: { color: faint } },
     };
@@ -74,7 +84,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
         },
         ...props.option,
         legend: { textStyle: { color: ink }, top: 0, ...((props.option.legend as object) ?? {}) },
-        xAxis: withAxis(props.option.xAxis),
+        xAxis: withAxis({ splitNumber: ticksIn(element.current?.clientWidth ?? 0), ...(props.option.xAxis as object) }),
         yAxis: withAxis(props.option.yAxis),
       },
       { notMerge: true },
@@ -83,7 +93,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
   // In the width of the paper, and drawn at once: the pages are laid out next.
   const printing = usePrinting();
   useLayoutEffect(() => {
-    chart.current?.resize();
+    if (chart.current) fit(chart.current);
     chart.current?.getZr().flush();
   }, [printing]);
   return <div class="chart" ref={element} style={{ height: props.height }} />;

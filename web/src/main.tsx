@@ -1,6 +1,7 @@
 import { render } from "preact";
 import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
 import { readReport, type Report } from "./report";
 import { href, useRoute } from "./route";
@@ -62,6 +63,10 @@ function App({ report, title }: { report: Report; title: string }) {
   const views = kViews.filter((view) => view.holds?.(report) ?? true);
   const shown = views.find((view) => view.id === route.view) ?? (views[0] as View);
   const View = shown.view;
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [shown.id]);
   const facts = [report.backend, report.dtype, report.platform].filter(Boolean).join(" · ");
   return (
     <>
@@ -79,7 +84,7 @@ function App({ report, title }: { report: Report; title: string }) {
           {theme === "dark" ? "Light" : "Dark"}
         </button>
       </header>
-      <nav aria-label="Views">
+      <nav aria-label="Views" ref={tabs}>
         {views.map((view) => (
           <a key={view.id} href={href(view.id)} aria-current={view.id === shown.id ? "page" : undefined}>
             {view.title}

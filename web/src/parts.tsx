@@ -17,6 +17,15 @@ export function VerdictText({ row }: { row: Ratio }) {
   );
 }
 
+// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is no mistake (docs/statistics.md).
+export function RatioNote() {
+  return (
+    <p class="quiet">
+      A verdict's ratio is the geometric mean over launches of the ratios of both sides, not the quotient of the two means beside it: docs/statistics.md.
+    </p>
+  );
+}
+
 export function Section(props: { title: string; id?: string; children: ComponentChildren; note?: ComponentChildren }) {
   return (
     <section id={props.id}>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { NONE, share, time, verdict } from "../format";
-import { ComparisonChoice, ExperimentChoice, Section, VerdictText } from "../parts";
+import { ComparisonChoice, ExperimentChoice, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report } from "../report";
 import { type Column, DataTable, verdictFields } from "../table";
 
@@ -159,6 +159,7 @@ export function Layers({ report }: { report: Report }) {
       >
         <Icicle layers={layers} runs={runs} compared={compared} root={root} onRoot={setRoot} />
         <DataTable rows={rows} columns={columns} name="modules" sort={{ id: "total", descending: true }} />
+        {comparison && <RatioNote />}
       </Section>
     </>
   );

@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { bytes, count, interval, NONE, share, time, verdict } from "../format";
-import { ComparisonChoice, ExperimentChoice, Facts, Section, VerdictText } from "../parts";
+import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
@@ -299,6 +299,7 @@ export function Operators({ report }: { report: Report }) {
           </label>
         )}
       </DataTable>
+      {comparison && <RatioNote />}
     </Section>
   );
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report, type Roofline } from "../report";
 import { pieces, shareOf, strength } from "./layers";
 import { rowsOf, shareNow } from "./operators";
-import { answer, sureness, why } from "./summary";
+import { answer, latencyRange, sureness, why } from "./summary";
 import type { ExperimentTimeline } from "../timeline";
 import { kernelsOf } from "./kernels";
 import { rate, roofs } from "./roofline";
@@ -208,4 +208,15 @@ it("keys are the text's where one is typed", () => {
   for (const tag of ["INPUT", "SELECT", "TEXTAREA"]) expect(isTyping(element(tag)), tag).toBe(true);
   expect(isTyping(element("DIV", true))).toBe(true);
   for (const tag of ["BODY", "BUTTON", "A", "DIV"]) expect(isTyping(element(tag)), tag).toBe(false);
+});
+
+it("latencies are shown from just below the fastest, however quick the model is", () => {
+  for (const scale of [1e-3, 1, 1e3]) {
+    const { start, end } = latencyRange(0.0163 * scale, 0.018 * scale, 0.4 * scale);
+    expect(start / scale).toBeGreaterThan(0.0163 * 0.8);
+    expect(start / scale).toBeLessThanOrEqual(0.0163 * 0.95);
+    expect(end / scale).toBeCloseTo(0.0288, 9);
+  }
+  const one = latencyRange(0.0163, 0.0163, 0.0163); // a single run
+  expect(one.end).toBeGreaterThan(one.start);
 });
