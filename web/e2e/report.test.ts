@@ -7,6 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { colourOfName } from "../src/colours";
 import { share, time } from "../src/format";
 import type { Report } from "../src/report";
 import { pagesOf } from "./pdf";
@@ -482,6 +483,17 @@ described("a report opened from disk", () => {
       expect(boxes.length).toBeGreaterThan(1);
       boxes.sort((a, b) => a.left - b.left);
       for (const [i, box] of boxes.entries()) if (i > 0) expect(box.left).toBeGreaterThan(boxes[i - 1]?.right ?? 0);
+    }
+    await context.close();
+  });
+
+  it("gives a group the colour of its category", async () => {
+    const { page, context } = await open(run, "#where");
+    for (const hash of ["where", "where?by=categories"]) {
+      await page.goto(`${page.url().split("#")[0]}#${hash}`);
+      for (const name of ["Convolution", "GEMM"]) {
+        await expect.poll(() => page.locator(`main .chart svg path[fill='${colourOfName(name, "light")}']`).count(), { message: `${hash} ${name}` }).toBeGreaterThanOrEqual(2); // a bar a side
+      }
     }
     await context.close();
   });

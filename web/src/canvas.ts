@@ -2,7 +2,7 @@
 import type { Theme } from "./theme";
 import type { ExperimentTimeline, Spans } from "./timeline";
 import { firstEndingAfter } from "./timeline";
-import { kColors } from "./chart";
+import { colourOfName } from "./colours";
 import { isPrinting } from "./print";
 
 export const ROW = 22; // pixels, of one depth
@@ -19,17 +19,15 @@ export interface Marks {
   matches: ((op: number) => boolean) | null; // others are pale; null: all are alike
 }
 
-// As in the other charts: groups in the order in which reports list them.
-const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other"];
+const isCall = (kind: string): boolean => kind === "method" || kind.endsWith("_call");
 
 export function colourOf(group: string, kind: string, theme: Theme): string {
-  const at = kGroups.indexOf(group);
-  if (at < 0 || kind === "method" || kind.endsWith("_call")) return theme === "dark" ? "#3f4853" : "#c9d1d9";
-  return kColors[theme][at] as string;
+  if (isCall(kind) || group === "") return theme === "dark" ? "#3f4853" : "#c9d1d9";
+  return colourOfName(group, theme);
 }
 
 function inkOn(group: string, kind: string, theme: Theme): string {
-  if (kGroups.indexOf(group) < 0 || kind === "method" || kind.endsWith("_call")) return theme === "dark" ? "#e3e7eb" : "#1f2328";
+  if (isCall(kind) || group === "") return theme === "dark" ? "#e3e7eb" : "#1f2328";
   return theme === "dark" ? "#10141a" : "#ffffff";
 }
 

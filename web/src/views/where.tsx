@@ -1,10 +1,12 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
+import { colourOfName } from "../colours";
 import { NONE, share, time } from "../format";
 import { Choice, ComparisonChoice, Section, VerdictText } from "../parts";
 import type { Breakdown, Comparison, ComparisonRow, Experiment, Report } from "../report";
 import { setQuery, useRoute } from "../route";
+import { useTheme } from "../theme";
 import { type Column, DataTable, verdictFields } from "../table";
 
 type By = "groups" | "categories";
@@ -59,6 +61,7 @@ function Rest({ experiments }: { experiments: Experiment[] }) {
 
 function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
   const shown = report.experiments.filter((e) => e[by]);
+  const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
     const rows = stack(shown, by);
     return {
@@ -84,10 +87,11 @@ function Stacked({ report, by, relative }: { report: Report; by: By; relative: b
         type: "bar",
         stack: "all",
         barMaxWidth: 34,
+        itemStyle: { color: colourOfName(row.name, theme) },
         data: relative ? row.shares : row.values,
       })),
     };
-  }, [report, by, relative]);
+  }, [report, by, relative, theme]);
   return (
     <Chart
       option={option}
