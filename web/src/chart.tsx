@@ -29,7 +29,7 @@ export const kColors = {
 
 // How many marks an axis of so many pixels has room for.
 export function ticksIn(width: number): number {
-  return Math.max(2, Math.min(6, Math.floor(width / 120)));
+  return Math.max(2, Math.min(6, Math.floor(width / 160)));
 }
 
 function fit(chart: EChartsType): void {
@@ -41,6 +41,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
   const theme = useTheme();
+  const printing = usePrinting();
   useLayoutEffect(() => {
     if (!element.current) return;
     const made = init(element.current, undefined, { renderer: "svg" });
@@ -55,7 +56,13 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
       chart.current = null;
     };
   }, []);
+  const drawn = useRef<EChartsCoreOption | null>(null);
   useLayoutEffect(() => {
+    // The reader's zoom outlives another theme, and is on paper as on the screen.
+    type Zoom = { startValue?: number; endValue?: number };
+    const zooms = drawn.current === props.option ? (chart.current?.getOption()?.dataZoom as Zoom[] | undefined) : undefined;
+    const dataZoom = (props.option.dataZoom as Zoom[] | undefined)?.map((one, i) => ({ ...one, ...(zooms?.[i] ? { startValue: zooms[i].startValue, endValue: zooms[i].endValue } : {}) }));
+    drawn.current = props.option;
     const ink = theme === "dark" ? "#d7dbe0" : "#24292f";
     const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
     const axis = {
@@ -83,15 +90,20 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
           confine: true,
         },
         ...props.option,
-        legend: { textStyle: { color: ink }, top: 0, ...((props.option.legend as object) ?? {}) },
+        ...(dataZoom ? { dataZoom } : {}),
+        legend: {
+          textStyle: { color: ink },
+          top: 0,
+          ...((props.option.legend as object) ?? {}),
+          ...(printing ? { type: "plain" } : {}), // all of it: paper cannot be scrolled
+        },
         xAxis: withAxis({ splitNumber: ticksIn(element.current?.clientWidth ?? 0), ...(props.option.xAxis as object) }),
         yAxis: withAxis(props.option.yAxis),
       },
       { notMerge: true },
     );
-  }, [props.option, props.label, theme]);
+  }, [props.option, props.label, theme, printing]);
   // In the width of the paper, and drawn at once: the pages are laid out next.
-  const printing = usePrinting();
   useLayoutEffect(() => {
     if (chart.current) fit(chart.current);
     chart.current?.getZr().flush();

@@ -9,7 +9,7 @@ const kNames = [
   ["Elementwise", "ELEMENTWISE"],
   ["Other", "OTHER"],
   ["Framework overhead", "framework"],
-  ["Delegate overhead", "RNN"],
+  ["RNN"],
   ["Clipped"],
   ["ACTIVATION"],
   ["CONV_TRANSPOSED"],
@@ -21,18 +21,18 @@ const kNames = [
   ["NORM"],
   ["REDUCTION"],
   ["POOL"],
-  ["EMBEDDING"],
+  ["EMBEDDING", "Delegate overhead"],
   ["RESIZE"],
 ];
 
 export const kPalette: Record<Theme, string[]> = {
   light: [
-    "#0072b2", "#bf5300", "#007f5f", "#a8518a", "#8a6d00", "#5c5c5c", "#0606f9", "#12037c", "#c705c7", "#63030f",
-    "#e00657", "#11113b", "#037c03", "#0661f9", "#35430a", "#6953ac", "#e00606", "#9b5f4b", "#e0068e", "#7c037c",
+    "#0072b2", "#bf5300", "#007f5f", "#a8518a", "#8a6d00", "#5c5c5c", "#2020df", "#101070", "#c91dc9", "#df2050",
+    "#590d0d", "#138613", "#151537", "#35430a", "#2068df", "#a66359", "#861386", "#590d3d", "#574785", "#24818f",
   ],
   dark: [
-    "#56b4e9", "#f0904a", "#2fc79a", "#dd93bd", "#e6c84a", "#a9a9a9", "#da06f9", "#06f906", "#f90661", "#6a7cfb",
-    "#66b319", "#f92506", "#e64cbf", "#788a42", "#daf906", "#e2fdb4", "#1ff98c", "#9cfcfc", "#d16161", "#fccc9c",
+    "#56b4e9", "#f0904a", "#2fc79a", "#dd93bd", "#e6c84a", "#a9a9a9", "#df20df", "#20df20", "#6374e9", "#e64c60",
+    "#66a329", "#d9f5bc", "#e64cac", "#858547", "#8fefef", "#36e277", "#afdf20", "#7a7ab8", "#cf79ec", "#af726a",
   ],
 };
 
