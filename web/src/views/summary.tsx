@@ -152,26 +152,29 @@ const kExperiments: Column<Experiment>[] = [
 ];
 
 // From where to where latencies are shown at first: from just below the fastest, on a mark of a tenth of its size, so
-// that it suits runs of microseconds as well as of seconds. ms.
-export function latencyRange(fastest: number, p90: number, slowest: number): { start: number; end: number } {
+// that it suits runs of microseconds as well as of seconds. The axis ends where what is shown at first would have less
+// than a twentieth of the slider: its handles must not fall together. ms.
+const kLeastOfSlider = 0.05;
+export function latencyRange(fastest: number, p90: number, slowest: number): { start: number; end: number; last: number } {
   const mark = fastest > 0 ? 10 ** (Math.floor(Math.log10(fastest)) - 1) : 1;
   const start = Math.floor((fastest * 0.95) / mark) * mark;
-  return { start, end: Math.max(Math.min(slowest, 1.6 * p90), start + mark) };
+  const end = Math.max(Math.min(slowest, 1.6 * p90), start + mark);
+  return { start, end, last: Math.max(end, Math.min(slowest, start + (end - start) / kLeastOfSlider)) };
 }
 
 function Latencies({ report }: { report: Report }) {
+  const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
+  const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
+  const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
+  // At first without the far end of the tail, which would leave no room for the rest.
+  const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
+  const { start, end, last } = latencyRange(fastest, latest, slowest);
   const option = useMemo<EChartsCoreOption>(() => {
-    const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
-    const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
-    const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
-    // At first without the far end of the tail, which would leave no room for the rest.
-    const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
-    const { start, end } = latencyRange(fastest, latest, slowest);
     return {
       grid: { left: 60, right: 20, top: 56, bottom: 70 },
       legend: { type: "scroll" },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
-      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: Math.max(slowest, end), axisLabel: { showMinLabel: false, showMaxLabel: false } },
+      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: last, axisLabel: { showMinLabel: false, showMaxLabel: false } },
       yAxis: { type: "value", name: "share of runs", min: 0, max: 1, axisLabel: { formatter: (v: number) => share(v) } },
       dataZoom: [
         { type: "inside", filterMode: "none", startValue: start, endValue: end },
@@ -187,11 +190,18 @@ function Latencies({ report }: { report: Report }) {
     };
   }, [report]);
   return (
-    <Chart
-      option={option}
-      height={320}
-      label={`Empirical distribution of the latency of ${report.experiments.length} experiments: the share of runs that take at most so long.`}
-    />
+    <>
+      <Chart
+        option={option}
+        height={320}
+        label={`Empirical distribution of the latency of ${report.experiments.length} experiments: the share of runs that take at most so long.`}
+      />
+      {last < slowest && (
+        <p class="quiet">
+          The axis ends at {time(last)}; the slowest run took {time(slowest)}.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report, type Roofline } from "../report";
+import { ticksIn } from "../chart";
 import { pieces, shareOf, strength } from "./layers";
 import { rowsOf, shareNow } from "./operators";
 import { answer, latencyRange, sureness, why } from "./summary";
@@ -217,6 +218,14 @@ it("latencies are shown from just below the fastest, however quick the model is"
     expect(start / scale).toBeLessThanOrEqual(0.0163 * 0.95);
     expect(end / scale).toBeCloseTo(0.0288, 9);
   }
+  // A run that took a thousand times as long must not leave the slider's handles one upon the other.
+  const tail = latencyRange(0.0154, 0.0162, 14);
+  expect((tail.end - tail.start) / (tail.last - tail.start)).toBeGreaterThanOrEqual(0.05 - 1e-12);
+  expect(latencyRange(1, 1.2, 2.5).last).toBe(2.5); // nothing is cut where there is room
   const one = latencyRange(0.0163, 0.0163, 0.0163); // a single run
   expect(one.end).toBeGreaterThan(one.start);
+});
+
+it("an axis has as many marks as there is room for", () => {
+  expect([0, 300, 390, 700, 1400].map(ticksIn)).toEqual([2, 2, 2, 4, 6]);
 });
