@@ -554,6 +554,7 @@ described("a report opened from disk", () => {
       for (const cell of last) expect(pages.join(""), view).toContain(cell.replaceAll("->", "→").replace(/\s/g, ""));
 
       await page.emulateMedia({ media: "print" });
+      await page.locator("html.printing").waitFor(); // the page hears of it a little later
       await expect.poll(async () => Math.max(0, ...(await charts())), { message: view }).toBeLessThanOrEqual(700);
       const right = await page.locator("main *:not(svg *)").evaluateAll((all) => Math.max(...all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().right)));
       expect(right, view).toBeLessThanOrEqual(794); // A4 at 96 pixels an inch
@@ -567,6 +568,7 @@ described("a report opened from disk", () => {
       );
       expect(Math.max(0, ...heights), view).toBeLessThanOrEqual(2);
       await page.emulateMedia({ media: "screen" });
+      await page.locator("html:not(.printing)").waitFor();
       // On the screen all is as before.
       await expect.poll(charts).toEqual(before);
     }
