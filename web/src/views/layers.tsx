@@ -159,7 +159,7 @@ export function Layers({ report }: { report: Report }) {
       >
         <Icicle layers={layers} runs={runs} compared={compared} root={root} onRoot={setRoot} />
         <DataTable rows={rows} columns={columns} name="modules" sort={{ id: "total", descending: true }} />
-        {comparison && <RatioNote />}
+        {comparison?.pairing === "launches" && <RatioNote />}
       </Section>
     </>
   );

@@ -299,7 +299,7 @@ export function Operators({ report }: { report: Report }) {
           </label>
         )}
       </DataTable>
-      {comparison && <RatioNote />}
+      {comparison?.pairing === "launches" && <RatioNote />}
     </Section>
   );
 }
