@@ -57,6 +57,8 @@ const char* KindName(Insight::Kind kind) {
       return "kernel_evidence";
     case Insight::Kind::kNotOnKleidiai:
       return "not_on_kleidiai";
+    case Insight::Kind::kRoofline:
+      return "roofline";
     case Insight::Kind::kNoise:
       return "noise";
   }

@@ -17,6 +17,7 @@ namespace {
 // Below these shares of an inference nobody gains anything by acting.
 constexpr double kWorthSaying = 0.02;
 constexpr double kBottleneckShare = 0.05;
+constexpr double kLossWorthSaying = 0.001;
 constexpr std::size_t kEvidenceLines = 5;
 
 // Below 10 µs in its own unit: 0.0000 ms says nothing.
@@ -92,10 +93,33 @@ double ShareOf(const ReportExperiment& experiment, Group group) {
   return whole && *whole > 0 ? experiment.MeanOfGroup(group) / *whole : 0;
 }
 
-// Amdahl 1967: what the whole would gain at most if this part took no time.
-std::string IfFree(double part, double whole) {
+// What an inference takes, ns: without the tracer where that was measured, else the mean Method::execute.
+double InferenceTime(const ReportExperiment& experiment) {
+  if (experiment.latency.p50 && !experiment.latency_from_trace) return *experiment.latency.p50;
+  return experiment.MeanExecute().value_or(0);
+}
+
+// Amdahl 1967: what an inference would gain at most if this part took no time. Of the time without the
+// tracer, which is shorter, so that the bound holds for what a user gets.
+std::string IfFree(double part, const ReportExperiment& experiment) {
+  const double whole = InferenceTime(experiment);
   if (part >= whole) return "";
-  return fmt::format("Were {} free: {:.2f}x more at most.", "it", whole / (whole - part));
+  return fmt::format("Were it free: {:.2f}x more at most.", whole / (whole - part));
+}
+
+// "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
+std::string NameWithLayer(const ReportExperiment& experiment, std::size_t op) {
+  const std::string& name = experiment.profile->operators[op].name;
+  const auto layer =
+      experiment.profile->program ? ModulePath(*experiment.profile->program, op) : std::nullopt;
+  return layer && !layer->empty() ? fmt::format("{} ({})", name, *layer) : name;
+}
+
+// How much more a part grew, or less it shrank, than another at the least, by the ends of both intervals:
+// above 1 that is certain. Nothing where an interval is missing.
+std::optional<double> GrowthAtLeast(const Quantity& part, const Quantity& other) {
+  if (!part.estimate || !other.estimate) return std::nullopt;
+  return other.estimate->low() / part.estimate->high();
 }
 
 class Finder {
@@ -107,10 +131,15 @@ class Finder {
     // experiment.
     std::vector<std::size_t> subjects;
     if (report_.ladder) return RunLadder(*report_.ladder);
-    for (const ReportComparison& pair : report_.comparisons) {
+    const auto add = [&](const ReportComparison& pair) {
       if (std::find(subjects.begin(), subjects.end(), pair.candidate) == subjects.end())
         subjects.push_back(pair.candidate);
+    };
+    // Of several pairs nobody ships a side that is slower for certain.
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (pair.comparison.latency.verdict != stats::Verdict::kSlower) add(pair);
     }
+    if (subjects.empty()) std::for_each(report_.comparisons.begin(), report_.comparisons.end(), add);
     if (subjects.empty()) {
       for (std::size_t i = 0; i < report_.experiments.size(); ++i) subjects.push_back(i);
     }
@@ -182,6 +211,15 @@ class Finder {
     const double from = ShareOf(baseline, grown);
     const double to = ShareOf(candidate, grown);
     if (before == after && to - from < 0.05) return;
+    const Comparison& comparison = pair.comparison;
+    const auto row_of = [&](Group group) {
+      const auto row = std::find_if(comparison.groups.begin(), comparison.groups.end(),
+                                    [&](const DeltaRow& one) { return one.name == GroupName(group); });
+      return row == comparison.groups.end() ? Quantity() : row->quantity;
+    };
+    const auto growth = before != after ? GrowthAtLeast(row_of(after), row_of(before))
+                                        : GrowthAtLeast(row_of(grown), comparison.latency);
+    if (!growth || *growth <= 1) return;
     std::string text;
     if (before != after) {
       text = fmt::format("The bottleneck moved from {} ({} of {}) to {} ({} of {}).", GroupName(before),
@@ -189,9 +227,9 @@ class Finder {
                          Percent(ShareOf(candidate, after)), candidate.label);
       grown = after;
     } else {
-      text = fmt::format("{} grew from {} to {} of an inference; {} is still the largest, at {}.",
-                         GroupName(grown), Percent(from), Percent(to), GroupName(after),
-                         Percent(ShareOf(candidate, after)));
+      text = fmt::format("{} grew from {} of an inference in {} to {} in {}; {} is still the largest, at {}.",
+                         GroupName(grown), Percent(from), baseline.label, Percent(to), candidate.label,
+                         GroupName(after), Percent(ShareOf(candidate, after)));
     }
     std::vector<std::string> evidence;
     for (const Group group : kAllGroups) {
@@ -202,7 +240,9 @@ class Finder {
     }
     Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
         std::move(evidence),
-        "share = mean self time of the group / mean Method::execute; at stake: its time now");
+        "share = mean self time of the group / mean Method::execute, said where the intervals of both sides' "
+        "times "
+        "show that it grew; at stake: its time now");
   }
 
   // Operators that are slower, by a verdict and not by a point estimate.
@@ -224,7 +264,8 @@ class Finder {
           {ns, fmt::format("{}: {} before, {} after", candidate.profile->operators[*match.candidate].name,
                            Ms(*match.quantity.baseline_ns), Ms(*match.quantity.candidate_ns))});
     }
-    if (losses.empty()) return;
+    const auto whole = candidate.MeanExecute();
+    if (losses.empty() || !whole || lost / *whole < kLossWorthSaying) return;
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
     std::vector<std::string> evidence;
     for (const Loss& loss : losses) {
@@ -271,6 +312,7 @@ class Finder {
                       Ms(time)),
           Lines(unknown), "sum of the mean self times of these operators");
     }
+    AddRoofline(index, experiment, *whole);
     AddAmdahl(index, experiment, *whole);
   }
 
@@ -290,21 +332,23 @@ class Finder {
           return experiment.profile->operators[row.op].category.group == group;
         });
     if (operators > 1 && costliest != experiment.operators.end()) {
-      text += fmt::format(" The costliest is {}: {}.", experiment.profile->operators[costliest->op].name,
+      text += fmt::format(" The costliest is {}: {}.", NameWithLayer(experiment, costliest->op),
                           Ms(costliest->mean_self));
     }
+    text += " " + IfFree(time, experiment);
     Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums),
         "mean self time of the group / mean Method::execute");
   }
 
   // What each category would give at most, in one place.
-  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double whole) {
+  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double traced) {
+    const double whole = InferenceTime(experiment);
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
     std::vector<std::pair<double, std::string>> rows;
     for (const AdditiveRow& row : experiment.categories.rows) {
       const double time = static_cast<double>(row.total) / runs;
-      if (row.name != "framework" && time / whole >= kWorthSaying && time < whole)
+      if (row.name != "framework" && time / traced >= kWorthSaying && time < whole)
         rows.emplace_back(time, row.name);
     }
     if (rows.size() < 2) return;
@@ -316,10 +360,13 @@ class Finder {
       const auto& [time, name] = rows[i];
       const double bound = whole / (whole - time);
       if (i < 3) text += fmt::format("{} {} {:.2f}x", i > 0 ? "," : "", name, bound);
-      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / whole), bound));
+      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / traced), bound));
     }
-    Add(Insight::Kind::kAmdahl, index, rows.front().first, text + ".", std::move(evidence),
-        "Amdahl 1967: whole / (whole - part), both mean self times");
+    // The bottleneck has said the first one's.
+    Add(Insight::Kind::kAmdahl, index, rows[1].first, text + ".", std::move(evidence),
+        "Amdahl 1967: whole / (whole - part); whole = median latency without the tracer where it was "
+        "measured, part = "
+        "mean self time; at stake: the second largest part");
   }
 
   void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -340,7 +387,7 @@ class Finder {
     std::string list;
     for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
     std::string text =
-        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, whole));
+        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, experiment));
     const Edges edges = MovementAtEdges(experiment);
     if (edges.operators > 0) {
       text += fmt::format(" {} of it ({}) at the edges of delegates.", Ms(edges.time),
@@ -443,7 +490,7 @@ class Finder {
           costliest.not_delegated.empty()
               ? fmt::format("Data type, shape or the partitioner kept {} out", could == 1 ? "it" : "them")
               : fmt::format("{}: {}", costliest.type, costliest.not_delegated.front());
-      hint = fmt::format(" XNNPACK can take {} of them ({}, {}) in some form. {}.",
+      hint = fmt::format(" XNNPACK can take {} of them ({}, {}) in another form. {}.",
                          could == experiment.portable_kernels ? "all" : std::to_string(could),
                          costliest.type + (takeable.size() > 1 ? ", ..." : ""), Ms(could_time), why);
     }
@@ -453,26 +500,62 @@ class Finder {
                         ? "1 operator runs"
                         : fmt::format("{} operators run", experiment.portable_kernels),
                     names, Ms(time), Percent(time / whole),
-                    time / whole >= kWorthSaying ? " " + IfFree(time, whole) : "") +
+                    time / whole >= kWorthSaying ? " " + IfFree(time, experiment) : "") +
             hint,
         Lines(sums),
         "sum of the mean self times of native_call_ kernels; what XNNPACK can take is its partitioner's "
         "list");
   }
 
+  // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
+  // operators. All of it is taken off, so that what is left is there without it, too.
   void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
-    const double overhead = experiment.MeanOfGroup(Group::kDelegateOverhead);
+    const double traced = experiment.MeanOfGroup(Group::kDelegateOverhead);
+    const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
+    const double overhead = traced - std::max(0.0, tracer);
     if (experiment.delegate_calls == 0 || overhead / whole < kWorthSaying) return;
     Add(Insight::Kind::kDelegates, index, overhead,
-        fmt::format("{} {} beside the operators inside, {} of an inference ({} a call).",
-                    Count(experiment.delegate_calls, "delegate call takes", "delegate calls take"),
-                    Ms(overhead), Percent(overhead / whole),
-                    FormatDuration(overhead / static_cast<double>(experiment.delegate_calls))),
-        {}, "self time of DELEGATE_CALL spans / their number");
+        fmt::format(
+            "{} {} beside the operators inside, {} of an inference ({} a call){}.",
+            Count(experiment.delegate_calls, "delegate call takes", "delegate calls take"), Ms(overhead),
+            Percent(overhead / whole),
+            FormatDuration(overhead / static_cast<double>(experiment.delegate_calls)),
+            overhead < traced ? fmt::format(", and up to {} with what the tracer costs", Ms(traced)) : ""),
+        {},
+        "self time of DELEGATE_CALL spans, less what traced runs take longer than the median untraced one / "
+        "their "
+        "number");
+  }
+
+  // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
+  void AddRoofline(std::size_t index, const ReportExperiment& experiment, double whole) {
+    constexpr double kFarBelow = 0.5;  // of the roof
+    if (!experiment.roofline) return;
+    double gap = 0;
+    std::int64_t operators = 0;
+    std::vector<std::string> evidence;
+    std::string costliest;
+    for (const RooflineRow& row : experiment.roofline->rows) {  // by falling gap
+      if (row.share() >= kFarBelow || row.gap_ns() <= 0) continue;
+      gap += row.gap_ns();
+      const std::string name = NameWithLayer(experiment, row.op);
+      if (++operators == 1) costliest = name;
+      if (evidence.size() < kEvidenceLines)
+        evidence.push_back(fmt::format(
+            "{}: {} at {} of its {} roof; {} above it", name, Ms(row.time.ns), Percent(row.share()),
+            row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Ms(row.gap_ns())));
+    }
+    if (gap / whole < kWorthSaying) return;
+    Add(Insight::Kind::kRoofline, index, gap,
+        fmt::format("{} at less than half of what this machine can do: {} above the roofs, most of it in {}.",
+                    operators == 1 ? "1 operator runs" : fmt::format("{} operators run", operators), Ms(gap),
+                    costliest),
+        std::move(evidence),
+        "sum of (time - time at the roof) over operators below half of theirs (Williams et al., CACM 2009)");
   }
 
   void AddFirstRun(std::size_t index, const ReportExperiment& experiment) {
-    if (!experiment.first_run || !experiment.latency.p50 ||
+    if (!experiment.first_run || !experiment.latency.p50 || *experiment.latency.p50 <= 0 ||
         *experiment.first_run < 1.5 * *experiment.latency.p50)
       return;
     // Paid once a process, not in every inference: it ranks last.

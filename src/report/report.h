@@ -168,6 +168,7 @@ struct Insight {
     kUnknown,
     kEvidence,
     kNotOnKleidiai,
+    kRoofline,
     kNoise,
   };
   Kind kind = Kind::kBottleneck;

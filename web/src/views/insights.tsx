@@ -12,6 +12,7 @@ const kEvidence: Record<string, string> = {
   delegate_overhead: href("where"),
   slower_operators: href("operators", { certain: 1 }),
   first_run: href("summary"),
+  roofline: href("roofline"),
   noise: href("summary"),
 };
 
