@@ -55,12 +55,12 @@ std::optional<double> LoadOf(const Launch& launch) {
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
                                                      const LaunchValues& candidate, bool paired) {
   if (!paired) return stats::EstimateUnpairedLaunches(All(baseline), All(candidate), kConfidence);
-  std::vector<double> effects;
+  std::vector<stats::LaunchBursts> launches;
   for (const auto& [index, value] : baseline) {
     if (const auto other = candidate.find(index); other != candidate.end())
-      effects.push_back(std::log(value / other->second));
+      launches.push_back({{value}, {other->second}});
   }
-  return stats::EstimateRatio(effects, kConfidence);
+  return stats::EstimateRatio(launches, kConfidence);
 }
 
 class Assembler {
@@ -189,6 +189,9 @@ class Assembler {
     } else if (!estimate) {
       const bool measured = item.baseline && item.candidate;
       item.why_not = measured ? "there are too few launches for an interval" : "it was not measured";
+    } else if (estimate->log_middle) {
+      item.baseline = estimate->baseline();
+      item.candidate = estimate->candidate();
     }
     claims_.push_back({estimate, item.limit});
     result_.pairs.back().items.push_back(std::move(item));
@@ -247,8 +250,11 @@ class Assembler {
       const auto& [p, match] = judged[i];
       const Operator& op = *OperatorOf(*match, p);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
-      result_.pairs[p].moved.push_back({op.name, KeyText(op.key), match->quantity.baseline_ns.value_or(0),
-                                        match->quantity.candidate_ns.value_or(0),
+      const std::optional<double> baseline =
+          estimate.log_middle ? estimate.baseline() : match->quantity.baseline_ns;
+      const std::optional<double> candidate =
+          estimate.log_middle ? estimate.candidate() : match->quantity.candidate_ns;
+      result_.pairs[p].moved.push_back({op.name, KeyText(op.key), baseline.value_or(0), candidate.value_or(0),
                                         std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high),
                                         std::expm1(-estimate.log_low)});
     }

@@ -28,7 +28,9 @@ struct CheckItem {
   Kind kind = Kind::kLatency;
   std::string name;  // "latency", "peak memory", "load", an operator's name
   std::string key;   // of an operator: KeyText of its identity on the baseline's side
-  std::optional<double> baseline, candidate;  // ns, or bytes of memory: medians; of operators mean self times
+  // ns, or bytes of memory: those of the estimate, whose quotient is 1 + the growth
+  // (RatioEstimate::baseline). Where there is none, medians over launches; of operators mean self times.
+  std::optional<double> baseline, candidate;
   double limit = 0;
   GateVerdict verdict;
   std::string why_not;  // one clause: why nothing could be tested; empty: it was
@@ -38,7 +40,7 @@ const char* CheckKindName(CheckItem::Kind kind);  // "latency", "peak memory", "
 // An operator whose time differs for certain, false discovery controlled over the operators of all pairs.
 struct MovedOperator {
   std::string name, key;
-  double baseline_ns = 0, candidate_ns = 0;  // mean self times
+  double baseline_ns = 0, candidate_ns = 0;  // self times, as CheckItem's
   double growth = 0, low = 0, high = 0;      // candidate / baseline - 1, with its adjusted interval
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "report/example_run.h"
 #include "report/stored_runs.h"
 
@@ -80,6 +82,58 @@ TEST(Check, EverythingThatIsAskedForIsChecked) {
     return item.kind == CheckItem::Kind::kOperator;
   });
   EXPECT_EQ(operators, 5);
+}
+
+// Of runs whose medians, means and launches all tell another story: the times shown are those of the change.
+TEST(Check, TheTimesShownGiveTheChangeShown) {
+  Report made = example::MakePair();
+  RunData run = made.run;
+  ExperimentData& slow = run.experiments[1];
+  for (Launch& launch : slow.launches) {
+    launch.load = launch.index < 3 ? 9'000'000 : 1'000'000 + 1000 * launch.index;
+    launch.peak_rss = 8'000'000 << (launch.index % 4);
+    for (Burst& burst : launch.bursts) {
+      for (Nanoseconds& time : burst.recorded) {
+        if (burst.round == launch.index % 4 || launch.index > 7) time *= 7;
+      }
+    }
+  }
+  for (Launch& launch : run.experiments[0].launches) launch.peak_rss = 9'000'000 + 4096 * launch.index;
+  std::vector<std::optional<Profile>> profiles;
+  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  // Means over the common set that single slow runs have carried far from the medians.
+  for (auto& statistics : profiles[1]->statistics) statistics.total_self *= 20;
+  CheckLimits limits;
+  limits.operator_slowdown = limits.memory_growth = limits.load_slowdown = 0.05;
+  const auto expect_all_agree = [&](const Report& report) {
+    const CheckReport check = AssembleCheck(report, limits);
+    ASSERT_THAT(check.pairs, SizeIs(1));
+    std::set<CheckItem::Kind> kinds;
+    for (const CheckItem& item : check.pairs[0].items) {
+      ASSERT_TRUE(item.verdict.growth && item.baseline && item.candidate) << item.name;
+      EXPECT_NEAR(*item.candidate / *item.baseline - 1, *item.verdict.growth, 1e-9) << item.name;
+      kinds.insert(item.kind);
+    }
+    EXPECT_THAT(kinds, SizeIs(4));
+    EXPECT_THAT(check.pairs[0].moved, testing::Not(IsEmpty()));
+    for (const MovedOperator& op : check.pairs[0].moved)
+      EXPECT_NEAR(op.candidate_ns / op.baseline_ns - 1, op.growth, 1e-9) << op.name;
+  };
+  const RunData stored = run;
+  const std::vector<std::optional<Profile>> copy = profiles;
+  expect_all_agree(Assemble(std::move(run), std::move(profiles)));
+  // Without rounds: Welch's estimate of the launches, and the bootstrap's of the operators.
+  RunData apart[2] = {stored, stored};
+  for (int side = 0; side < 2; ++side) {
+    apart[side].pairs.clear();
+    apart[side].experiments = {stored.experiments[static_cast<std::size_t>(side)]};
+    apart[side].experiments[0].name = "as_is";
+  }
+  std::vector<std::optional<Profile>> without_rounds = copy;
+  for (std::optional<Profile>& profile : without_rounds) {
+    for (auto& of_run : profile->runs) of_run.label.round = -1;
+  }
+  expect_all_agree(Assemble(JoinStoredRuns(apart[0], apart[1]), std::move(without_rounds)));
 }
 
 TEST(Check, SmallOperatorsAreLeftOut) {

@@ -14,22 +14,29 @@ namespace {
 
 bool IsTime(double value) { return std::isfinite(value) && value > 0; }
 
-std::vector<double> RoundEffects(const LaunchBursts& launch) {
+// Of the rounds that count: the logarithms of baseline / candidate, and of the middle of the two.
+struct Rounds {
+  std::vector<double> effects, middles;
+};
+
+Rounds RoundsOf(const LaunchBursts& launch) {
   if (launch.baseline.size() != launch.candidate.size()) {
     throw std::invalid_argument("a launch has as many rounds of the baseline as of the candidate");
   }
-  std::vector<double> effects;
+  Rounds rounds;
   for (std::size_t round = 0; round < launch.baseline.size(); ++round) {
     const double baseline = launch.baseline[round];
     const double candidate = launch.candidate[round];
-    if (IsTime(baseline) && IsTime(candidate)) effects.push_back(std::log(baseline / candidate));
+    if (!IsTime(baseline) || !IsTime(candidate)) continue;
+    rounds.effects.push_back(std::log(baseline / candidate));
+    rounds.middles.push_back((std::log(baseline) + std::log(candidate)) / 2);
   }
-  return effects;
+  return rounds;
 }
 
 }  // namespace
 
-std::optional<double> LaunchEffect(const LaunchBursts& launch) { return Median(RoundEffects(launch)); }
+std::optional<double> LaunchEffect(const LaunchBursts& launch) { return Median(RoundsOf(launch).effects); }
 
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence) {
   std::vector<double> effects;
@@ -51,15 +58,19 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effect
 }
 
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence) {
-  std::vector<double> effects;
+  std::vector<double> effects, middles;
   std::size_t rounds = 0;
   for (const LaunchBursts& launch : launches) {
-    const std::vector<double> of_rounds = RoundEffects(launch);
-    rounds += of_rounds.size();
-    if (const std::optional<double> effect = Median(of_rounds)) effects.push_back(*effect);
+    const Rounds of_launch = RoundsOf(launch);
+    rounds += of_launch.effects.size();
+    if (of_launch.effects.empty()) continue;
+    effects.push_back(*Median(of_launch.effects));
+    middles.push_back(*Median(of_launch.middles));
   }
   std::optional<RatioEstimate> estimate = EstimateRatio(effects, confidence);
-  if (estimate) estimate->rounds = static_cast<int>(rounds);
+  if (!estimate) return estimate;
+  estimate->rounds = static_cast<int>(rounds);
+  estimate->log_middle = CompensatedMean(middles);
   return estimate;
 }
 

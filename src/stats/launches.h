@@ -33,8 +33,19 @@ struct RatioEstimate {
   int launches = 0;  // 0 when the two sides were not paired by launches
   int rounds = 0;    // that counted, over all launches; 0 when not known
   double confidence = 0;  // in (0, 1), e.g. 0.95; 1 makes the interval infinite
+  // The middle of the two sides, a logarithm too; absent where only effects are known. Of paired launches:
+  // the mean over the launches of the median over the rounds of the two bursts' middle; of others halfway
+  // between the sides' own values.
+  std::optional<double> log_middle;
 
   double ratio() const { return std::exp(log_ratio); }
+  // The times that the ratio is one of: their quotient is ratio(). In the unit of what was compared.
+  std::optional<double> baseline() const {
+    return log_middle ? std::optional(std::exp(*log_middle + log_ratio / 2)) : std::nullopt;
+  }
+  std::optional<double> candidate() const {
+    return log_middle ? std::optional(std::exp(*log_middle - log_ratio / 2)) : std::nullopt;
+  }
   double low() const { return std::exp(log_low); }
   double high() const { return std::exp(log_high); }
   // Relative half-width: 0.005 is +-0.5 %. sqrt(high / low) - 1.
@@ -49,7 +60,7 @@ struct RatioEstimate {
 // 2 launches. Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence);
 
-// The same from the bursts: LaunchEffect of each launch that has one; fills `rounds`.
+// The same from the bursts: LaunchEffect of each launch that has one; fills `rounds` and `log_middle`.
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence);
 
 // The same estimate with its interval at another confidence, from its standard error and degrees of freedom.

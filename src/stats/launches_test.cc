@@ -43,6 +43,16 @@ TEST(EstimateRatio, MatchesAHandComputedT) {
   EXPECT_NEAR(e.half_width(), std::sqrt(e.high() / e.low()) - 1, 1e-12);
 }
 
+TEST(EstimateRatio, ItsTimesHaveItsRatioAndTheirSize) {
+  const std::vector<LaunchBursts> launches = {{{400, 100, kNaN}, {100, 100, 3}},
+                                              {{200, 800, 50}, {50, 400, 100}}};
+  const RatioEstimate e = *EstimateRatio(launches, 0.95);
+  EXPECT_NEAR(*e.baseline() / *e.candidate(), e.ratio(), 1e-12);
+  // The middles are 200 and 100, of which the median is their geometric mean; and 100, 565.7 and 70.7.
+  EXPECT_NEAR(*e.baseline() * *e.candidate(), std::sqrt(200.0 * 100) * 100, 1e-9);
+  EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, 0.2}, 0.95)->baseline());
+}
+
 TEST(EstimateRatio, WithoutSpreadIsAPoint) {
   const RatioEstimate same = *EstimateRatio(std::vector<double>{0, 0, 0}, 0.95);
   EXPECT_EQ(same.log_low, 0);

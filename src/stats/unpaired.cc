@@ -148,6 +148,7 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
 
   RatioEstimate estimate;
   estimate.log_ratio = of_baseline.value - of_candidate.value;
+  estimate.log_middle = (of_baseline.value + of_candidate.value) / 2;
   estimate.standard_error = std::sqrt(variance);
   estimate.degrees_of_freedom = WelchDegreesOfFreedom(of_baseline.variance, of_baseline.degrees_of_freedom,
                                                       of_candidate.variance, of_candidate.degrees_of_freedom);
@@ -172,6 +173,7 @@ std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> ba
   if (!a || !b) return std::nullopt;
   RatioEstimate estimate;
   estimate.log_ratio = a->mean - b->mean;
+  estimate.log_middle = (a->mean + b->mean) / 2;
   estimate.standard_error = std::sqrt(a->variance + b->variance);
   estimate.degrees_of_freedom =
       WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
