@@ -7,6 +7,7 @@
 
 #include "core/duration.h"
 #include "core/error.h"
+#include "measure/config.h"
 
 namespace etprof {
 namespace {
@@ -29,6 +30,21 @@ std::string GovernorText(const RunData& run) {
   return fmt::format("{}", fmt::join(governors, ", "));
 }
 
+// Of which model an experiment's times are: the name of its file; "" where only names of traces hint at it.
+std::string ModelOf(const RunData& run, const ExperimentData& data) {
+  if (!data.model.empty()) return ModelId(data.model);
+  return data.foreign ? "" : run.model_id;
+}
+
+// "<model>_<backend>_<dtype>", as export names it, without backend and data type.
+std::string FamilyOf(const std::string& model) {
+  for (const char* backend : {"_xnnpack_", "_portable_"}) {
+    const std::size_t at = model.rfind(backend);
+    if (at != std::string::npos && at > 0) return model.substr(0, at);
+  }
+  return model;
+}
+
 bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
 
 std::string NamesOf(const RunData& run) {
@@ -48,7 +64,7 @@ void ForgetRounds(ExperimentData& data) {
 }  // namespace
 
 const std::vector<std::string>& MismatchNames() {
-  static const std::vector<std::string> kNames = {"device", "runner", "isa",      "threads",
+  static const std::vector<std::string> kNames = {"model",  "device", "runner",   "isa",  "threads",
                                                   "period", "cpus",   "governor", "power"};
   return kNames;
 }
@@ -67,6 +83,10 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
                                   const char* empty) {
     if (a != b) differ(name, a.empty() ? empty : a, b.empty() ? empty : b);
   };
+  const std::string model_a = ModelOf(baseline_run, baseline);
+  const std::string model_b = ModelOf(candidate_run, candidate);
+  if (!model_a.empty() && !model_b.empty() && FamilyOf(model_a) != FamilyOf(model_b))
+    differ("model", model_a, model_b);
   must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
     must_be_known("runner", baseline.runner_sha256.substr(0, 12), candidate.runner_sha256.substr(0, 12));
@@ -125,6 +145,13 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
       pair.baseline = run.experiments.size();
       pair.candidate = pair.baseline + 1;
       pair.label = b.label.empty() ? b.name : b.label;
+      const std::string model_a = ModelOf(baseline, a);
+      const std::string model_b = ModelOf(candidate, b);
+      if (model_a != model_b && !model_a.empty() && FamilyOf(model_a) == FamilyOf(model_b)) {
+        run.warnings.push_back(
+            fmt::format("{}: the two sides are one model in two forms (baseline {}, candidate {})",
+                        pair.label, model_a, model_b));
+      }
       for (const ExperimentData* side : {&a, &b}) {
         run.experiments.push_back(*side);
         ExperimentData& data = run.experiments.back();

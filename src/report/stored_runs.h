@@ -9,15 +9,18 @@ namespace etprof {
 
 // A condition that two stored measurements do not share, or that one of them does not tell.
 struct Mismatch {
-  std::string name;                 // "device", "runner", "isa", "threads", "cpus", "governor", "power"
+  std::string name;                 // as in MismatchNames()
   std::string baseline, candidate;  // for people; "not known"
 };
 // The names that a Mismatch can have, in order.
 const std::vector<std::string>& MismatchNames();
 
-// In what device, runner and conditions two experiments of two runs differ. The runner is compared by its
-// SHA-256, or by its ExecuTorch version where a side has none. What a device does not tell on both sides
+// In what model, device, runner and conditions two experiments of two runs differ. The runner is compared by
+// its SHA-256, or by its ExecuTorch version where a side has none. What a device does not tell on both sides
 // alike (governor and power mode of a virtual machine) is no mismatch; an unknown device or runner is one.
+// Models are compared by the names of their files, since two exports of one model are what a check is for;
+// without the backend and data type that export ends a name with: JoinStoredRuns says where those differ. A
+// model that is not known is no mismatch.
 std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
                                      const RunData& candidate_run, const ExperimentData& candidate);
 

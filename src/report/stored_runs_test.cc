@@ -12,6 +12,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 RunData RunWith(const std::vector<std::string>& names) {
   RunData run;
@@ -67,6 +68,38 @@ TEST(FindMismatches, NamesEach) {
                 data.cpus = "0";
               }),
               ElementsAre("device", "runner", "isa", "threads", "cpus", "governor"));
+}
+
+TEST(FindMismatches, AnotherModelIsNamedAndAnotherFormOfItIsNot) {
+  RunData baseline = RunWith({"a"});
+  RunData candidate = baseline;
+  baseline.experiments[0].model = "before/net_xnnpack_fp32.pte";
+  const auto with_model = [&](const char* model) {
+    candidate.experiments[0].model = model;
+    return Names(baseline, candidate);
+  };
+  EXPECT_THAT(with_model("after/net_xnnpack_fp32.pte"), IsEmpty());  // another export of it
+  EXPECT_THAT(with_model("after/net_xnnpack_int8.pte"), IsEmpty());
+  EXPECT_THAT(with_model("net_portable_fp32.pte"), IsEmpty());
+  EXPECT_THAT(with_model("net2_xnnpack_fp32.pte"), ElementsAre("model"));
+  EXPECT_THAT(with_model("net.pte"), IsEmpty());
+  EXPECT_THAT(with_model("my_net.pte"), ElementsAre("model"));
+  EXPECT_THAT(with_model(""), IsEmpty());  // nothing says which it was
+  candidate.model_id = "other_xnnpack_fp32";
+  EXPECT_THAT(with_model(""), ElementsAre("model"));
+  candidate.experiments[0].foreign = true;  // a guess from the names of traces
+  EXPECT_THAT(with_model(""), IsEmpty());
+}
+
+TEST(JoinStoredRuns, SaysThatTheSidesAreTwoFormsOfAModel) {
+  RunData baseline = RunWith({"a"});
+  RunData candidate = baseline;
+  baseline.experiments[0].model = "net_xnnpack_fp32.pte";
+  candidate.experiments[0].model = "net_xnnpack_int8.pte";
+  const std::string note =
+      "a: the two sides are one model in two forms (baseline net_xnnpack_fp32, candidate net_xnnpack_int8)";
+  EXPECT_THAT(JoinStoredRuns(baseline, candidate).warnings, Contains(note));
+  EXPECT_THAT(JoinStoredRuns(baseline, baseline).warnings, Not(Contains(HasSubstr("two forms"))));
 }
 
 TEST(FindMismatches, WithoutADigestTheVersionDecides) {

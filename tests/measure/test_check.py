@@ -271,6 +271,7 @@ def test_two_stored_runs(bench):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
+        ("model", lambda m: m["results"][0].update(model="/models/another_xnnpack_fp32.pte")),
         ("device", lambda m: m["device"].update(cpu_model="another")),
         ("runner", lambda m: m["results"][0].update(runner_sha256="0" * 64)),
         ("isa", lambda m: m["results"][0].update(isa="-avx2")),
