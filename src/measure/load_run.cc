@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -120,6 +122,13 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
                 std::filesystem::exists(folder, error) ? "is not a folder" : "no such folder")
         .InFile(folder.string())
         .Remedy("give a run directory, as `etprof run` or `etprof profile` makes it");
+  }
+  // What lies in a folder that may not be read would look as if it were not there.
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) {
+    throw Error(ExitCode::kBadInput, errno == EACCES
+                                         ? "cannot be read: permission denied"
+                                         : "cannot be read: " + std::generic_category().message(errno))
+        .InFile(folder.string());
   }
   RunData run;
   run.folder = std::filesystem::absolute(folder).lexically_normal();

@@ -1,7 +1,9 @@
 """Files and folders that are given by themselves: what lies beside and below them is seen."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -58,3 +60,31 @@ def test_the_interval_of_a_median_is_around_it(runs):
     low, high = experiment["latency_interval_ms"]["low"], experiment["latency_interval_ms"]["high"]
     assert low <= experiment["latency_ms"]["p50"] <= high
     assert low * high == pytest.approx(experiment["latency_ms"]["p50"] ** 2)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factory):
+    """As another user, where the tests run as root, whom no mode stops."""
+    folder = tmp_path_factory.mktemp("closed") / "traces"
+    folder.mkdir()
+    shutil.copy(program.DATA / "toy_cnn.t1.etdump", folder)
+    other_user = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("runs as root, and there is no setpriv")
+        other_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        # pytest's own folders, which only their owner may pass.
+        for above in (folder.parent, tmp_path_factory.getbasetemp(), tmp_path_factory.getbasetemp().parent):
+            above.chmod(above.stat().st_mode | 0o001)
+    folder.chmod(mode)
+    for command in ([program.etprof(), "--version"], ["test", "-d", folder]):
+        if subprocess.run([*other_user, *command], capture_output=True).returncode != 0:
+            pytest.skip("the other user may not run etprof, or not see the folder")
+    try:
+        done = subprocess.run([*other_user, program.etprof(), "analyze", folder], capture_output=True, text=True)
+    finally:
+        folder.chmod(0o755)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr == f"etprof: {folder}: cannot be read: permission denied\n"
+    assert program.run("analyze", folder, "--quiet").returncode == 0
