@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "cli/file_sink.h"
 #include "cli/run_programs.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
@@ -35,11 +36,13 @@ struct OutputFolders {
   std::filesystem::path report;  // of analysis_summary.json, pipeline_summary.*, report.md
   std::filesystem::path tables;  // of the CSV files; empty: beside each ETDump
   bool timeline = true;          // the per-event CSV files too
+  FileSink write = ToDisk;       // what becomes of each
 };
 
 // Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.
+// `visit` sees each trace, before the files that are made of it.
 Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, RunPrograms& programs,
-                   const EtdumpOptions& etdump = {});
+                   const EtdumpOptions& etdump = {}, const TraceVisitor& visit = {});
 
 // Shows a report on stdout: the screen for a person, or analysis_summary.json's text. `all`: as
 // TerminalOptions.

@@ -13,7 +13,6 @@
 #include "cli/stdout_terminal.h"
 #include "cli/summary_files.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/parallel.h"
 #include "etdump/reader.h"
 #include "measure/foreign_layout.h"
@@ -51,7 +50,7 @@ std::filesystem::path WriteTables(const ExperimentData& data, const Trace& trace
     const std::filesystem::path file = folder / (stem + suffix);
     std::error_code ignored;
     // A timeline that was read is not written over.
-    if (!std::filesystem::equivalent(file, data.etdump, ignored)) WriteFileAtomically(file, contents);
+    if (!std::filesystem::equivalent(file, data.etdump, ignored)) folders.write(file, contents);
     written.push_back(file);
   };
   if (folders.timeline) {
@@ -258,13 +257,14 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
 }
 
 Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, RunPrograms& programs,
-                   const EtdumpOptions& etdump) {
+                   const EtdumpOptions& etdump, const TraceVisitor& visit) {
   std::vector<std::filesystem::path> written;
   std::set<std::string> names;
   std::vector<std::filesystem::path> stems;  // empty: no table was written
   std::vector<std::optional<Profile>> profiles = ProfileRun(
       run, tolerant,
       [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+        if (visit) visit(data, trace, profile);
         const auto index = static_cast<std::size_t>(&data - run.experiments.data());
         stems.resize(std::max(stems.size(), index + 1));
         stems[index] = WriteTables(data, trace, profile, folders, names, written);
@@ -279,13 +279,13 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
   };
   for (const ReportExperiment& experiment : report.experiments) {
     const std::filesystem::path& stem = stems[experiment.index];
-    if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem));
+    if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem, folders.write));
   }
-  note(WriteComparisonFiles(report, folders.report));
-  note(WriteKernelFiles(kernels, folders.report, folders.tables));
+  note(WriteComparisonFiles(report, folders.report, folders.write));
+  note(WriteKernelFiles(kernels, folders.report, folders.tables, folders.write));
   ListArtifacts(report, folders.report, written);
   const auto write = [&](const std::string& name, void (*render)(const Report&, std::ostream&)) {
-    WriteFileAtomically(folders.report / name, [&](std::ostream& out) { render(report, out); });
+    folders.write(folders.report / name, [&](std::ostream& out) { render(report, out); });
   };
   write("analysis_summary.json", RenderAnalysisJson);
   for (const std::string& prefix : {std::string(), ModelFileName(report) + "_"}) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -30,21 +31,37 @@ struct Result {
 };
 
 Result Validate(const std::string& folder) {
-  Validator validator(folder);
-  if (!validator.locked()) {
+  Validator validator(folder, ETPROF_VERSION);
+  if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
+  // The ETDumps that the manifest names, or all where there is none, and how many warnings each has by now.
+  std::map<std::filesystem::path, std::size_t> known;
+  for (const ExperimentData& data : validator.run().experiments) known[data.etdump] = data.warnings.size();
+  const TraceVisitor visit = [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+    if (known.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
+  };
+  const auto tell_unread = [&](const ExperimentData& data, bool read) {
+    if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
+    const bool told = data.warnings.size() > known.at(data.etdump);
+    validator.CannotRead(data, told ? data.warnings.back() : "cannot be read");
+  };
+  if (validator.can_rebuild()) {
+    // As `etprof analyze` does it, but what it makes is only looked at.
+    RunData run = validator.analysed_with_bare_files() ? LoadRunDirectory(folder) : validator.run();
+    OutputFolders folders;
+    folders.report = run.folder;
+    folders.timeline = validator.analysed_with_timeline();
+    folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
+      validator.CheckDerived(file, render);
+    };
+    RunPrograms programs;
+    const Report report = AnalyzeInto(std::move(run), folders, /*tolerant=*/true, programs, {}, visit);
+    for (const ReportExperiment& experiment : report.experiments)
+      tell_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
+  } else {
     RunData run = validator.run();
-    std::vector<std::size_t> warnings;
-    for (const ExperimentData& data : run.experiments) warnings.push_back(data.warnings.size());
-    const auto profiles = ProfileRun(
-        run, /*tolerant=*/true, [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-          validator.CheckTrace(data, trace, profile);
-        });
-    for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-      const ExperimentData& data = run.experiments[i];
-      if (data.etdump.empty() || profiles[i]) continue;
-      validator.CannotRead(data,
-                           data.warnings.size() > warnings[i] ? data.warnings.back() : "cannot be read");
-    }
+    const auto profiles = ProfileRun(run, /*tolerant=*/true, visit);
+    for (std::size_t i = 0; i < run.experiments.size(); ++i)
+      tell_unread(run.experiments[i], profiles[i].has_value());
   }
   return {folder, validator.foreign(), validator.Finish()};
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/file_sink.h"
 #include "report/kernels.h"
 
 namespace etprof {
@@ -12,6 +13,7 @@ namespace etprof {
 // log.
 std::vector<std::filesystem::path> WriteKernelFiles(const KernelReport& report,
                                                     const std::filesystem::path& folder,
-                                                    const std::filesystem::path& tables = {});
+                                                    const std::filesystem::path& tables = {},
+                                                    const FileSink& write_file = ToDisk);
 
 }  // namespace etprof

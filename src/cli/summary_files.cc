@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/file.h"
 #include "render/kit_files.h"
 #include "render/sustained.h"
 
@@ -24,11 +23,12 @@ std::string ModelFileName(const Report& report) {
 }
 
 std::vector<std::filesystem::path> WriteSummaryFiles(const Report& report, const ReportExperiment& experiment,
-                                                     const std::filesystem::path& stem) {
+                                                     const std::filesystem::path& stem,
+                                                     const FileSink& write_file) {
   std::vector<std::filesystem::path> written;
   const auto write = [&](const char* suffix, const std::function<void(std::ostream&)>& contents) {
     written.emplace_back(stem.string() + suffix);
-    WriteFileAtomically(written.back(), contents);
+    write_file(written.back(), contents);
   };
   write("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
   write("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
@@ -43,7 +43,8 @@ std::vector<std::filesystem::path> WriteSummaryFiles(const Report& report, const
 }
 
 std::vector<std::filesystem::path> WriteComparisonFiles(const Report& report,
-                                                        const std::filesystem::path& folder) {
+                                                        const std::filesystem::path& folder,
+                                                        const FileSink& write_file) {
   std::vector<std::filesystem::path> written;
   const auto name_of = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
@@ -56,10 +57,9 @@ std::vector<std::filesystem::path> WriteComparisonFiles(const Report& report,
       stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
     }
     written.push_back(folder / (stem + "_comparison.csv"));
-    WriteFileAtomically(written.back(), [&](std::ostream& out) { RenderComparisonCsv(pair, out); });
+    write_file(written.back(), [&](std::ostream& out) { RenderComparisonCsv(pair, out); });
     written.push_back(folder / (stem + "_robust_comparison.json"));
-    WriteFileAtomically(written.back(),
-                        [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); });
+    write_file(written.back(), [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); });
   }
   return written;
 }

@@ -24,6 +24,7 @@ const std::vector<CheckInfo>& AllChecks() {
       {"manifest", "manifest.json is JSON and has the keys and types of its schema"},
       {"metrics",
        "metrics.json is JSON, has the keys and types of its schema, and says what the manifest says"},
+      {"config", "config.json is JSON"},
       {"files", "the files that the manifest and the analysis name are there and not empty"},
       {"etdump", "every ETDump can be read"},
       {"run_counts", "an ETDump has the runs that the manifest says"},
@@ -32,8 +33,9 @@ const std::vector<CheckInfo>& AllChecks() {
        "a latency CSV has the runs that the manifest says, of each launch, round and phase"},
       {"latency_values", "the latencies that the manifest sums up are those of the latency CSV"},
       {"analysis_summary",
-       "analysis_summary.json is JSON, has the keys and types of its schema, and is of these ETDumps"},
-      {"pipeline_summary", "pipeline_summary.json is JSON and has the keys and types of its schema"},
+       "analysis_summary.json is JSON, has the keys and types of its schema, and says what the data give"},
+      {"pipeline_summary",
+       "pipeline_summary.json is JSON, has the keys and types of its schema, and says what the data give"},
       {"peaks",
        "peaks.json, where it is, is JSON, has the keys and types of its schema, and is of these experiments"},
       {"sums", "the rows of every table add up exactly to the whole"},
@@ -41,6 +43,7 @@ const std::vector<CheckInfo>& AllChecks() {
       {"timeline", "the timeline CSVs are what the ETDump gives, row by row"},
       {"ops_stats", "the operator statistics are what the ETDump gives, row by row"},
       {"kernels", "the table of microkernels is what the trace-enabled run's log gives, row by row"},
+      {"derived", "every other file of the analysis says what the data give"},
       {"csv", "every other CSV has a header, and as many fields in each row"},
       {"sha256", "model and runner are still those that were measured (a warning)"},
   };
@@ -51,6 +54,11 @@ bool Findings::HasBroken(std::string_view check) const {
   return std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) {
     return finding.check == check && finding.severity == Finding::Severity::kBroken;
   });
+}
+
+bool Findings::HasFile(const std::string& file) const {
+  return std::any_of(findings_.begin(), findings_.end(),
+                     [&](const Finding& finding) { return finding.file == file; });
 }
 
 void Findings::Add(Finding::Severity severity, std::string_view check, const std::string& file,

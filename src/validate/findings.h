@@ -35,6 +35,7 @@ class Findings {
     Add(Finding::Severity::kWarning, check, file, problem);
   }
   bool HasBroken(std::string_view check) const;
+  bool HasFile(const std::string& file) const;  // broken or a warning
 
   // In the order of AllChecks(), then as they came.
   std::vector<Finding> Take();

@@ -36,16 +36,24 @@ bool IsThere(const std::filesystem::path& file) {
   return std::filesystem::exists(file, ignored);
 }
 
-}  // namespace
-
-Validator::Validator(const std::filesystem::path& folder) : manifest_(json::value_t::discarded) {
-  const std::filesystem::path path = folder / "manifest.json";
+// Discarded where it is not there or no JSON, which ReadJson says.
+json ReadIfThere(const std::filesystem::path& path) {
   if (IsThere(path)) {
     try {
-      manifest_ = ParseJson(ReadTextFile(path));
-    } catch (const Error&) {  // said by CheckManifest
+      return ParseJson(ReadTextFile(path));
+    } catch (const Error&) {
     }
   }
+  return json(json::value_t::discarded);
+}
+
+}  // namespace
+
+Validator::Validator(const std::filesystem::path& folder, std::string etprof_version)
+    : etprof_version_(std::move(etprof_version)),
+      manifest_(ReadIfThere(folder / "manifest.json")),
+      summary_(ReadIfThere(folder / "analysis_summary.json")) {
+  const std::filesystem::path path = folder / "manifest.json";
   // The seeds' manifests have neither of the two.
   foreign_ = !IsThere(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                 !manifest_.contains("schema_version"));
@@ -64,10 +72,12 @@ std::vector<Finding> Validator::Finish() {
     CheckFinished();
     CheckManifest();
     CheckMetrics();
+    CheckConfig();
     CheckNamedFiles();
     CheckPeaks();
     CheckAnalysis();
     CheckKernels();
+    CheckDifferences();
     CheckOtherCsvFiles();
     CheckHashes();
   }
@@ -178,7 +188,23 @@ void Validator::CheckMetrics() {
   }
 }
 
+void Validator::CheckConfig() {
+  const std::filesystem::path path = run_.folder / "config.json";
+  std::error_code error;
+  // Missing or empty: "files" says so.
+  if (foreign_ || !std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::file_size(path, error) == 0)
+    return;
+  try {
+    if (!ParseJson(ReadTextFile(path)).is_object())
+      findings_.Broken("config", "config.json", "is not JSON, or is cut short");
+  } catch (const Error& problem) {
+    findings_.Broken("config", "config.json", problem.problem());
+  }
+}
+
 void Validator::CheckNamedFiles() {
+  // Returns whether it is there.
   const auto check = [&](const std::string& name, const std::string& named_by) {
     const std::filesystem::path named = name;
     const std::filesystem::path file = named.is_absolute() ? named : run_.folder / named;
@@ -187,18 +213,23 @@ void Validator::CheckNamedFiles() {
       findings_.Broken("files", Relative(file), named_by + "is not there");
     } else if (std::filesystem::file_size(file, error) == 0) {
       findings_.Broken("files", Relative(file), "is empty");
+    } else {
+      return true;
     }
+    return false;
   };
   if (manifest_.is_object() && manifest_.contains("results") && manifest_.at("results").is_array()) {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
-          check(result.at(key).get<std::string>(), "the manifest names it, and it ");
+          if (!check(result.at(key).get<std::string>(), "the manifest names it, and it "))
+            inputs_missing_ = true;
         }
       }
     }
   }
   if (foreign_) return;
+  inputs_missing_ = inputs_missing_ || !IsThere(run_.folder / "metrics.json");  // the reports list it
   check("config.json", "");
   if (IsThere(run_.folder / "report.html")) check("report.html", "");  // earlier versions wrote none
   for (const char* name : {"pipeline_summary.md", "report.md"}) {
@@ -269,22 +300,20 @@ void Validator::CheckAnalysisOfTraces(const json& summary) {
     const auto facts = traces_.find(key);
     if (facts == traces_.end() || !experiment.contains("groups")) continue;
     if (experiment.at("runs").at("traced") != facts->second.runs) {
-      findings_.Broken("analysis_summary", "analysis_summary.json",
-                       fmt::format("{} has {} traced runs, its ETDump has {}; {}", key.first,
-                                   experiment.at("runs").at("traced").dump(), facts->second.runs, renew));
+      Differs({"analysis_summary", "analysis_summary.json",
+               fmt::format("{} has {} traced runs, its ETDump has {}; {}", key.first,
+                           experiment.at("runs").at("traced").dump(), facts->second.runs, renew)});
     }
     if (experiment.at("groups").at("total_ns") != facts->second.total) {
-      findings_.Broken(
-          "analysis_summary", "analysis_summary.json",
-          fmt::format("{} has {} ns in its common set, its ETDump has {}; {}", key.first,
-                      experiment.at("groups").at("total_ns").dump(), facts->second.total, renew));
+      Differs({"analysis_summary", "analysis_summary.json",
+               fmt::format("{} has {} ns in its common set, its ETDump has {}; {}", key.first,
+                           experiment.at("groups").at("total_ns").dump(), facts->second.total, renew)});
     }
   }
   for (const auto& [key, facts] : traces_) {
     if (found.contains(key)) continue;
-    findings_.Broken(
-        "analysis_summary", "analysis_summary.json",
-        fmt::format("lacks the experiment {} with {} threads; {}", key.first, key.second, renew));
+    Differs({"analysis_summary", "analysis_summary.json",
+             fmt::format("lacks the experiment {} with {} threads; {}", key.first, key.second, renew)});
   }
 }
 

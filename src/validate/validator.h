@@ -22,11 +22,13 @@ namespace etprof {
 //
 //   Validator validator(folder);
 //   for each ETDump that could be read: validator.CheckTrace(data, trace, profile);
+//   for each file that analysis makes of the run, if can_rebuild(): validator.CheckDerived(file, render);
 //   std::vector<Finding> findings = validator.Finish();
 class Validator {
  public:
-  // Throws Error (kBadInput) for what is no run directory.
-  explicit Validator(const std::filesystem::path& folder);
+  // `etprof_version`: this one's; what another wrote may differ. Throws Error (kBadInput) for what is no run
+  // directory.
+  Validator(const std::filesystem::path& folder, std::string etprof_version);
 
   // As it was loaded; for whoever reads its ETDumps.
   const RunData& run() const { return run_; }
@@ -36,6 +38,15 @@ class Validator {
   // Another etprof measures into it: nothing else can be said of it yet.
   bool locked() const { return locked_; }
 
+  // Whether the analysis can be made anew to hold its files against.
+  bool can_rebuild() const { return !locked_ && !foreign_ && manifest_.is_object(); }
+  // With which options the stored analysis was made: with the per-event CSVs, and with ETDumps that the
+  // manifest does not name.
+  bool analysed_with_timeline() const;
+  bool analysed_with_bare_files() const;
+
+  // `file` is one of the analysis's, and `render` writes what it has to be.
+  void CheckDerived(const std::filesystem::path& file, const std::function<void(std::ostream&)>& render);
   // `profile` was made of `trace`, and that of data.etdump.
   void CheckTrace(const ExperimentData& data, const Trace& trace, const Profile& profile);
   // `data.etdump` could not be read, because of `problem`.
@@ -52,6 +63,15 @@ class Validator {
 
   // What ended before its end may not have been analysed.
   bool analysis_promised() const { return run_.status == RunData::Status::kComplete; }
+  // A file of the analysis that is not what the data give.
+  struct Difference {
+    std::string check, file, problem;
+  };
+  void CheckConfig();
+  void CheckDifferences();
+  bool InputsAreSound() const;
+  // What is wrong with a file of the analysis: a warning where it may be of other data or another etprof.
+  void Differs(const Difference& difference);
   std::string Relative(const std::filesystem::path& file) const;
   void CheckLock();
   void CheckFinished();
@@ -71,11 +91,17 @@ class Validator {
                  const std::function<void(std::ostream&)>& render, const char* source = "ETDump");
 
   RunData run_;
+  std::string etprof_version_;
   nlohmann::json manifest_;  // discarded where there is none of etprof's
+  nlohmann::json summary_;   // likewise, analysis_summary.json
   bool foreign_ = false;
   bool locked_ = false;
   Findings findings_;
   std::set<std::filesystem::path> compared_;  // CSV files that another check than "csv" has looked at
+  std::vector<Difference> differences_;
+  std::string
+      other_program_;  // why the model that operators are joined to is another than it was; empty: none
+  bool inputs_missing_ = false;  // a file that the analysis reads or lists is not there, or empty
   std::map<std::pair<std::string, int>, TraceFacts> traces_;  // by experiment and threads
 };
 

@@ -151,9 +151,9 @@ void Validator::CheckSame(std::string_view check, const std::filesystem::path& f
   compared_.insert(file.lexically_normal());
   try {
     if (const auto line = FirstDifferentLine(file, render)) {
-      findings_.Broken(check, Relative(file),
-                       fmt::format("is not what its {} gives, from line {} on; `etprof analyze` renews it",
-                                   source, *line));
+      Differs({std::string(check), Relative(file),
+               fmt::format("is not what its {} gives, from line {} on; `etprof analyze` renews it", source,
+                           *line)});
     }
   } catch (const Error& problem) {
     findings_.Broken(check, Relative(file), problem.problem());

@@ -111,6 +111,77 @@ def forget_an_experiment(run: Path) -> None:
     edit(run / "analysis_summary.json", lambda summary: summary["experiments"].pop())
 
 
+def set_in(file: str, *path: str | int, to):
+    """Another value at a place of a JSON file, which held another."""
+
+    def do(run: Path) -> None:
+        def more(document) -> None:
+            for key in path[:-1]:
+                document = document[key]
+            assert document[path[-1]] != to
+            document[path[-1]] = to
+
+        edit(run / file, more)
+
+    return do
+
+
+def in_summary(*path: str | int, to):
+    return set_in("analysis_summary.json", *path, to=to)
+
+
+def another_field(suffix: str, column: str, to: str = "12345"):
+    """In the first row of a table of experiment "one"."""
+
+    def do(run: Path) -> None:
+        lines = rows(one(run, suffix))
+        assert lines[1][lines[0].index(column)] != to
+        lines[1][lines[0].index(column)] = to
+        rewrite(one(run, suffix), lines)
+
+    return do
+
+
+def another_number(file: str):
+    """The last digit of the first fraction in a text."""
+
+    def do(run: Path) -> None:
+        (path,) = run.glob(file)
+        text = path.read_text(encoding="utf-8")
+        digit = re.search(r"\d\.\d", text).end() - 1
+        path.write_text(text[:digit] + str((int(text[digit]) + 1) % 10) + text[digit + 1 :], encoding="utf-8")
+
+    return do
+
+
+def turn_the_verdict(file: str, *path: str | int):
+    def do(run: Path) -> None:
+        (name,) = run.glob(file)
+
+        def more(document) -> None:
+            for key in path:
+                document = document[key]
+            document["verdict"] = "slower" if document["verdict"] == "faster" else "faster"
+
+        edit(name, more)
+
+    return do
+
+
+def move_between_groups(run: Path) -> None:
+    def more(summary: dict) -> None:
+        first, second = summary["experiments"][0]["groups"]["rows"][:2]
+        first["total_ns"] += 1000
+        second["total_ns"] -= 1000
+
+    edit(run / "analysis_summary.json", more)
+
+
+def cut_the_page(run: Path) -> None:
+    page = run / "report.html"
+    page.write_bytes(page.read_bytes()[:-30_000])
+
+
 # What is done, the checks that must fail, and the file that must be named.
 DAMAGE = {
     "manifest cut": (lambda run: truncate_last_byte(run / "manifest.json") or truncate_last_byte(run / "manifest.json"), {"manifest"}, "manifest.json"),
@@ -132,7 +203,7 @@ DAMAGE = {
     "ETDump missing": (lambda run: one(run, ".etdump").unlink(), {"files"}, "one/toy_cnn_one_t1.etdump"),
     "ETDump empty": (lambda run: one(run, ".etdump").write_bytes(b""), {"files"}, "one/toy_cnn_one_t1.etdump"),
     "ETDump cut": (lambda run: truncate_last_byte(one(run, ".etdump")), {"etdump"}, "one/toy_cnn_one_t1.etdump"),
-    "ETDump of another experiment": (swap_the_etdump, {"timeline", "ops_stats", "analysis_summary"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
+    "ETDump of another experiment": (swap_the_etdump, {"timeline", "ops_stats", "analysis_summary", "derived"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
     "runs that the ETDump has not": (add_runs_to_the_manifest, {"run_counts"}, "one/toy_cnn_one_t1.etdump"),
     "latencies with other columns": (lambda run: change(one(run, "_latency.csv"), "latency_ns", "latency_us"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
     "a latency that is no number": (lambda run: change(one(run, "_latency.csv"), "0,,,0,first,1,", "0,,,0,first,1,-"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
@@ -149,6 +220,32 @@ DAMAGE = {
     "a row of a timeline gone": (lambda run: rewrite(p := one(run, "_exec_all_runs_timeline.csv"), rows(p)[:-1]), {"timeline"}, "one/toy_cnn_one_t1_exec_all_runs_timeline.csv"),
     "a time in a timeline": (lambda run: change(one(run, "_exec_run0_timeline.csv"), ",Execute,", ",Default,"), {"timeline"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
     "a row of the statistics gone": (lambda run: rewrite(p := one(run, "_exec_ops_stats.csv"), rows(p)[:-1]), {"ops_stats"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
+    "configuration that is no JSON": (lambda run: (run / "config.json").write_text('{"model": 3'), {"config"}, "config.json"),
+    "configuration that is no object": (lambda run: (run / "config.json").write_text("[]"), {"config"}, "config.json"),
+    "page cut": (cut_the_page, {"derived"}, "report.html"),
+    "page missing": (lambda run: (run / "report.html").unlink(), {"files"}, "report.html"),
+    "statistics missing": (lambda run: one(run, "_robust_stats.json").unlink(), {"files"}, "one/toy_cnn_one_t1_robust_stats.json"),
+    "a number of the report": (another_number("report.md"), {"derived"}, "report.md"),
+    "a number of the summary for people": (another_number("pipeline_summary.md"), {"derived"}, "pipeline_summary.md"),
+    "a latency table's median": (another_field("_e2e_latency.csv", "latency_median_ms"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
+    "a latency table's memory": (another_field("_e2e_latency.csv", "peak_rss_bytes"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
+    "a category's share": (another_field("_category_summary.csv", "pct_of_e2e"), {"derived"}, "one/toy_cnn_one_t1_category_summary.csv"),
+    "an operator's total": (another_field("_operator_details.csv", "total_ms"), {"derived"}, "one/toy_cnn_one_t1_operator_details.csv"),
+    "a median of the robust statistics": (another_number("one/toy_cnn_one_t1_robust_stats.json"), {"derived"}, "one/toy_cnn_one_t1_robust_stats.json"),
+    "a comparison's verdict in the summary": (turn_the_verdict("pipeline_summary.json", "comparisons", 0), {"pipeline_summary"}, "pipeline_summary.json"),
+    "a comparison's verdict in the kit's summary": (turn_the_verdict("toy_cnn_pipeline_summary.json", "comparisons", 0), {"derived"}, "toy_cnn_pipeline_summary.json"),
+    "a latency's p99": (in_summary("experiments", 0, "latency_ms", "p99", to=0.5), {"analysis_summary"}, "analysis_summary.json"),
+    "a latency's interval": (in_summary("experiments", 0, "latency_interval_ms", "low", to=0.1), {"analysis_summary"}, "analysis_summary.json"),
+    "a histogram": (in_summary("experiments", 0, "latency_histogram", "counts", 0, to=7777), {"analysis_summary"}, "analysis_summary.json"),
+    "a ratio": (in_summary("comparisons", 0, "latency", "ratio", to=3.0), {"analysis_summary"}, "analysis_summary.json"),
+    "a verdict": (turn_the_verdict("analysis_summary.json", "comparisons", 0, "latency"), {"analysis_summary"}, "analysis_summary.json"),
+    "an operator's verdict": (turn_the_verdict("analysis_summary.json", "comparisons", 0, "operators", 0), {"analysis_summary"}, "analysis_summary.json"),
+    "an operator's time": (in_summary("comparisons", 0, "operators", 0, "baseline_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
+    "a first run": (in_summary("experiments", 0, "first_run_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
+    "the noise floor": (in_summary("noise_floor", to=0.00001), {"analysis_summary"}, "analysis_summary.json"),
+    "no findings": (in_summary("insights", to=[]), {"analysis_summary"}, "analysis_summary.json"),
+    "time moved between groups": (move_between_groups, {"analysis_summary"}, "analysis_summary.json"),
+    "another model's name": (in_summary("model_id", to="other"), {"analysis_summary"}, "analysis_summary.json"),
     "another CSV with a short row": (lambda run: (run / "one" / "other.csv").write_text("a,b\n1\n"), {"csv"}, "one/other.csv"),
     "a file that was not finished": (lambda run: (run / "report.md.12.0.tmp").write_text("x"), {"finished"}, "report.md.12.0.tmp"),
     "parts that were not merged": (lambda run: (run / "one" / "launches").mkdir(), {"finished"}, "one/launches"),
@@ -226,13 +323,50 @@ def test_a_model_that_changed_since_is_a_warning(run, tmp_path):
     change(run / "manifest.json", json.dumps(str(program.DATA / "toy_cnn.pte")), json.dumps(str(model)), count=-1)
     code, (said,) = validate(run)
     assert code == DONE
-    assert [(finding["check"], finding["file"]) for finding in said["findings"]] == [("sha256", str(model))]
+    assert [(finding["check"], finding["file"]) for finding in said["findings"]] == [
+        ("derived", "analysis_summary.json"),  # it knows of the model's layers
+        ("sha256", str(model)),
+    ]
+    assert f"{model} is not the file that was measured" in said["findings"][0]["problem"]
 
 
 def test_an_interrupted_run_is_a_warning(run):
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
+    assert program.run("analyze", run, "--quiet").returncode == DONE
     assert validate(run)[0] == DONE
     assert [finding["check"] for finding in findings(run, "warning")] == ["finished"]
+
+
+def test_an_interrupted_run_may_have_an_older_analysis(run):
+    """It was analysed, gone on with, and interrupted again."""
+    change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
+    assert validate(run)[0] == DONE
+    warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
+    assert 'is "complete", the data give "interrupted"; ' in warned["analysis_summary.json"]
+    assert "etprof analyze" in warned["report.md"]
+
+
+def test_a_message_names_the_place_and_both_values(run):
+    summary = json.loads((run / "analysis_summary.json").read_text())
+    measured = summary["experiments"][1]["latency_ms"]["p99"]
+    in_summary("experiments", 1, "latency_ms", "p99", to=0.5)(run)
+    another_field("_operator_details.csv", "total_ms")(run)
+    said = {finding["file"]: finding["problem"] for finding in findings(run, "broken")}
+    assert said["analysis_summary.json"] == (
+        f"experiments[1].latency_ms.p99 is 0.5, the data give {measured}; `etprof analyze` renews it"
+    )
+    table = said["one/toy_cnn_one_t1_operator_details.csv"]
+    assert re.match(r'row 1 \(.+\), column total_ms, is "12345", the data give "[0-9.]+"; ', table), table
+
+
+def test_an_analysis_of_another_version_is_a_warning(run):
+    version = json.loads((run / "manifest.json").read_text())["etprof_version"]
+    change(run / "manifest.json", f'"etprof_version": "{version}"', '"etprof_version": "0.0.1"')
+    another_field("_category_summary.csv", "pct_of_e2e")(run)
+    assert validate(run)[0] == DONE
+    warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
+    assert "measured by etprof 0.0.1" in warned["one/toy_cnn_one_t1_category_summary.csv"]
+    assert "`etprof analyze` renews it" in warned["one/toy_cnn_one_t1_category_summary.csv"]
 
 
 def test_an_interrupted_run_need_not_be_analysed_yet(run):

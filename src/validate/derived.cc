@@ -1,0 +1,144 @@
+// The files of an analysis, held against the analysis made anew.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "validate/difference.h"
+#include "validate/validator.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kRenew = "`etprof analyze` renews it";
+
+std::string CheckOf(const std::string& name) {
+  if (name.ends_with("_timeline.csv")) return "timeline";
+  if (name.ends_with("_exec_ops_stats.csv")) return "ops_stats";
+  if (name.ends_with("_kernels.csv")) return "kernels";
+  if (name == "analysis_summary.json") return "analysis_summary";
+  if (name == "pipeline_summary.json") return "pipeline_summary";
+  return "derived";
+}
+
+// What an analysis knew of the programs that ran: of each experiment why it knew none, or no layers.
+json ProgramsOf(const json& summary) {
+  json known = json::array();
+  if (!summary.is_object() || !summary.contains("experiments") || !summary.at("experiments").is_array())
+    return known;
+  for (const json& experiment : summary.at("experiments")) {
+    const auto program = experiment.is_object() ? experiment.find("program") : experiment.end();
+    if (!experiment.is_object() || program == experiment.end() || !program->is_object()) continue;
+    known.push_back({program->value("problem", json()), program->value("no_sources", json())});
+  }
+  return known;
+}
+
+std::string WhyOtherPrograms(const json& made) {
+  for (const json& program : ProgramsOf(made)) {
+    for (const json& why : program) {
+      if (why.is_string() && !why.get<std::string>().empty()) return why.get<std::string>();
+    }
+  }
+  return "the analysis was made without the model or its .etrecord, which are there now";
+}
+
+}  // namespace
+
+bool Validator::analysed_with_timeline() const {
+  const auto is_timeline = [](const std::string& name) {
+    return name.ends_with("_exec_all_runs_timeline.csv");
+  };
+  if (summary_.is_object() && summary_.contains("csv_files") && summary_.at("csv_files").is_array()) {
+    return std::ranges::any_of(summary_.at("csv_files"), [&](const json& name) {
+      return name.is_string() && is_timeline(name.get<std::string>());
+    });
+  }
+  return std::ranges::any_of(run_.experiments, [&](const ExperimentData& data) {
+    std::error_code error;
+    const std::string stem = (data.etdump.parent_path() / data.etdump.stem()).string();
+    return !data.etdump.empty() && std::filesystem::exists(stem + "_exec_all_runs_timeline.csv", error);
+  });
+}
+
+bool Validator::analysed_with_bare_files() const {
+  return summary_.is_object() && summary_.contains("experiments") && summary_.at("experiments").is_array() &&
+         summary_.at("experiments").size() > run_.experiments.size();
+}
+
+void Validator::CheckDerived(const std::filesystem::path& file,
+                             const std::function<void(std::ostream&)>& render) {
+  const bool compared = compared_.contains(file.lexically_normal());
+  Difference difference{CheckOf(file.filename().string()), Relative(file), ""};
+  try {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) {
+      difference.check = "files";
+      difference.problem = fmt::format("the analysis makes it, and it is not there; {}", kRenew);
+    } else if (std::filesystem::file_size(file, error) == 0) {
+      difference.check = "files";
+      difference.problem = "is empty";
+    } else if (compared) {
+      return;
+    } else if (const auto found = DescribeDifference(file, render)) {
+      difference.problem = fmt::format("{}; {}", *found, kRenew);
+    } else {
+      return;
+    }
+  } catch (const Error& problem) {
+    difference.problem = problem.problem();
+  }
+  if (difference.check == "analysis_summary" && summary_.is_object()) {
+    std::ostringstream out;
+    render(out);
+    const json made = ParseJson(out.str());
+    if (ProgramsOf(made) != ProgramsOf(summary_)) other_program_ = WhyOtherPrograms(made);
+  }
+  differences_.push_back(std::move(difference));
+}
+
+bool Validator::InputsAreSound() const {
+  static constexpr std::array kInputs = {"finished",    "manifest",       "etdump",         "run_counts",
+                                         "latency_csv", "latency_counts", "latency_values", "peaks"};
+  return !inputs_missing_ && std::none_of(kInputs.begin(), kInputs.end(),
+                                          [&](const char* check) { return findings_.HasBroken(check); });
+}
+
+// Of data that are broken themselves nothing can be made anew, and of a file the first failure is said.
+void Validator::CheckDifferences() {
+  const bool analysed = analysis_promised() || summary_.is_object();
+  if (!analysed || !InputsAreSound()) return;
+  std::erase_if(differences_,
+                [&](const Difference& difference) { return findings_.HasFile(difference.file); });
+  if (differences_.empty()) return;
+  if (!other_program_.empty()) {
+    findings_.Warn("derived", differences_.front().file,
+                   fmt::format("cannot be held against the data, nor can {} other files: {}",
+                               differences_.size() - 1, other_program_));
+    return;
+  }
+  for (const Difference& difference : differences_) {
+    Differs(difference);
+    compared_.insert((run_.folder / difference.file).lexically_normal());
+  }
+}
+
+void Validator::Differs(const Difference& difference) {
+  if (run_.etprof_version != etprof_version_) {
+    findings_.Warn(difference.check, difference.file,
+                   fmt::format("{} (measured by etprof {}, this is {})", difference.problem,
+                               run_.etprof_version, etprof_version_));
+  } else if (!analysis_promised()) {
+    findings_.Warn(difference.check, difference.file, difference.problem);
+  } else {
+    findings_.Broken(difference.check, difference.file, difference.problem);
+  }
+}
+
+}  // namespace etprof
