@@ -23,6 +23,10 @@ using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, con
 // Reads a run directory, after merging what a killed measurement left unmerged. Throws as LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
 
+// Throws Error (kUsage) where ticks of another clock are asked for than that of etprof's runner, which
+// measured the run.
+void RequireClockOf(const RunData& run, const EtdumpOptions& etdump);
+
 // The profiles of the experiments' traces (ETDumps, or timeline CSVs), index by index; absent where there is
 // none. With `tolerant`, a file that cannot be read becomes a warning of its experiment; else its Error goes
 // on. A bare ETDump of several methods (AttributeMethods) becomes one experiment for each, and a pair of two

@@ -100,6 +100,14 @@ RunData OpenRunDirectory(const std::filesystem::path& folder) {
   return LoadRunDirectory(folder);
 }
 
+void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
+  if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
+    throw Error(ExitCode::kUsage, "etprof measured this, and its runner's clock counts nanoseconds")
+        .InFile(run.folder.string())
+        .Remedy("leave out --time-scale, which is for ETDumps of a clock of their own");
+  }
+}
+
 namespace {
 
 // The trace of an experiment, and what `options` can learn of it.
@@ -218,6 +226,7 @@ std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
 
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, const TraceVisitor& visit,
                                                const EtdumpOptions& etdump, RunPrograms* programs) {
+  RequireClockOf(run, etdump);
   std::vector<ExperimentData> files = std::exchange(run.experiments, {});
   // Of a file that was given by itself nothing else says it.
   if (run.folder.empty()) std::ranges::for_each(files, LookForTraceLog);

@@ -107,10 +107,12 @@ std::string NamesOf(const RunData& run) {
   return names;
 }
 
-RunData Join(const Arguments& arguments) {
+RunData Join(const Arguments& arguments, const EtdumpOptions& etdump) {
   RunData a = Load(arguments.baseline);
   RunData b = Load(arguments.candidate);
+  for (const RunData* side : {&a, &b}) RequireClockOf(*side, etdump);
   RunData run;
+  if (a.method == b.method) run.method = a.method;
   run.model_id = a.model_id == b.model_id ? a.model_id : "";
   run.model = a.model.filename() == b.model.filename() ? a.model : std::filesystem::path();
   if (a.platform == b.platform) run.platform = a.platform;
@@ -162,6 +164,10 @@ RunData Join(const Arguments& arguments) {
       baseline.label += arguments.name1.empty() ? " (A)" : ", " + arguments.name1;
       candidate.label += arguments.name2.empty() ? " (B)" : ", " + arguments.name2;
     }
+    if (a.method != b.method) {
+      baseline.label += ", method " + a.method;
+      candidate.label += ", method " + b.method;
+    }
     ForgetRounds(baseline);
     ForgetRounds(candidate);
     ComparePair pair;
@@ -183,7 +189,7 @@ int Run(const Arguments& arguments) {
   } else if (auto shared = LoadSharedRun(arguments)) {
     run = std::move(*shared);
   } else {
-    run = Join(arguments);
+    run = Join(arguments, etdump);
   }
   RunPrograms programs;
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, false, {}, etdump, &programs);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.h"
+
 namespace etprof {
 namespace {
 
@@ -73,12 +75,17 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
   AppendRow(name, source, event.chain_index(), event.instruction_id(), delegate_id);
   if (event.delegate_debug_metadata() != nullptr) ++found_.metadata_events;
 
-  const Nanoseconds start = Time(event.start_time(), event);
-  const Nanoseconds end = Time(event.end_time(), event);
+  const bool whole = !delegated && name == "Method::execute";
+  const auto start_of = Time(event.start_time(), event);
+  const auto end_of = Time(event.end_time(), event);
+  if (whole && (!start_of || !end_of)) RefuseInference(event, "at a time beyond 146 years");
+  const Nanoseconds start = start_of.value_or(0);
+  const Nanoseconds end = end_of.value_or(0);
   start_[count_] = start;
   end_[count_] = end;
   const Nanoseconds length = end < start ? start - end : end - start;
   if (length > kLongestEvent) {
+    if (whole) RefuseInference(event, "of more than 4.8 hours");
     end_[count_] = start;
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, name);
     ++count_;
@@ -152,14 +159,26 @@ void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::
   AddAllocations(found_.allocations, {std::string(name), 1, static_cast<Bytes>(size)});
 }
 
-Nanoseconds BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
+// An operator's time that counts as 0 is noted; of an inference's nothing would be left to tell.
+void BlockReader::RefuseInference(const ::etdump::ProfileEvent& event, const char* what) const {
+  throw Error(ExitCode::kBadInput, fmt::format("holds a Method::execute {} (block {} {}, event {})", what,
+                                               block_index_, block_name_, count_))
+      .AtOffset(OffsetOf(&event))
+      .Remedy("say by --time-scale what a tick of the file's clock is; ExecuTorch's runners count ns");
+}
+
+std::uint64_t BlockReader::OffsetOf(const void* where) const {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(where) - bytes_.data());
+}
+
+std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
   // Half the range, so that differences of two times cannot overflow.
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
   const bool fits =
       scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
   if (!fits) {
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, "");
-    return 0;
+    return std::nullopt;
   }
   return scale_ == 1.0 ? static_cast<Nanoseconds>(ticks)
                        : static_cast<Nanoseconds>(std::llround(static_cast<double>(ticks) * scale_));
@@ -174,7 +193,7 @@ void BlockReader::Note(const char* name, HealthEntry::Severity severity, const c
   entry.count = 1;
   entry.amount = amount;
   if (found_.health.CountOf(name) == 0) {
-    entry.first_offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(where) - bytes_.data());
+    entry.first_offset = OffsetOf(where);
     entry.first_place =
         fmt::format("block {} {}, event {} {}", block_index_, block_name_, count_, event_name);
   }

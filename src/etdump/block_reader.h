@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +20,8 @@ class BlockReader {
   BlockReader(ByteView bytes, double nanoseconds_per_tick) : bytes_(bytes), scale_(nanoseconds_per_tick) {}
 
   // Reads the block with index `index`: gives its name, layout and event count. Writes the times of its
-  // profile events to `start` and `end`, which have room for all of the block's events.
+  // profile events to `start` and `end`, which have room for all of the block's events. Throws Error
+  // (kBadInput), without the file's name, where an inference's own time is out of range.
   Trace::Block Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start, Nanoseconds* end);
 
   // What has been found so far; of `Trace` only layouts, names, allocations, counts and health are filled.
@@ -29,7 +32,10 @@ class BlockReader {
  private:
   void ReadProfileEvent(const ::etdump::ProfileEvent& event);
   void CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event);
-  Nanoseconds Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event);
+  // Absent, and noted, where it is out of range.
+  std::optional<Nanoseconds> Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event);
+  [[noreturn]] void RefuseInference(const ::etdump::ProfileEvent& event, const char* what) const;
+  std::uint64_t OffsetOf(const void* where) const;
   void AppendRow(std::string_view name, Trace::Source source, std::int32_t chain, std::int32_t instruction,
                  std::int32_t delegate_id);
   void LeaveExpected();

@@ -112,8 +112,12 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
     for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
       if (!file.Verify(run)) throw file.Malformed();
-      trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + places[block],
-                                               trace.end.data() + places[block]);
+      try {
+        trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + places[block],
+                                                 trace.end.data() + places[block]);
+      } catch (Error& error) {
+        throw error.InFile(file_name);
+      }
     }
   });
   // What is computed of times are sums and differences of these lengths: within this they all fit.

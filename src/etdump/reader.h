@@ -18,8 +18,8 @@ struct EtdumpOptions {
 };
 
 // Reads a whole ETDump. `file_name` is for messages only. Throws Error (kBadInput), with the offset, for what
-// is not an ETDump, is cut short or is malformed. Memory: 16 bytes an event and 17 more for each event of
-// every different block.
+// is not an ETDump, is cut short or is malformed, or holds a Method::execute whose time is out of range.
+// Memory: 16 bytes an event and 17 more for each event of every different block.
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options = {});
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options = {});
 

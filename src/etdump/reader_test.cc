@@ -15,6 +15,7 @@
 namespace etprof {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::string kData = ETPROF_TEST_DATA;
@@ -225,6 +226,26 @@ TEST(ReadEtdump, NotesEventsThatRunBackwardsAndTimesOutOfRange) {
   EXPECT_EQ(trace.health.CountOf("event_backwards"), 2);  // `far` ends at 0, before it starts
   EXPECT_EQ(trace.health.CountOf("time_out_of_range"), 1);
   EXPECT_TRUE(trace.health.entries()[0].first_offset.has_value());
+}
+
+// Of an operator a time out of range counts as 0; an inference of 0 ns would make every number wrong.
+TEST(ReadEtdump, RefusesAnInferenceOutOfRange) {
+  ::etdump::ProfileEventT inference;
+  inference.name = "Method::execute";
+  inference.start_time = 1'000'000;
+  inference.end_time = 1'000'000 + (std::uint64_t{1} << 44);
+  EXPECT_EQ(MessageOf(DumpOf({inference})), "no error");
+  ++inference.end_time;
+  EXPECT_THAT(
+      MessageOf(DumpOf({inference})),
+      AllOf(HasSubstr("x.etdump, byte "), HasSubstr(": holds a Method::execute of more than 4.8 hours"),
+            HasSubstr("event 0)"), HasSubstr("--time-scale")));
+  inference.end_time = ~std::uint64_t{0};
+  inference.start_time = inference.end_time - 1000;  // both ends would count as 0
+  EXPECT_THAT(MessageOf(DumpOf({inference})), HasSubstr("beyond 146 years"));
+  // A delegate's event of that name is none.
+  inference.delegate_debug_id_str = inference.name;
+  EXPECT_EQ(MessageOf(DumpOf({inference})), "no error");
 }
 
 TEST(ReadEtdump, TakesTimesOnlyWithinWhichSumsFit) {

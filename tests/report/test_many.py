@@ -116,6 +116,36 @@ def test_what_is_no_unit_is_said(scale, message):
     assert message in done.stderr
 
 
+def test_a_clock_that_makes_an_inference_too_long_is_refused(tmp_path):
+    done = program.run("analyze", FILE, "--time-scale", "s", "-o", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.count("\n") == 1
+    assert "toy_cnn.t1.etdump, byte " in done.stderr
+    assert "holds a Method::execute" in done.stderr
+    assert "--time-scale" in done.stderr
+
+
+@pytest.mark.parametrize("scale", ["us", "24MHz", "ns"])
+def test_the_clock_of_a_run_that_etprof_measured_is_known(scale, tmp_path):
+    shutil.copy(FILE, tmp_path / FILE.name)
+
+    def analyze():
+        return program.run("analyze", tmp_path, "--time-scale", scale)
+
+    assert analyze().returncode == 0  # nothing says who measured it
+    manifest = {"etprof_version": "0.0", "experiments": [{"name": "one", "etdump": FILE.name}]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = analyze()
+    if scale == "ns":
+        assert done.returncode == 0, done.stderr
+        return
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "leave out --time-scale" in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_thread_sweep_has_its_efficiency_and_its_warning(tmp_path):
     for threads, side in ((1, "off"), (2, "on"), (4, "on")):
         etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
