@@ -34,6 +34,7 @@ Json DeviceJson(const DevicesReport& report, std::size_t index) {
   object["name"] = report.names[index];
   object["run"] = run.run.folder.string();
   object["model_id"] = run.model_id;
+  object["method"] = run.run.method;
   object["status"] = StatusName(run.run.status);
   object["generated_at"] = Text(run.run.generated_at);
   object["platform"] = Text(run.run.platform);
@@ -131,6 +132,7 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
     Json section;
     section["model_id"] = model.model_id;
     section["model_sha256"] = Text(model.model_sha256);
+    section["method"] = model.method;
     section["devices"] = Json::array();
     for (const DeviceColumn& device : model.devices) section["devices"].push_back(device.name);
     section["experiments"] = Json::array();
@@ -141,7 +143,7 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
       section["comparisons"].push_back(PairJson(report, model, row));
     root["models"].push_back(std::move(section));
   }
-  root["unpaired"] = kUnpaired;
+  root["unpaired"] = UnpairedText(report.distinct_devices);
   out << root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 

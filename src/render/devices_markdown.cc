@@ -49,8 +49,10 @@ class Markdown {
     if (title.empty()) {
       std::vector<std::string> models;
       for (const ModelSection& model : report_.models) models.push_back(model.title);
-      title = fmt::format("{} on {} device{}", fmt::join(models, ", "), report_.runs.size(),
-                          report_.runs.size() == 1 ? "" : "s");
+      const bool a_device_each = report_.distinct_devices == report_.runs.size();
+      // A title with a method has a comma of its own.
+      title = fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
+                          CountText(report_.runs.size(), report_.distinct_devices));
     }
     out_ << "# " << E(title) << "\n\n";
   }
@@ -155,9 +157,11 @@ class Markdown {
       }
     }
     if (table.rows.empty()) return;
-    out_ << "The same experiment on two devices, **unpaired**:\n\n"
+    out_ << (model.distinct_devices == 1 ? "The same experiment in two runs"
+                                         : "The same experiment on two devices")
+         << ", **unpaired**:\n\n"
          << table.ToMarkdown() << '\n'
-         << kUnpaired << "\n\n";
+         << UnpairedText(model.distinct_devices) << "\n\n";
   }
 
   void Gains(const ModelSection& model) {

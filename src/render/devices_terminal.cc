@@ -61,7 +61,7 @@ class Screen {
     std::string title = model.title;
     if (!report_.title.empty())
       title = report_.models.size() > 1 ? report_.title + ": " + title : report_.title;
-    return fmt::format("{} · {} device{}", title, model.devices.size(), model.devices.size() == 1 ? "" : "s");
+    return title + " · " + CountText(model.devices.size(), model.distinct_devices);
   }
 
   const Report& RunOf(const ModelSection& model, std::size_t device) const {
@@ -175,7 +175,9 @@ class Screen {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
         const Quantity& quantity = row.cells[device].against_first;
         if (!row.first || device == *row.first || !quantity.candidate_ns) continue;
-        if (!any) out_ << "  between devices, unpaired (drift between them cannot be seen):\n";
+        if (!any)
+          out_ << "  between " << ColumnsAre(model.distinct_devices)
+               << ", unpaired (drift between them cannot be seen):\n";
         any = true;
         const VerdictWords words = quantity.estimate ? WordsOf(quantity) : VerdictWords{};
         out_ << "    " << Printable(row.label) << ": " << Printable(NameOf(model.devices[device]))

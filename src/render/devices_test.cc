@@ -71,6 +71,24 @@ TEST(DevicesMarkdown, AnEmulatedDeviceSaysSoEverywhere) {
               AllOf(HasSubstr("emulated"), Not(HasSubstr("slower"))));
 }
 
+TEST(DevicesMarkdown, RunsOfOneDeviceAreCalledRuns) {
+  const DevicesReport one =
+      AssembleDevices({example::MakePairOn("local", 1), example::MakePairOn("local", 2)});
+  const std::string text = MarkdownOf(one);
+  EXPECT_THAT(text, HasSubstr("# net\\_xnnpack\\_fp32: 2 runs of one device\n"));
+  EXPECT_THAT(text, AllOf(HasSubstr("The same experiment in two runs"),
+                          HasSubstr("Between runs nothing is paired"), Not(HasSubstr("2 devices"))));
+  EXPECT_THAT(TerminalOf(one),
+              AllOf(HasSubstr(" · 2 runs of one device\n"), HasSubstr("between runs, unpaired")));
+  std::vector<Report> three = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
+                               example::MakePairOn("b", 1)};
+  for (Report& run : three) run.run.method = "decode";
+  const DevicesReport two = AssembleDevices(std::move(three));
+  EXPECT_THAT(MarkdownOf(two), HasSubstr("# net\\_xnnpack\\_fp32, method decode: 3 runs of 2 devices\n"));
+  EXPECT_EQ(JsonOf(two)["models"][0]["method"], "decode");
+  EXPECT_EQ(JsonOf(two)["devices"][1]["method"], "decode");
+}
+
 TEST(DevicesMarkdown, HostileNamesAreEscaped) {
   std::vector<Report> runs = {example::MakePairOn("a|b<script>", 1), example::MakePairOn("c", 1)};
   runs[0].experiments[0].label = "x|y";

@@ -12,10 +12,23 @@
 
 namespace etprof::devices {
 
-const char* const kUnpaired =
-    "Between devices nothing is paired: each has a clock and conditions of its own, and the intervals "
-    "(Welch's "
-    "t over launches) know what each process adds, not what a device's temperature or load did meanwhile.";
+std::string CountText(std::size_t runs, std::size_t distinct_devices) {
+  if (distinct_devices == runs) return fmt::format("{} device{}", runs, runs == 1 ? "" : "s");
+  if (distinct_devices == 1) return fmt::format("{} runs of one device", runs);
+  return fmt::format("{} runs of {} devices", runs, distinct_devices);
+}
+
+const char* ColumnsAre(std::size_t distinct_devices) { return distinct_devices == 1 ? "runs" : "devices"; }
+
+std::string UnpairedText(std::size_t distinct_devices) {
+  const bool one = distinct_devices == 1;
+  return fmt::format(
+      "Between {} nothing is paired: each has {} of its own, and the intervals (Welch's t over launches) "
+      "know "
+      "what each process adds, not what {} temperature or load did meanwhile.",
+      ColumnsAre(distinct_devices), one ? "a time and conditions" : "a clock and conditions",
+      one ? "the device's" : "a device's");
+}
 
 std::string NameOf(const DeviceColumn& device) {
   return device.name + (device.emulated ? " (emulated)" : "");

@@ -32,8 +32,12 @@ std::string MedianInterval(const Report& run, const ReportExperiment& experiment
 // where nothing can be said.
 std::string AgainstFirstText(const Quantity& quantity);
 
-// "the same experiment on several devices was not measured alternately, ...".
-extern const char* const kUnpaired;
+// "3 devices", or "3 runs of one device", "3 runs of 2 devices".
+std::string CountText(std::size_t runs, std::size_t distinct_devices);
+// What columns are: "devices"; "runs" where all are of one device.
+const char* ColumnsAre(std::size_t distinct_devices);
+// "Between devices nothing is paired: ...".
+std::string UnpairedText(std::size_t distinct_devices);
 
 // Rows of the groups' table: the name, and for each device its mean self time in ns; absent: no trace.
 struct GroupRow {

@@ -1,5 +1,7 @@
 #include "render/html.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
@@ -14,6 +16,7 @@
 #include "render/gzip.h"
 #include "render/json.h"
 #include "render/timeline_json.h"
+#include "render/wording.h"
 
 namespace etprof {
 namespace {
@@ -73,7 +76,12 @@ void RenderHtml(const Report& report, std::ostream& out) {
   const std::size_t at = kPage.find(kBefore);
   if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
   out << kPage.substr(0, at);
-  const std::string title = report.title.empty() ? "" : " data-title=\"" + Escaped(report.title) + "\"";
+  // Without one the page is called as the model.
+  const std::string method = MethodToTell(report);
+  const std::string own = report.title.empty() && !method.empty()
+                              ? fmt::format("{}, method {}", report.model_id, method)
+                              : report.title;
+  const std::string title = own.empty() ? "" : " data-title=\"" + Escaped(own) + "\"";
   WriteData(kReport, title, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
   WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
   out << kPage.substr(at);

@@ -37,5 +37,13 @@ TEST(Html, ATitleIsAnAttributeAndEndsNone) {
   EXPECT_NE(page.find("data-title=\"a &quot;b&quot; &lt;script> &amp; \\x1b[31m\">"), std::string::npos);
 }
 
+TEST(Html, OfAMethodThatMustBeToldTheTitleNamesIt) {
+  Report report = example::MakePair();
+  report.run.method = "decode";
+  std::ostringstream out;
+  RenderHtml(report, out);
+  EXPECT_NE(out.str().find(" data-title=\"" + report.model_id + ", method decode\">"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace etprof

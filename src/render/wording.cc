@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/duration.h"
 #include "report/matrix.h"
@@ -211,6 +212,14 @@ std::string SampleText(const Comparison& comparison) {
   return fmt::format("{} launches, {} rounds", comparison.launches, comparison.rounds);
 }
 
+std::string MethodToTell(const Report& report) {
+  if (report.bare) return "";
+  if (report.run.method != "forward") return report.run.method;
+  const auto info = nlohmann::json::parse(report.run.model_info, nullptr, /*allow_exceptions=*/false);
+  const bool several = info.is_object() && info.contains("methods") && info["methods"].size() > 1;
+  return several ? report.run.method : "";
+}
+
 std::string HeaderText(const Report& report) {
   std::string text = report.title.empty() ? report.model_id : report.title;
   const auto add = [&](const std::string& part) {
@@ -220,6 +229,7 @@ std::string HeaderText(const Report& report) {
   // "mobilenet_v3_small_xnnpack_fp32" says its backend and data type itself; say each thing once.
   const std::string suffix = "_" + report.backend + "_" + report.dtype;
   if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  if (const std::string method = MethodToTell(report); !method.empty()) add("method " + method);
   add(report.backend.empty() ? report.dtype
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
   if (!report.bare && !report.experiments.empty()) {

@@ -68,6 +68,10 @@ std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantit
 // "10 launches x 7 rounds", "16 traced runs".
 std::string SampleText(const Comparison& comparison);
 
+// The method that ran ("decode"), where it must be told: it is not "forward", or the program has several. ""
+// where that goes without saying.
+std::string MethodToTell(const Report& report);
+
 // "mobilenet_v3_small · xnnpack fp32 · 1 thread · linux-x86_64, 2 cores"
 std::string HeaderText(const Report& report);
 

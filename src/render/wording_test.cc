@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "render/facts.h"
 
 namespace etprof {
 namespace {
@@ -93,6 +96,26 @@ TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
   EXPECT_STREQ(TailOf(few).name, "max");
   few.n = 100;
   EXPECT_STREQ(TailOf(few).name, "p99");
+}
+
+TEST(HeaderText, NamesTheMethodWhereItMustBeTold) {
+  Report report;
+  report.model_id = "llm";
+  EXPECT_EQ(HeaderText(report), "llm");
+  report.run.model_info = R"({"methods": {"forward": {}}})";
+  EXPECT_EQ(MethodToTell(report), "");
+  report.run.model_info = R"({"methods": {"forward": {}, "prefill": {}}})";
+  EXPECT_EQ(HeaderText(report), "llm · method forward");
+  report.run.model_info.clear();
+  report.run.method = "decode";
+  EXPECT_EQ(HeaderText(report), "llm · method decode");
+  report.run.model_info = "[no JSON";
+  EXPECT_EQ(MethodToTell(report), "decode");
+  const std::vector<Fact> facts = RunFacts(report);
+  EXPECT_TRUE(std::ranges::any_of(
+      facts, [](const Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
+  report.bare = true;  // a file of events alone: which method ran is not known
+  EXPECT_EQ(MethodToTell(report), "");
 }
 
 TEST(VerdictAgainst, SaysAgainstWhat) {

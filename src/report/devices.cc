@@ -226,9 +226,17 @@ class Section {
   ModelSection& section_;
 };
 
+// What tells the device of a run from another's; of a run that says nothing of it, nothing does.
+std::string DeviceOf(const DevicesReport& report, std::size_t run) {
+  const std::optional<DeviceProperties>& device = report.runs[run].run.device;
+  if (!device || device->name.empty()) return "run " + report.names[run];
+  return fmt::format("{}|{}|{}|{}", device->name, device->architecture, device->cpu_model, device->cores);
+}
+
 // A run without a digest belongs to the first model of its name.
 ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report) {
   for (ModelSection& model : models) {
+    if (model.method != report.run.method) continue;
     const bool digests = !model.model_sha256.empty() && !report.run.model_sha256.empty();
     if (digests ? model.model_sha256 == report.run.model_sha256 : model.model_id == report.model_id) {
       if (model.model_sha256.empty()) model.model_sha256 = report.run.model_sha256;
@@ -238,6 +246,7 @@ ModelSection& SectionOf(std::vector<ModelSection>& models, const Report& report)
   ModelSection made;
   made.model_id = report.model_id;
   made.model_sha256 = report.run.model_sha256;
+  made.method = report.run.method;
   models.push_back(std::move(made));
   return models.back();
 }
@@ -248,17 +257,28 @@ DevicesReport AssembleDevices(std::vector<Report> runs) {
   DevicesReport report;
   report.names = NamesOf(runs);
   report.runs = std::move(runs);
+  std::set<std::string> devices;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const Report& run = report.runs[i];
     report.emulated = report.emulated || run.emulated;
+    devices.insert(DeviceOf(report, i));
     SectionOf(report.models, run).devices.push_back({i, report.names[i], run.emulated});
   }
-  std::map<std::string, int> titles;
-  for (const ModelSection& model : report.models) ++titles[model.model_id];
+  report.distinct_devices = devices.size();
   for (ModelSection& model : report.models) {
+    const auto another = [&](const auto& member) {
+      return std::any_of(report.models.begin(), report.models.end(), [&](const ModelSection& other) {
+        return other.model_id == model.model_id && other.*member != model.*member;
+      });
+    };
     model.title = model.model_id.empty() ? "a model without a name" : model.model_id;
-    if (titles[model.model_id] > 1 && !model.model_sha256.empty())
+    if (another(&ModelSection::model_sha256) && !model.model_sha256.empty())
       model.title += fmt::format(" ({})", model.model_sha256.substr(0, 12));
+    if (another(&ModelSection::method) || model.method != "forward")
+      model.title += ", method " + model.method;
+    std::set<std::string> own;
+    for (const DeviceColumn& device : model.devices) own.insert(DeviceOf(report, device.run));
+    model.distinct_devices = own.size();
     Section(report, model).Fill();
   }
   return report;

@@ -42,11 +42,15 @@ struct DevicePairRow {
   std::vector<std::optional<std::size_t>> comparisons;  // into Report::comparisons, device by device
 };
 
-// What was measured of one model (one SHA-256; one name, where that is not known).
+// What was measured of one method of one model (one SHA-256; one name, where that is not known).
 struct ModelSection {
   std::string model_id, model_sha256;
-  std::string title;  // the model's name, with its digest where another section has the same name
-  std::vector<DeviceColumn> devices;
+  std::string method;
+  // The model's name, with its digest where another model has the same name, and the method where it is not
+  // "forward" or where another section is of the same model.
+  std::string title;
+  std::vector<DeviceColumn> devices;  // a column for each run
+  std::size_t distinct_devices = 0;   // of those: two runs may be of one
   std::vector<DeviceRow> experiments;
   std::vector<DevicePairRow> pairs;
 };
@@ -56,7 +60,8 @@ struct DevicesReport {
   std::vector<Report> runs;        // as given
   std::vector<std::string> names;  // of the runs' devices, unique; index by index of `runs`
   std::vector<ModelSection> models;
-  bool emulated = false;  // on any device
+  std::size_t distinct_devices = 0;  // of the runs
+  bool emulated = false;             // on any device
 };
 
 // Experiments of several runs are one row where they have one label and number of threads; what is left over

@@ -93,6 +93,42 @@ TEST(Devices, EveryModelHasASectionOfItsOwn) {
   EXPECT_EQ(report.models[2].title, "other");
 }
 
+// Prefill and decode of one program are no faster or slower than each other.
+TEST(Devices, MethodsAreNeverPaired) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 6),
+                              example::MakePairOn("b", 2), example::MakePairOn("b", 1)};
+  for (const std::size_t i : {0U, 2U}) runs[i].run.method = "decode";
+  for (const std::size_t i : {1U, 3U}) runs[i].run.method = "prefill";
+  runs[3].run.model_sha256.clear();  // by its name, and still by its method
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  ASSERT_THAT(report.models, SizeIs(2));
+  EXPECT_EQ(report.models[0].title, "net_xnnpack_fp32, method decode");
+  EXPECT_EQ(report.models[1].title, "net_xnnpack_fp32, method prefill");
+  for (const ModelSection& model : report.models) {
+    ASSERT_THAT(model.devices, SizeIs(2));
+    EXPECT_EQ(model.distinct_devices, 2U);
+    for (const DeviceColumn& device : model.devices)
+      EXPECT_EQ(report.runs[device.run].run.method, model.method);
+  }
+  EXPECT_NEAR(report.models[0].experiments[0].cells[1].against_first.estimate->ratio(), 0.5, 0.01);
+  EXPECT_EQ(report.distinct_devices, 2U);
+  // Of one method that goes without saying nothing is said; of two, both are.
+  std::vector<Report> both = {example::MakePairOn("a", 1), example::MakePairOn("a", 1)};
+  EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32");
+  both[1].run.method = "decode";
+  EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32, method forward");
+}
+
+TEST(Devices, TwoRunsOfOneDeviceAreNotTwoDevices) {
+  std::vector<Report> runs = {example::MakePairOn("local", 1), example::MakePairOn("local", 1),
+                              example::MakePairOn("local", 1)};
+  EXPECT_EQ(AssembleDevices(runs).distinct_devices, 1U);
+  runs[1].run.device->cpu_model = "another machine's";  // each is "local" to itself
+  EXPECT_EQ(AssembleDevices(runs).models[0].distinct_devices, 2U);
+  for (Report& run : runs) run.run.device.reset();  // nothing says that they are one
+  EXPECT_EQ(AssembleDevices(runs).distinct_devices, 3U);
+}
+
 TEST(Devices, NamesAreUnique) {
   std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 1), Report{}, Report{}};
   runs[1].run.folder = "runs/earlier";
