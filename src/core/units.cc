@@ -6,16 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/number.h"
+
 namespace etprof {
 namespace {
-
-// Three significant digits for |value| < 1000, integers above.
-std::string ThreeDigits(double value) {
-  const double magnitude = std::fabs(value);
-  if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
-  if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.2f}", value);
-}
 
 template <std::size_t kUnits>
 std::string Scaled(double value, const std::array<const char*, kUnits>& units) {
@@ -50,14 +44,7 @@ std::string FormatDuration(double nanoseconds) {
   return Scaled(nanoseconds, std::array{" ns", " µs", " ms", " s"});
 }
 
-std::string FormatMilliseconds(double nanoseconds) {
-  const double value = nanoseconds / 1e6;
-  const double magnitude = std::fabs(value);
-  if (magnitude == 0) return "0.00 ms";
-  if (magnitude < 0.01) return fmt::format("{:.4f} ms", value);
-  if (magnitude < 0.1) return fmt::format("{:.3f} ms", value);
-  return fmt::format("{} ms", ThreeDigits(value));
-}
+std::string FormatMilliseconds(double nanoseconds) { return FormatNumber(nanoseconds / 1e6) + " ms"; }
 
 std::string FormatAmount(double amount) {
   return Scaled(amount, std::array{"", " k", " M", " G", " T", " P", " E"});

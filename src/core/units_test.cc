@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "core/number.h"
+
 namespace etprof {
 namespace {
 
@@ -18,11 +20,24 @@ TEST(FormatDuration, KeepsThreeSignificantDigitsAndAUnit) {
   EXPECT_EQ(FormatDuration(0), "0 ns");
 }
 
+TEST(FormatNumber, IsNoUnitsBusiness) {
+  EXPECT_EQ(FormatNumber(15.93), "15.9");
+  EXPECT_EQ(FormatNumber(-0.152), "-0.15");
+  EXPECT_EQ(FormatNumber(12515), "12515");
+  EXPECT_EQ(FormatNumber(0.0004), "0.0004");
+}
+
 TEST(FormatMilliseconds, NeverShowsZeroForWhatIsNotZero) {
   EXPECT_EQ(FormatMilliseconds(7'916'000), "7.92 ms");
   EXPECT_EQ(FormatMilliseconds(51'000), "0.051 ms");
   EXPECT_EQ(FormatMilliseconds(800), "0.0008 ms");
   EXPECT_EQ(FormatMilliseconds(0), "0.00 ms");
+  EXPECT_EQ(FormatMilliseconds(20), "0.00002 ms");
+  EXPECT_EQ(FormatMilliseconds(-20), "-0.00002 ms");
+  EXPECT_EQ(FormatMilliseconds(-49), "-0.00005 ms");
+  EXPECT_EQ(FormatMilliseconds(51), "0.0001 ms");
+  EXPECT_EQ(FormatMilliseconds(0.3), "0.0000003 ms");
+  EXPECT_EQ(FormatMilliseconds(-1e-8), "0.00 ms");  // what rounding left of a difference of 0
 }
 
 TEST(FormatBytes, UsesPowersOfAThousand) {

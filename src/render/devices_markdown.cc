@@ -62,6 +62,7 @@ class Markdown {
     if (report_.models.size() > 1) out_ << "**" << E(model.title) << "**\n\n";
     for (std::size_t device = 0; device < model.devices.size(); ++device) {
       const Report& run = RunOf(model, device);
+      const Times time(ScaleOfLatencies(run));
       out_ << "- " << E(NameOf(model.devices[device])) << ": ";
       bool first = true;
       for (const ReportComparison& pair : run.comparisons) {
@@ -70,7 +71,7 @@ class Markdown {
         out_ << (first ? "" : "; ") << E(comparison.candidate_label) << " against "
              << E(comparison.baseline_label) << " **" << E(words.verdict) << "**"
              << (words.interval.empty() ? "" : " " + E(words.interval)) << ", "
-             << Ms(comparison.latency.baseline_ns) << " → " << Ms(comparison.latency.candidate_ns);
+             << time(comparison.latency.baseline_ns) << " → " << time(comparison.latency.candidate_ns);
         first = false;
       }
       for (const ReportExperiment& experiment : run.experiments) {
@@ -181,8 +182,9 @@ class Markdown {
         const Quantity& latency = pair->comparison.latency;
         const bool told = latency.estimate && latency.verdict != stats::Verdict::kEmulated;
         const std::string sample = SampleText(pair->comparison);
+        const Times time(ScaleOfLatencies(RunOf(model, device)));
         table.AddRow({row.candidate_label + " against " + row.baseline_label, NameOf(model.devices[device]),
-                      Ms(latency.baseline_ns), Ms(latency.candidate_ns),
+                      time(latency.baseline_ns), time(latency.candidate_ns),
                       told ? RatioText(latency.estimate->ratio()) : kUndefined, IntervalText(latency),
                       stats::VerdictName(latency.verdict),
                       sample.empty()

@@ -6,11 +6,19 @@
 #include <algorithm>
 #include <map>
 
-#include "core/units.h"
+#include "core/number.h"
 #include "device/describe.h"
 #include "render/wording.h"
 
 namespace etprof::devices {
+namespace {
+
+TimeScale ScaleOfMedian(const ReportExperiment& experiment) {
+  const double median = experiment.latency.p50.value_or(0);
+  return ScaleFor(median, median);
+}
+
+}  // namespace
 
 std::string CountText(std::size_t runs, std::size_t distinct_devices) {
   if (distinct_devices == runs) return fmt::format("{} device{}", runs, runs == 1 ? "" : "s");
@@ -79,17 +87,19 @@ const ReportComparison* ComparisonOf(const DevicesReport& report, const ModelSec
 std::string MedianInterval(const Report& run, const ReportExperiment& experiment) {
   const bool emulated = run.run.experiments[experiment.index].emulated;
   if (!experiment.interval || emulated || experiment.latency_from_trace || !experiment.latency.p50) return "";
-  // As many digits as the median has.
-  const std::string median = FormatMilliseconds(*experiment.latency.p50);
+  // In the unit of the median, and as many digits as it has.
+  const TimeScale scale = ScaleOfMedian(experiment);
+  const std::string median = FormatNumber(*experiment.latency.p50 / scale.unit_ns);
   const std::size_t point = median.find('.');
-  const std::size_t decimals = point == std::string::npos ? 0 : median.find(' ') - point - 1;
-  return fmt::format("[{:.{}f}, {:.{}f}]", experiment.interval->low / 1e6, decimals,
-                     experiment.interval->high / 1e6, decimals);
+  const std::size_t decimals = point == std::string::npos ? 0 : median.size() - point - 1;
+  return fmt::format("[{:.{}f}, {:.{}f}]", experiment.interval->low / scale.unit_ns, decimals,
+                     experiment.interval->high / scale.unit_ns, decimals);
 }
 
 std::string MedianText(const Report& run, const ReportExperiment* experiment) {
   if (experiment == nullptr || !experiment->latency.p50) return kUndefined;
-  std::string text = FormatMilliseconds(*experiment->latency.p50);
+  const TimeScale scale = ScaleOfMedian(*experiment);
+  std::string text = FormatNumber(*experiment->latency.p50 / scale.unit_ns) + ' ' + scale.unit;
   if (run.run.experiments[experiment->index].emulated) return text + ", emulated";
   if (experiment->latency_from_trace || experiment->tracer_always_on) text += ", traced";
   const std::string interval = MedianInterval(run, *experiment);

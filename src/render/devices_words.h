@@ -25,7 +25,7 @@ const ReportComparison* ComparisonOf(const DevicesReport& report, const ModelSec
 
 // "4.02 ms [3.98, 4.06]", "4.02 ms, emulated", "4.02 ms, traced", "—".
 std::string MedianText(const Report& run, const ReportExperiment* experiment);
-// "[3.98, 4.06]" in ms; empty where there is none.
+// "[3.98, 4.06]" in the unit of the median; empty where there is none.
 std::string MedianInterval(const Report& run, const ReportExperiment& experiment);
 
 // Of a device against the row's first: "1.30x slower", "emulated, times mean nothing", and "no interval"

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/number.h"
 #include "core/units.h"
 #include "render/html.h"
 #include "render/json.h"
@@ -67,6 +68,23 @@ std::optional<double> Ns(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
 }
 std::string Ms(const Json& ms) { return ms.is_null() ? kUndefined : FormatMilliseconds(*Ns(ms)); }
+// In the unit of a table whose times these are: microseconds where none of them is a millisecond.
+std::string InUnitOf(const std::vector<double>& times, const std::optional<double>& ns) {
+  const bool milliseconds = std::ranges::any_of(times, [](double time) { return time >= 1e6; });
+  return !ns ? kUndefined : milliseconds ? FormatNumber(*ns / 1e6) + " ms" : FormatNumber(*ns / 1e3) + " µs";
+}
+std::vector<double> TimesOf(const Json& rows, const char* key) {
+  std::vector<double> times;
+  for (const Json& row : rows) times.push_back(*Ns(row[key]));
+  return times;
+}
+// Of latencies the smallest median decides.
+std::vector<double> Medians(const Json& truth) {
+  double smallest = 1e300;
+  for (const Json& experiment : truth["experiments"])
+    smallest = std::min(smallest, *Ns(experiment["latency_ms"]["p50"]));
+  return {smallest};
+}
 std::string Percent(const Json& share) {
   return share.is_null() ? kUndefined : PercentText(share.get<double>());
 }
@@ -272,13 +290,19 @@ Rows ChangedRows(const Json& pair) {
   Rows rows;
   for (const auto verdict :
        {stats::Verdict::kFaster, stats::Verdict::kSlower, stats::Verdict::kInconclusive}) {
+    std::vector<Change> listed;
+    std::vector<double> times;
     for (const Change& change : changes) {
       const double whole = Mean(pair["whole"]["baseline_total_ns"], pair["baseline_runs"]);
       const bool worth = std::fabs(change.before - change.after) >= 0.001 * whole;
       if (change.quantity.verdict != verdict || (verdict == stats::Verdict::kInconclusive && !worth))
         continue;
-      rows.push_back({change.name, FormatMilliseconds(change.before), FormatMilliseconds(change.after),
-                      FormatMilliseconds(change.before - change.after), GainText(change.quantity),
+      listed.push_back(change);
+      times.insert(times.end(), {change.before, change.after});
+    }
+    for (const Change& change : listed) {
+      rows.push_back({change.name, InUnitOf(times, change.before), InUnitOf(times, change.after),
+                      InUnitOf(times, change.before - change.after), GainText(change.quantity),
                       IntervalText(change.quantity)});
     }
   }
@@ -287,35 +311,44 @@ Rows ChangedRows(const Json& pair) {
 
 void ExpectMarkdown(const Json& truth, const Tables& tables) {
   Rows latency, operators, places, portable, categories;
+  const auto time = [&](const Json& ms) { return InUnitOf(Medians(truth), Ns(ms)); };
   for (const Json& experiment : truth["experiments"]) {
     const Json& d = experiment["latency_ms"];
     const bool ten = d["n"] >= 10, hundred = d["n"] >= 100;
-    latency.push_back({experiment["label"], Ms(d["p50"]), Ms(d["mean"]), ten ? Ms(d["p90"]) : kUndefined,
-                       hundred ? Ms(d["p99"]) : kUndefined, Ms(d["min"]), Ms(d["max"]), Ms(d["sd"]),
-                       Percent(d["cv"]), std::to_string(d["n"].get<int>()),
-                       std::to_string(d["outliers"].get<int>()), Ms(experiment["first_run_ms"]),
-                       Ms(experiment["load_ms"])});
+    latency.push_back({experiment["label"], time(d["p50"]), time(d["mean"]),
+                       ten ? time(d["p90"]) : kUndefined, hundred ? time(d["p99"]) : kUndefined,
+                       time(d["min"]), time(d["max"]), time(d["sd"]), Percent(d["cv"]),
+                       std::to_string(d["n"].get<int>()), std::to_string(d["outliers"].get<int>()),
+                       time(experiment["first_run_ms"]), time(experiment["load_ms"])});
   }
   EXPECT_EQ(tables.at("latency"), latency);
   const bool paired = !truth["comparisons"].empty();
   const Json& subject = truth["experiments"].back();
+  const std::vector<double> means = TimesOf(subject["operators"], "mean_ms");
+  std::vector<double> portable_means;
+  for (const Json& op : subject["operators"]) {
+    if (op["portable"]) portable_means.push_back(*Ns(op["mean_ms"]));
+  }
   for (const Json& op : subject["operators"]) {
     const Json& self = op["self_ms"];
-    operators.push_back({op["name"], op["group"],
-                         op["portable"]            ? "portable"
-                         : op["backend"].is_null() ? "delegate"
-                                                   : op["backend"],
-                         op["call"].is_null() ? kUndefined : std::to_string(op["call"].get<int>()),
-                         Ms(op["mean_ms"]), Percent(op["share"]), Ms(self["p50"]),
-                         self["n"] >= 100 ? Ms(self["p99"]) : kUndefined, Percent(self["cv"])});
+    operators.push_back(
+        {op["name"], op["group"],
+         op["portable"]            ? "portable"
+         : op["backend"].is_null() ? "delegate"
+                                   : op["backend"],
+         op["call"].is_null() ? kUndefined : std::to_string(op["call"].get<int>()),
+         InUnitOf(means, Ns(op["mean_ms"])), Percent(op["share"]), InUnitOf(means, Ns(self["p50"])),
+         self["n"] >= 100 ? InUnitOf(means, Ns(self["p99"])) : kUndefined, Percent(self["cv"])});
     if (op["portable"])
-      portable.push_back({op["type"], op["category"], Ms(op["mean_ms"]), Percent(op["share"])});
+      portable.push_back(
+          {op["type"], op["category"], InUnitOf(portable_means, Ns(op["mean_ms"])), Percent(op["share"])});
   }
   EXPECT_EQ(tables.at("operators"), operators);
   EXPECT_EQ(tables.at("portable"), portable);
   for (const Json& row : subject["places"]["rows"]) {
     if (row["total_ns"] == 0 && row["operators"] == 0) continue;
-    places.push_back({row["name"], std::to_string(row["operators"].get<int>()), Ms(row["mean_ms"]),
+    places.push_back({row["name"], std::to_string(row["operators"].get<int>()),
+                      InUnitOf(TimesOf(subject["places"]["rows"], "mean_ms"), Ns(row["mean_ms"])),
                       Percent(row["share"])});
   }
   EXPECT_EQ(tables.at("places"), places);
@@ -330,19 +363,23 @@ void ExpectMarkdown(const Json& truth, const Tables& tables) {
                                          pair["rounds"].get<int>() / pair["launches"].get<int>());
   EXPECT_EQ(
       tables.at("pairs"),
-      (Rows{{Against(pair), Ms(pair["latency"]["baseline_ms"]), Ms(pair["latency"]["candidate_ms"]),
+      (Rows{{Against(pair), time(pair["latency"]["baseline_ms"]), time(pair["latency"]["candidate_ms"]),
              RatioText(ratio.estimate->ratio()), IntervalText(ratio), pair["latency"]["verdict"], sample}}));
   EXPECT_EQ(tables.at("answer"),
             (Rows{{Against(pair) + ": " + WordsOf(ratio).verdict, WordsOf(ratio).interval}}));
   EXPECT_EQ(tables.at("groups"), PairGroups(truth, pair, true));
   EXPECT_EQ(tables.at("costs"), CostRows(pair));
   EXPECT_EQ(tables.at("changed"), ChangedRows(pair));
+  std::vector<double> both;
+  for (const Json& row : pair["categories"]) {
+    both.push_back(Mean(row["baseline_total_ns"], pair["baseline_runs"]));
+    both.push_back(Mean(row["candidate_total_ns"], pair["candidate_runs"]));
+  }
   for (const Json& row : pair["categories"]) {
     const Quantity quantity = QuantityOf(row);
     if (row["baseline_total_ns"] == 0 && row["candidate_total_ns"] == 0) continue;
-    categories.push_back({row["name"],
-                          FormatMilliseconds(Mean(row["baseline_total_ns"], pair["baseline_runs"])),
-                          FormatMilliseconds(Mean(row["candidate_total_ns"], pair["candidate_runs"])),
+    categories.push_back({row["name"], InUnitOf(both, Mean(row["baseline_total_ns"], pair["baseline_runs"])),
+                          InUnitOf(both, Mean(row["candidate_total_ns"], pair["candidate_runs"])),
                           GainText(quantity), IntervalText(quantity)});
   }
   EXPECT_EQ(tables.at("categories"), categories);
@@ -350,10 +387,11 @@ void ExpectMarkdown(const Json& truth, const Tables& tables) {
 
 void ExpectBrief(const Json& truth, const Tables& tables) {
   Rows latency;
+  const auto time = [&](const Json& ms) { return InUnitOf(Medians(truth), Ns(ms)); };
   for (const Json& experiment : truth["experiments"]) {
     const Json& d = experiment["latency_ms"];
-    latency.push_back(
-        {experiment["label"], Ms(d["p50"]), Ms(d["p90"]), Ms(d["p99"]), std::to_string(d["n"].get<int>())});
+    latency.push_back({experiment["label"], time(d["p50"]), time(d["p90"]), time(d["p99"]),
+                       std::to_string(d["n"].get<int>())});
   }
   EXPECT_EQ(tables.at("latency"), latency);
   if (truth["comparisons"].empty()) return;

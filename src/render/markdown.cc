@@ -24,7 +24,8 @@ using namespace markdown;
 
 class Markdown {
  public:
-  Markdown(const Report& report, std::ostream& out) : report_(report), out_(out) {}
+  Markdown(const Report& report, std::ostream& out)
+      : report_(report), time_(ScaleOfLatencies(report)), out_(out) {}
 
   void Write() {
     out_ << "# " << E(HeaderText(report_)) << "\n\n";
@@ -61,8 +62,8 @@ class Markdown {
                              {"p99", Align::kRight},
                              {"runs", Align::kRight}});
     for (const ReportExperiment& experiment : report_.experiments) {
-      table.AddRow({experiment.label, Ms(experiment.latency.p50), Ms(experiment.latency.p90),
-                    Ms(experiment.latency.p99), std::to_string(experiment.latency.n)});
+      table.AddRow({experiment.label, time_(experiment.latency.p50), time_(experiment.latency.p90),
+                    time_(experiment.latency.p99), std::to_string(experiment.latency.n)});
     }
     out_ << table.ToMarkdown() << '\n';
     const std::size_t most = std::min<std::size_t>(kBriefInsights, report_.insights.size());
@@ -154,10 +155,10 @@ class Markdown {
     for (const ReportExperiment& experiment : report_.experiments) {
       const stats::Distribution& d = experiment.latency;
       // A quantile that this few values cannot show is not shown.
-      table.AddRow({experiment.label, Ms(d.p50), Ms(d.mean), d.n >= 10 ? Ms(d.p90) : kUndefined,
-                    d.n >= 100 ? Ms(d.p99) : kUndefined, Ms(d.min), Ms(d.max), Ms(d.sd),
+      table.AddRow({experiment.label, time_(d.p50), time_(d.mean), d.n >= 10 ? time_(d.p90) : kUndefined,
+                    d.n >= 100 ? time_(d.p99) : kUndefined, time_(d.min), time_(d.max), time_(d.sd),
                     d.cv ? PercentText(*d.cv) : kUndefined, std::to_string(d.n), std::to_string(d.outliers),
-                    Ms(experiment.first_run), Ms(experiment.load)});
+                    time_(experiment.first_run), time_(experiment.load)});
     }
     out_ << table.ToMarkdown() << '\n';
     const bool any_trace =
@@ -192,7 +193,7 @@ class Markdown {
       std::string name = comparison.candidate_label + " against " + comparison.baseline_label;
       if (!pair.label.empty()) name = pair.label + ": " + name;
       const std::string sample = SampleText(comparison);
-      pairs.AddRow({name, Ms(latency.baseline_ns), Ms(latency.candidate_ns),
+      pairs.AddRow({name, time_(latency.baseline_ns), time_(latency.candidate_ns),
                     latency.estimate && latency.verdict != stats::Verdict::kEmulated
                         ? RatioText(latency.estimate->ratio())
                         : kUndefined,
@@ -346,6 +347,7 @@ class Markdown {
   }
 
   const Report& report_;
+  const Times time_;  // of latencies
   std::ostream& out_;
 };
 

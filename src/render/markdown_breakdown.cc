@@ -8,6 +8,7 @@
 
 #include "analysis/operators.h"
 #include "render/markdown_text.h"
+#include "render/operator_names.h"
 #include "render/wording.h"
 
 namespace etprof {
@@ -53,32 +54,36 @@ std::string TableNote(const ReportExperiment& before, const ReportExperiment* af
       runs, TracerRowName(subject));
 }
 
+double Mean(Nanoseconds total, std::int64_t runs) {
+  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
+}
+
 void FineCategories(const Comparison& comparison, std::ostream& out) {
   Table table = MakeTable({{"category", Align::kLeft},
                            {"before", Align::kRight},
                            {"after", Align::kRight},
                            {"gain", Align::kRight},
                            {"interval", Align::kLeft}});
+  const auto before = [&](const DeltaRow& row) { return Mean(row.baseline_total, comparison.baseline_runs); };
+  const auto after = [&](const DeltaRow& row) {
+    return Mean(row.candidate_total, comparison.candidate_runs);
+  };
+  double largest = 0;
+  for (const DeltaRow& row : comparison.categories) largest = std::max({largest, before(row), after(row)});
+  const Times time(largest);
   for (const DeltaRow& row : comparison.categories) {
     if (row.baseline_total == 0 && row.candidate_total == 0) continue;
-    table.AddRow({row.name,
-                  Ms(static_cast<double>(row.baseline_total) /
-                     static_cast<double>(std::max<std::int64_t>(1, comparison.baseline_runs))),
-                  Ms(static_cast<double>(row.candidate_total) /
-                     static_cast<double>(std::max<std::int64_t>(1, comparison.candidate_runs))),
-                  GainText(row.quantity), IntervalText(row.quantity)});
+    table.AddRow(
+        {row.name, time(before(row)), time(after(row)), GainText(row.quantity), IntervalText(row.quantity)});
   }
   out << "<details><summary>Fine categories</summary>\n\n" << table.ToMarkdown() << "\n</details>\n\n";
 }
 
-double Mean(Nanoseconds total, std::int64_t runs) {
-  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
-}
-
-// A framework span's row is what it takes beside its children.
-std::string NameOf(const Operator& op) {
-  const bool is_operator = IsOperator(op);
-  return is_operator ? op.name : op.name + " (overhead)";
+// Whether the gain as printed is not what a reader gets who divides the two means.
+bool IsNoQuotient(const Quantity& quantity, double before, double after) {
+  const bool ratio =
+      quantity.verdict == stats::Verdict::kFaster || quantity.verdict == stats::Verdict::kSlower;
+  return ratio && quantity.estimate && RatioText(quantity.estimate->ratio()) != RatioText(before / after);
 }
 
 // Gained and lost are verdicts; a difference that the measurement cannot vouch for is listed as such.
@@ -88,34 +93,45 @@ void Changed(const Report& report, const ReportComparison& pair, std::ostream& o
   const Comparison& comparison = pair.comparison;
   struct Change {
     const OperatorMatch* match;
-    double saved;
+    double before, after;  // mean self times
+    double saved() const { return before - after; }
   };
   std::vector<Change> changes;
   for (const OperatorMatch& match : comparison.operators) {
     if (!match.baseline || !match.candidate) continue;
-    changes.push_back({&match, Mean(match.baseline_total, comparison.baseline_runs) -
-                                   Mean(match.candidate_total, comparison.candidate_runs)});
+    changes.push_back({&match, Mean(match.baseline_total, comparison.baseline_runs),
+                       Mean(match.candidate_total, comparison.candidate_runs)});
   }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return std::fabs(a.saved) > std::fabs(b.saved); });
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return std::fabs(a.saved()) > std::fabs(b.saved());
+  });
   const double whole = Mean(comparison.baseline_total, comparison.baseline_runs);
+  const OperatorNames names_before(*before.profile), names_after(*after.profile);
+  bool differs = false;
   const auto list = [&](const char* title, const auto& keep) {
+    std::vector<Change> kept;
+    double largest = 0;
+    for (const Change& change : changes) {
+      if (kept.size() == kChanged) break;
+      if (!keep(change)) continue;
+      kept.push_back(change);
+      largest = std::max({largest, change.before, change.after});
+    }
+    const Times time(largest);
     Table table = MakeTable({{"operator", Align::kLeft},
                              {"before", Align::kRight},
                              {"after", Align::kRight},
                              {"saved", Align::kRight},
                              {"gain", Align::kRight},
                              {"interval", Align::kLeft}});
-    for (const Change& change : changes) {
-      if (table.rows.size() == kChanged) break;
-      if (!keep(change)) continue;
+    for (const Change& change : kept) {
       const Quantity& quantity = change.match->quantity;
-      const std::string from = NameOf(before.profile->operators[*change.match->baseline]);
-      const std::string to = NameOf(after.profile->operators[*change.match->candidate]);
-      table.AddRow({from == to ? to : from + " → " + to,
-                    Ms(Mean(change.match->baseline_total, comparison.baseline_runs)),
-                    Ms(Mean(change.match->candidate_total, comparison.candidate_runs)), Ms(change.saved),
-                    GainText(quantity), IntervalText(quantity)});
+      const std::string from = names_before.Plain(*change.match->baseline);
+      const std::string to = names_after.Of(*change.match->candidate);
+      const bool one_name = from == names_after.Plain(*change.match->candidate);
+      differs = differs || IsNoQuotient(quantity, change.before, change.after);
+      table.AddRow({one_name ? to : from + " → " + to, time(change.before), time(change.after),
+                    time(change.saved()), GainText(quantity), IntervalText(quantity)});
     }
     if (!table.rows.empty()) out << "### " << title << "\n\n" << table.ToMarkdown() << '\n';
   };
@@ -130,8 +146,12 @@ void Changed(const Report& report, const ReportComparison& pair, std::ostream& o
          const stats::Verdict verdict = change.match->quantity.verdict;
          const bool undecided =
              verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated;
-         return undecided && std::fabs(change.saved) >= kWorthListing * whole;
+         return undecided && std::fabs(change.saved()) >= kWorthListing * whole;
        });
+  if (!differs) return;
+  out << (comparison.pairing == Pairing::kLaunches ? "A gain is the geometric mean of the launches' ratios"
+                                                   : "A gain is the ratio of the runs' medians")
+      << ", so it is not exactly the quotient of the two means beside it.\n\n";
 }
 
 void OnlyOnOneSide(const Report& report, const ReportComparison& pair, std::ostream& out) {
@@ -140,15 +160,24 @@ void OnlyOnOneSide(const Report& report, const ReportComparison& pair, std::ostr
   const Comparison& comparison = pair.comparison;
   Table table =
       MakeTable({{"operator", Align::kLeft}, {"only in", Align::kLeft}, {"mean self time", Align::kRight}});
+  const OperatorNames names_before(*before.profile), names_after(*after.profile);
+  const auto mean = [&](const OperatorMatch& match) {
+    return match.baseline ? Mean(match.baseline_total, comparison.baseline_runs)
+                          : Mean(match.candidate_total, comparison.candidate_runs);
+  };
+  const auto one_side = [](const OperatorMatch& match) {
+    return match.baseline.has_value() != match.candidate.has_value();
+  };
+  double largest = 0;
   for (const OperatorMatch& match : comparison.operators) {
-    if (match.baseline && match.candidate) continue;
-    if (match.baseline) {
-      table.AddRow({NameOf(before.profile->operators[*match.baseline]), comparison.baseline_label,
-                    Ms(Mean(match.baseline_total, comparison.baseline_runs))});
-    } else if (match.candidate) {
-      table.AddRow({NameOf(after.profile->operators[*match.candidate]), comparison.candidate_label,
-                    Ms(Mean(match.candidate_total, comparison.candidate_runs))});
-    }
+    if (one_side(match)) largest = std::max(largest, mean(match));
+  }
+  const Times time(largest);
+  for (const OperatorMatch& match : comparison.operators) {
+    if (!one_side(match)) continue;
+    table.AddRow({match.baseline ? names_before.Of(*match.baseline) : names_after.Of(*match.candidate),
+                  match.baseline ? comparison.baseline_label : comparison.candidate_label,
+                  time(mean(match))});
   }
   if (!table.rows.empty()) out << "### Operators of one side only\n\n" << table.ToMarkdown() << '\n';
 }
@@ -243,15 +272,18 @@ void RenderCostliest(const ReportExperiment& experiment, bool titled, std::ostre
                            {"p50", Align::kRight},
                            {"p99", Align::kRight},
                            {"CV", Align::kRight}});
+  const OperatorNames names(*experiment.profile);
+  const Times time(experiment.operators.front().mean_self);  // they stand by falling time
   for (const OperatorRow& row : experiment.operators) {
     if (table.rows.size() >= kCostliest && row.share < kAlwaysListed) break;
     const Operator& op = experiment.profile->operators[row.op];
-    table.AddRow({op.name, std::string(GroupName(op.category.group)),
+    table.AddRow({op.name + names.Where(row.op), std::string(GroupName(op.category.group)),
                   op.portable          ? "portable"
                   : op.backend.empty() ? "delegate"
                                        : op.backend,
-                  op.call_index >= 0 ? std::to_string(op.call_index) : kUndefined, Ms(row.mean_self),
-                  PercentText(row.share), Ms(row.self.p50), row.self.n >= 100 ? Ms(row.self.p99) : kUndefined,
+                  op.call_index >= 0 ? std::to_string(op.call_index) : kUndefined, time(row.mean_self),
+                  PercentText(row.share), time(row.self.p50),
+                  row.self.n >= 100 ? time(row.self.p99) : kUndefined,
                   row.self.cv ? PercentText(*row.self.cv) : kUndefined});
   }
   out << table.ToMarkdown() << '\n';
@@ -275,9 +307,13 @@ void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream&
                            {"spans", Align::kRight},
                            {"mean self time", Align::kRight},
                            {"share", Align::kRight}});
+  const auto mean = [&](const AdditiveRow& row) { return Mean(row.total, experiment.places.runs); };
+  double largest = 0;
+  for (const AdditiveRow& row : experiment.places.rows) largest = std::max(largest, mean(row));
+  const Times time(largest);
   for (const AdditiveRow& row : experiment.places.rows) {
     if (row.total == 0 && row.operators == 0) continue;
-    table.AddRow({row.name, std::to_string(row.operators), Ms(Mean(row.total, experiment.places.runs)),
+    table.AddRow({row.name, std::to_string(row.operators), time(mean(row)),
                   ShareText(row.total, experiment.places.total)});
   }
   out << table.ToMarkdown() << '\n';
@@ -285,10 +321,15 @@ void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream&
                               {"category", Align::kLeft},
                               {"mean self time", Align::kRight},
                               {"share", Align::kRight}});
+  std::optional<OperatorNames> names;
+  if (!experiment.operators.empty()) names.emplace(*experiment.profile);
+  std::optional<Times> portable_time;  // by falling time: the first has the largest
   for (const OperatorRow& row : experiment.operators) {
     const Operator& op = experiment.profile->operators[row.op];
     if (!op.portable || portable.rows.size() == kCostliest) continue;
-    portable.AddRow({op.type, std::string(op.category.name), Ms(row.mean_self), PercentText(row.share)});
+    if (!portable_time) portable_time.emplace(row.mean_self);
+    portable.AddRow({op.type + names->Where(row.op), std::string(op.category.name),
+                     (*portable_time)(row.mean_self), PercentText(row.share)});
   }
   if (!portable.rows.empty()) {
     out << portable.ToMarkdown() << '\n';

@@ -54,6 +54,7 @@ class LadderMarkdown {
     const std::size_t lowest = ladder_.Lowest();
     double largest = 0;
     for (const LadderCell& cell : ladder_.latency.cells[t]) largest = std::max(largest, cell.ns.value_or(0));
+    const Times time(largest);
     Table table = MakeTable({{"level" + Heading(t), Align::kLeft},
                              {"adds", Align::kLeft},
                              {"median", Align::kRight},
@@ -70,7 +71,7 @@ class LadderMarkdown {
             {level.name, fmt::format("{}", fmt::join(level.adds, " ")), "does not run", "", "", "", "", ""});
         continue;
       }
-      table.AddRow({level.name, fmt::format("{}", fmt::join(level.adds, " ")), Ms(cell.ns),
+      table.AddRow({level.name, fmt::format("{}", fmt::join(level.adds, " ")), time(cell.ns),
                     GainOver(cell.over_below), cell.over_below ? IntervalText(*cell.over_below) : "",
                     GainOver(cell.over_lowest), cell.over_lowest ? IntervalText(*cell.over_lowest) : "",
                     cell.ns && largest > 0 && !report_.emulated ? Bar(*cell.ns / largest, kBar) : ""});
@@ -78,15 +79,25 @@ class LadderMarkdown {
     out_ << table.ToMarkdown() << '\n';
   }
 
+  // At any number of threads, so that a row is in one unit at each.
+  static double LargestOf(const LadderRow& row) {
+    double largest = 0;
+    for (const std::vector<LadderCell>& cells : row.cells) {
+      for (const LadderCell& cell : cells) largest = std::max(largest, cell.ns.value_or(0));
+    }
+    return largest;
+  }
+
   void Scaling() {
     Table table = MakeTable({{"scaling of the whole", Align::kLeft}});
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t)
       table.columns.push_back({ThreadsText(ladder_.threads[t]), Align::kRight});
+    const Times time(LargestOf(ladder_.latency));
     const auto add = [&](const std::string& name, const LadderRow& row, std::size_t l) {
       std::vector<std::string> cells = {name};
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
         const LadderCell& cell = row.cells[t][l];
-        std::string text = Ms(cell.ns);
+        std::string text = time(cell.ns);
         if (cell.over_fewest) text += " (" + ScalingText(ladder_, row, {l, t}) + ")";
         cells.push_back(std::move(text));
       }
@@ -106,10 +117,13 @@ class LadderMarkdown {
     Table table = MakeTable({{title + Heading(t), Align::kLeft}});
     for (const LadderLevel& level : ladder_.levels) table.columns.push_back({level.name, Align::kRight});
     table.columns.push_back({"what pays", Align::kLeft});
+    double largest = 0;
+    for (const LadderRow& row : rows) largest = std::max(largest, LargestOf(row));
+    const Times time(largest);
     for (const LadderRow& row : rows) {
       std::vector<std::string> cells = {row.name};
       for (const LadderCell& cell : row.cells[t]) {
-        std::string text = Ms(cell.ns);
+        std::string text = time(cell.ns);
         const std::string gain = GainOver(cell.over_below);
         if (!gain.empty() && gain != kUndefined) text += " (" + gain + ")";
         cells.push_back(std::move(text));

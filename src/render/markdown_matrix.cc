@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "render/markdown_text.h"
+#include "render/operator_names.h"
 #include "render/wording.h"
 
 namespace etprof {
@@ -27,13 +29,26 @@ Table TableOf(const Report& report, const Matrix& matrix, const char* title) {
   return table;
 }
 
-void AddRow(const Report& report, const Matrix& matrix, const MatrixRow& row, Table& table) {
-  std::vector<std::string> cells = {row.name,
-                                    row.against.empty() ? kUndefined : Ms(row.against.front().baseline_ns)};
+// The times of a table of these rows.
+Times TimesOf(const std::vector<MatrixRow>& rows, const MatrixRow* more) {
+  double largest = 0;
+  const auto add = [&](const MatrixRow& row) {
+    for (const Quantity& quantity : row.against)
+      largest = std::max({largest, quantity.baseline_ns.value_or(0), quantity.candidate_ns.value_or(0)});
+  };
+  for (const MatrixRow& row : rows) add(row);
+  if (more != nullptr) add(*more);
+  return Times(largest);
+}
+
+void AddRow(const Report& report, const Matrix& matrix, const MatrixRow& row, const std::string& name,
+            const Times& time, Table& table) {
+  std::vector<std::string> cells = {name,
+                                    row.against.empty() ? kUndefined : time(row.against.front().baseline_ns)};
   for (std::size_t i = 0; i < row.against.size(); ++i) {
     const Quantity& quantity = row.against[i];
     const std::string gain = MatrixCell(report, matrix, quantity, matrix.candidates[i]);
-    cells.push_back(Ms(quantity.candidate_ns) + (gain == kUndefined ? "" : " (" + gain + ")"));
+    cells.push_back(time(quantity.candidate_ns) + (gain == kUndefined ? "" : " (" + gain + ")"));
   }
   table.AddRow(std::move(cells));
 }
@@ -64,8 +79,9 @@ void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out)
                          : "Against " + E(baseline.label))
       << "\n\n";
   Table table = TableOf(report, matrix, "mean self time");
-  for (const MatrixRow& row : matrix.groups) AddRow(report, matrix, row, table);
-  AddRow(report, matrix, matrix.latency, table);
+  const Times time = TimesOf(matrix.groups, &matrix.latency);
+  for (const MatrixRow& row : matrix.groups) AddRow(report, matrix, row, row.name, time, table);
+  AddRow(report, matrix, matrix.latency, matrix.latency.name, time, table);
   AddCosts(matrix, "Load", &SideCosts::load, FormatMilliseconds, table);
   AddCosts(matrix, "Peak memory", &SideCosts::peak_memory, FormatBytes, table);
   out << table.ToMarkdown() << '\n';
@@ -84,9 +100,12 @@ void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out)
   }
   if (matrix.operators.empty()) return;
   Table operators = TableOf(report, matrix, "operator");
+  const Times own = TimesOf(matrix.operators, nullptr);
+  std::optional<OperatorNames> names;
+  if (baseline.profile) names.emplace(*baseline.profile);
   for (const MatrixRow& row : matrix.operators) {
     if (operators.rows.size() == kOperators) break;
-    AddRow(report, matrix, row, operators);
+    AddRow(report, matrix, row, row.name + (names && row.op ? names->Where(*row.op) : ""), own, operators);
   }
   out << "<details><summary>Operators</summary>\n\n" << operators.ToMarkdown() << '\n';
   if (operators.rows.size() < matrix.operators.size()) {

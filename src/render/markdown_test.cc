@@ -1,10 +1,13 @@
 #include "render/markdown.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "core/number.h"
+#include "core/table.h"
 #include "report/example_run.h"
 
 namespace etprof {
@@ -65,6 +68,68 @@ TEST(Markdown, TheShortFormOfWhatHasNoOtherSide) {
   const std::string text = Brief(example::MakeBare());
   EXPECT_EQ(TableOf("| experiment |", text).size(), 3U);
   EXPECT_THAT(text, Not(HasSubstr("<details>")));
+}
+
+// A model of microseconds is told in microseconds, in the units of the screen.
+TEST(Markdown, TimesAreInTheUnitThatTheirTableNeeds) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("off", 16'000), example::MakeExperiment("on", 15'000)};
+  run.pairs.emplace_back();
+  run.pairs[0].candidate = 1;
+  const Report report = Assemble(std::move(run), {});
+  const std::string median = FormatNumber(*report.experiments[0].latency.p50 / 1e3) + " µs";
+  EXPECT_FALSE(median.starts_with("0."));
+  EXPECT_THAT(Brief(report), HasSubstr("| off | " + median + " |"));
+  EXPECT_THAT(Text(report), HasSubstr("| off | " + median + " |"));
+  EXPECT_THAT(Text(report), HasSubstr("| on against off | " + median + " |"));
+}
+
+// Of a difference of some nanoseconds all digits may be small, and yet it is one.
+TEST(Markdown, WhatIsNotZeroIsNotShownAsIt) {
+  Report report = example::MakePair();
+  Comparison& comparison = report.comparisons[0].comparison;
+  ASSERT_FALSE(comparison.operators.empty());
+  for (OperatorMatch& match : comparison.operators) {
+    match.quantity.verdict = stats::Verdict::kSlower;
+    match.quantity.estimate.emplace();
+    if (match.baseline && match.candidate)
+      match.candidate_total = match.baseline_total + comparison.candidate_runs;
+  }
+  const std::vector<std::string> rows = TableOf("| operator | before |", Text(report));
+  ASSERT_GT(rows.size(), 2U);
+  for (const std::string& row : rows) {
+    for (const char* const zero : {" 0.00 ", " 0.000 ", " 0.0000 ", "-0.00 ", "-0.000 ", "-0.0000 "})
+      EXPECT_THAT(row, Not(HasSubstr(zero)));
+  }
+}
+
+TEST(Markdown, OperatorsOfOneNameAreToldApart) {
+  Report report = example::MakePair();
+  const std::string before = Text(report);
+  EXPECT_THAT(before, Not(HasSubstr("(call ")));
+  Profile& profile = *report.experiments[1].profile;
+  const std::vector<OperatorRow>& rows = report.experiments[1].operators;
+  ASSERT_GE(rows.size(), 2U);
+  profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
+  const std::string text = Text(report);
+  for (const std::size_t i : {0U, 1U}) {
+    const Operator& op = profile.operators[rows[i].op];
+    EXPECT_THAT(text, HasSubstr(fmt::format("{} (call {})", EscapeMarkdown(op.name), op.call_index)));
+  }
+}
+
+// What a reader gets who divides the two means: only where that is not the gain, it is said why.
+TEST(Markdown, AGainThatIsNoQuotientSaysSo) {
+  Report report = example::MakePair();
+  EXPECT_THAT(Text(report), Not(HasSubstr("quotient")));
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
+    if (match.quantity.verdict == stats::Verdict::kFaster) match.quantity.estimate->log_ratio += 0.1;
+  }
+  EXPECT_THAT(Text(report),
+              HasSubstr("A gain is the geometric mean of the launches' ratios, so it is not exactly "
+                        "the quotient of the two means beside it.\n"));
+  report.comparisons[0].comparison.pairing = Pairing::kUnpaired;
+  EXPECT_THAT(Text(report), HasSubstr("A gain is the ratio of the runs' medians, so it is not exactly"));
 }
 
 // GitHub ends a table at the first line that is no row, and drops cells beyond the heading's.

@@ -9,6 +9,7 @@
 #include "core/duration.h"
 #include "core/table.h"
 #include "core/units.h"
+#include "render/markdown_text.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -112,13 +113,15 @@ void RenderSustainedMarkdown(const ReportExperiment& experiment, std::ostream& o
               {}};
   const std::vector<SustainedPoint> stretches = Condensed(*experiment.sustained, kStretches);
   const double length = experiment.sustained->seconds / static_cast<double>(kStretches);
+  double largest = 0;
+  for (const SustainedPoint& point : stretches) largest = std::max(largest, point.median_ns);
+  const markdown::Times time(largest);
   for (const SustainedPoint& point : stretches) {
     const auto ghz = [](const std::optional<double>& mhz) {
       return mhz ? fmt::format("{:.2f} GHz", *mhz / 1e3) : std::string(kUndefined);
     };
     table.AddRow({Length(length * std::ceil(point.seconds / length)), fmt::format("{}", point.runs),
-                  FormatMilliseconds(point.median_ns), FormatMilliseconds(point.p95_ns), ghz(point.mhz),
-                  ghz(point.cap_mhz),
+                  time(point.median_ns), time(point.p95_ns), ghz(point.mhz), ghz(point.cap_mhz),
                   point.celsius ? fmt::format("{:.1f} °C", *point.celsius) : std::string(kUndefined)});
   }
   out << table.ToMarkdown() << '\n';

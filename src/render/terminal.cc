@@ -176,7 +176,7 @@ class Screen {
   }
 
   void Latencies() {
-    const TimeScale scale = ScaleOfScreen(report_);
+    const TimeScale scale = ScaleOfLatencies(report_);
     std::vector<std::string> labels;
     std::vector<std::string> medians;
     std::vector<std::string> tails;

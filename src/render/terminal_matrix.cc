@@ -20,7 +20,7 @@ constexpr int kCellWidth = 13;
 class MatrixScreen {
  public:
   MatrixScreen(const Report& report, const Matrix& matrix, const TerminalOptions& options, std::ostream& out)
-      : report_(report), matrix_(matrix), options_(options), out_(out), scale_(ScaleOfScreen(report)) {}
+      : report_(report), matrix_(matrix), options_(options), out_(out), scale_(ScaleOfLatencies(report)) {}
 
   void Draw() {
     const auto fitting = static_cast<std::size_t>(

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/operators.h"
 #include "core/table.h"
+#include "render/operator_names.h"
 #include "render/screen_table.h"
 #include "render/terminal_text.h"
 
@@ -131,28 +131,18 @@ class TimeTable {
   int time_width_ = 10;
 };
 
-// A framework span's row is what it takes beside its children.
-std::string NameOf(const Operator& op) {
-  return Printable(IsOperator(op) ? op.name : op.name + " (overhead)");
+// Which of several of a name, where there is room for it.
+std::string NameOnScreen(const OperatorNames& names, std::size_t op, int room) {
+  const std::string whole = Printable(names.Of(op));
+  return DisplayWidth(whole) <= room ? whole : Printable(names.Plain(op));
 }
 
 }  // namespace
 
-TimeScale ScaleOfScreen(const Report& report) {
-  double smallest = 1e300;
-  double largest = 0;
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (!experiment.latency.p50) continue;
-    smallest = std::min(smallest, *experiment.latency.p50);
-    largest = std::max(largest, *experiment.latency.p50);
-  }
-  return ScaleFor(smallest, largest);
-}
-
 void DrawTimes(const Report& report, const ReportExperiment& experiment, const TerminalOptions& options,
                std::ostream& out) {
   if (HasTimes(experiment))
-    TimeTable(experiment, nullptr, nullptr, ScaleOfScreen(report), options, out).Draw();
+    TimeTable(experiment, nullptr, nullptr, ScaleOfLatencies(report), options, out).Draw();
 }
 
 void DrawTimes(const Report& report, const ReportComparison& pair, const TerminalOptions& options,
@@ -160,12 +150,12 @@ void DrawTimes(const Report& report, const ReportComparison& pair, const Termina
   const ReportExperiment& before = report.experiments[pair.baseline];
   const ReportExperiment& after = report.experiments[pair.candidate];
   if (HasTimes(before) && HasTimes(after))
-    TimeTable(before, &after, &pair.comparison, ScaleOfScreen(report), options, out).Draw();
+    TimeTable(before, &after, &pair.comparison, ScaleOfLatencies(report), options, out).Draw();
 }
 
 void DrawTimesSideBySide(const Report& report, const std::vector<std::size_t>& experiments,
                          const TerminalOptions& options, std::ostream& out) {
-  const TimeScale scale = ScaleOfScreen(report);
+  const TimeScale scale = ScaleOfLatencies(report);
   std::vector<const ReportExperiment*> sides;
   for (const std::size_t i : experiments) {
     if (HasTimes(report.experiments[i])) sides.push_back(&report.experiments[i]);
@@ -200,14 +190,16 @@ void DrawTimesSideBySide(const Report& report, const std::vector<std::size_t>& e
 void DrawOperators(const Report& report, const ReportExperiment& experiment, std::size_t most,
                    const TerminalOptions& options, std::ostream& out) {
   if (experiment.operators.empty() || !HasTimes(experiment)) return;
-  const TimeScale scale = ScaleOfScreen(report);
+  const TimeScale scale = ScaleOfLatencies(report);
   const std::size_t count = std::min(most, experiment.operators.size());
   const std::string title =
       fmt::format("{}{} operators", options.all ? "" : "costliest of ", experiment.operators.size());
   ScreenTable table{{{title}, {"mean", true}, {"share", true}, {"CV", true}}, {}};
+  constexpr int kOtherColumns = 2 + 2 + 10 + 2 + 6 + 2 + 6;  // with the blanks before them
+  const OperatorNames names(*experiment.profile);
   for (std::size_t i = 0; i < count; ++i) {
     const OperatorRow& row = experiment.operators[i];
-    table.rows.push_back({{Printable(experiment.profile->operators[row.op].name)},
+    table.rows.push_back({{NameOnScreen(names, row.op, options.width - kOtherColumns)},
                           {scale.Text(row.mean_self)},
                           {PercentText(row.share)},
                           {row.self.cv ? PercentText(*row.self.cv) : kUndefined}});
@@ -222,7 +214,7 @@ void DrawOperators(const Report& report, const ReportComparison& pair, const Ter
   const ReportExperiment& after = report.experiments[pair.candidate];
   const Comparison& comparison = pair.comparison;
   if (!HasTimes(before) || !HasTimes(after) || comparison.operators.empty()) return;
-  const TimeScale scale = ScaleOfScreen(report);
+  const TimeScale scale = ScaleOfLatencies(report);
   struct Row {
     const OperatorMatch* match;
     double before, after;
@@ -242,13 +234,17 @@ void DrawOperators(const Report& report, const ReportComparison& pair, const Ter
                      {"gain", true},
                      {"interval", false, 1}},
                     {}};
+  const OperatorNames names_before(*before.profile), names_after(*after.profile);
+  // The columns of times, the gain and the interval, with the blanks before them.
+  const int time_width = std::max({10, DisplayWidth(titles.first), DisplayWidth(titles.second)});
+  const int room = options.width - 2 - 2 * (2 + time_width) - (2 + kGain) - (2 + 14);
   for (const Row& row : rows) {
     const OperatorMatch& match = *row.match;
-    const Operator& op = match.candidate ? after.profile->operators[*match.candidate]
-                                         : before.profile->operators[*match.baseline];
+    const std::string name = match.candidate ? NameOnScreen(names_after, *match.candidate, room)
+                                             : NameOnScreen(names_before, *match.baseline, room);
     const bool both = match.baseline && match.candidate;
     const Quantity& quantity = match.quantity;
-    table.rows.push_back({{NameOf(op)},
+    table.rows.push_back({{name},
                           {match.baseline ? scale.Text(row.before) : ""},
                           {match.candidate ? scale.Text(row.after) : ""},
                           both ? Cell{GainText(quantity), ColorOf(quantity.verdict)} : Cell{},

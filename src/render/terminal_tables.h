@@ -10,10 +10,6 @@
 // The tables of the screen. All take a width of 60 columns at least.
 namespace etprof {
 
-// The unit of a screen's times: that of the medians, so that the last row of a table is the number in its
-// headline.
-TimeScale ScaleOfScreen(const Report& report);
-
 // The mean self times by group of one experiment, or of both sides of a pair (`pair`, of `report`), with
 // gains and bars. The rows, as printed, add up to the median. Nothing where a side has no trace.
 void DrawTimes(const Report& report, const ReportExperiment& experiment, const TerminalOptions& options,

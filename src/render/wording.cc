@@ -55,6 +55,17 @@ TimeScale ScaleFor(double smallest, double largest) {
   return scale;
 }
 
+TimeScale ScaleOfLatencies(const Report& report) {
+  double smallest = 1e300;
+  double largest = 0;
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.latency.p50) continue;
+    smallest = std::min(smallest, *experiment.latency.p50);
+    largest = std::max(largest, *experiment.latency.p50);
+  }
+  return ScaleFor(smallest, largest);
+}
+
 std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale) {
   std::vector<double> units;
   for (const double value : ns) units.push_back(value * UnitsPerNs(scale));

@@ -27,6 +27,10 @@ struct TimeScale {
 // smallest total is below one; two decimals, one from 100 on.
 TimeScale ScaleFor(double smallest, double largest);
 
+// The scale of a report's latencies: that of the medians, so that the last row of a table is the number in
+// its headline.
+TimeScale ScaleOfLatencies(const Report& report);
+
 // The values rounded to the scale's last digit by largest remainder, so that they add up, as printed, to
 // their sum.
 std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale);
