@@ -197,15 +197,13 @@ class Screen {
       std::string line = "  " + labels[i] + Blanks(label_width - DisplayWidth(labels[i])) + "  " +
                          Blanks(median_width - DisplayWidth(medians[i])) + medians[i];
       line += "  " + tails[i] + Blanks(tail_width - DisplayWidth(tails[i]));
-      bool verdicts = false;
-      const int verdict_column = DisplayWidth(line) + 3;
+      std::vector<VerdictLine> verdicts;
       for (const ReportComparison& pair : report_.comparisons) {
-        if (pair.candidate != i) continue;
-        Verdict(pair, verdict_column, line);
-        verdicts = true;
-        line.clear();
+        if (pair.candidate == i) verdicts.push_back(VerdictOf(pair));
       }
-      if (verdicts) continue;
+      const int verdict_column = DisplayWidth(line) + 3;
+      Verdicts(verdicts, verdict_column, line);
+      if (!verdicts.empty()) continue;
       std::string interval;
       if (report_.comparisons.empty() && experiment.interval) {
         interval = fmt::format("[{}, {}]", scale.Number(experiment.interval->low),
@@ -226,23 +224,41 @@ class Screen {
     out_ << '\n';
   }
 
-  // Behind the candidate's latency (`line`) from a column on, or where there is no room on a line of its own.
-  void Verdict(const ReportComparison& pair, int column, std::string line) {
+  struct VerdictLine {
+    std::string verdict, rest;
+    Color color;
+  };
+
+  VerdictLine VerdictOf(const ReportComparison& pair) const {
     const Quantity& latency = pair.comparison.latency;
     const VerdictWords words = WordsOf(latency);
-    const std::string verdict =
+    VerdictLine line;
+    line.verdict =
         Printable(report_.comparisons.size() > 1 ? VerdictAgainst(latency, pair.comparison.baseline_label)
                                                  : words.verdict);
-    std::string rest = words.interval.empty() ? "" : "  " + words.interval;
-    if (const std::string efficiency = Efficiency(pair); !efficiency.empty()) rest += "  " + efficiency;
-    if (column + DisplayWidth(verdict + rest) > width_) {
+    line.rest = words.interval.empty() ? "" : "  " + words.interval;
+    if (const std::string efficiency = Efficiency(pair); !efficiency.empty()) line.rest += "  " + efficiency;
+    line.color = ColorOf(latency.verdict);
+    return line;
+  }
+
+  // Behind the candidate's latency (`line`) from a column on, or where there is no room for one of them, all
+  // on lines of their own.
+  void Verdicts(const std::vector<VerdictLine>& verdicts, int column, std::string line) {
+    const bool fit = std::all_of(verdicts.begin(), verdicts.end(), [&](const VerdictLine& one) {
+      return column + DisplayWidth(one.verdict + one.rest) <= width_;
+    });
+    if (!fit) {
       line.erase(line.find_last_not_of(' ') + 1);
-      if (!line.empty()) out_ << line << '\n';
+      out_ << line << '\n';
       line.clear();
       column = 4;
     }
-    out_ << line << Blanks(column - DisplayWidth(line)) << Paint(verdict, ColorOf(latency.verdict)) << rest
-         << '\n';
+    for (const VerdictLine& one : verdicts) {
+      out_ << line << Blanks(column - DisplayWidth(line)) << Paint(one.verdict, one.color) << one.rest
+           << '\n';
+      line.clear();
+    }
   }
 
   // Of a thread sweep whose matrix is not drawn.
@@ -366,15 +382,38 @@ class Screen {
     if (!options_.all) Labelled("", "--all shows everything here");
   }
 
+  // "known to ±1.0 % (avx512 on), ±5.5 % (avx2 on): ...": each pair has an interval of its own.
+  std::string KnownTo() const {
+    constexpr std::size_t kMostNamed = 3;
+    std::vector<const ReportComparison*> known;
+    for (const ReportComparison& pair : report_.comparisons) {
+      if (pair.half_width) known.push_back(&pair);
+    }
+    if (known.empty()) return "";
+    const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
+    std::string widths;
+    if (report_.comparisons.size() == 1) {
+      widths = width(known.front());
+    } else if (known.size() <= kMostNamed) {
+      for (const ReportComparison* pair : known)
+        widths += fmt::format("{}{} ({})", widths.empty() ? "" : ", ", width(pair),
+                              pair->comparison.candidate_label);
+    } else {
+      const auto [least, most] =
+          std::minmax_element(known.begin(), known.end(),
+                              [](const auto* a, const auto* b) { return *a->half_width < *b->half_width; });
+      widths = fmt::format("{} at best, {} at worst ({})", width(*least), width(*most),
+                           (*most)->comparison.candidate_label);
+    }
+    return fmt::format("known to {}: smaller changes do not show in this measurement.", widths);
+  }
+
   std::string Noise() const {
     std::string text;
     if (report_.noise_floor) {
       text = fmt::format("this machine can show changes above {} (A/A).", RelativeText(*report_.noise_floor));
     } else if (!report_.comparisons.empty() && !report_.emulated) {
-      const auto& half_width = report_.comparisons.front().half_width;
-      if (half_width)
-        text = fmt::format("known to ±{}: smaller changes do not show in this measurement.",
-                           RelativeText(*half_width));
+      text = KnownTo();
     } else if (report_.comparisons.empty() && report_.experiments.size() == 1 &&
                report_.experiments.front().latency.cv) {
       const ReportExperiment& only = report_.experiments.front();

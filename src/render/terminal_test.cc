@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "core/table.h"
@@ -126,6 +127,58 @@ TEST(Terminal, EveryPairHasItsVerdict) {
   EXPECT_THAT(screen,
               HasSubstr("\n    same as a name that is far too long for one line of it  [1.002, 1.002]\n"));
   EXPECT_THAT(screen, HasSubstr("\n    2.49x faster than off  [2.492, 2.492]\n"));
+}
+
+// Two verdicts of one experiment stand in one column, whether there is room behind its latency or not.
+TEST(Terminal, TheVerdictsOfAnExperimentStandInOneColumn) {
+  RunData run = example::MakePair().run;
+  run.experiments.push_back(example::MakeExperiment("a longer name", 5'004'000));
+  run.experiments[2].label = "one with a longer name";
+  std::swap(run.experiments[1], run.experiments[2]);  // the candidate of both comes last
+  run.pairs.clear();
+  for (const std::size_t baseline : {std::size_t{0}, std::size_t{1}}) {
+    ComparePair pair;
+    pair.baseline = baseline;
+    pair.candidate = 2;
+    run.pairs.push_back(pair);
+  }
+  const Report report = Assemble(std::move(run), {});
+  std::set<std::size_t> columns;
+  for (const int width : {80, 90, 120}) {
+    TerminalOptions options;
+    options.width = width;
+    std::istringstream lines(Screen(report, options));
+    std::set<std::size_t> at;
+    int verdicts = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t found = line.find("x faster than ");
+      if (found == std::string::npos || line.find("next") != std::string::npos) continue;
+      ++verdicts;
+      at.insert(found);
+    }
+    EXPECT_EQ(verdicts, 2) << width;
+    EXPECT_EQ(at.size(), 1U) << width;
+    columns.insert(at.begin(), at.end());
+  }
+  EXPECT_EQ(columns.size(), 2U);  // both cases were seen
+}
+
+// The first pair's interval says nothing of the others'.
+TEST(Terminal, EachPairIsKnownAsFarAsItIs) {
+  Report report = example::MakePair();
+  report.noise_floor.reset();
+  report.comparisons.front().half_width = 0.01;
+  EXPECT_THAT(Screen(report), HasSubstr("known to ±1.0 %: smaller"));
+  report.comparisons.resize(3, report.comparisons.front());
+  report.comparisons[1].half_width = 0.055;
+  report.comparisons[1].comparison.candidate_label = "avx2 on";
+  report.comparisons[2].half_width.reset();
+  TerminalOptions options;
+  options.width = 120;
+  EXPECT_THAT(Screen(report, options), HasSubstr("known to ±1.0 % (on), ±5.5 % (avx2 on): smaller"));
+  report.comparisons.resize(6, report.comparisons.front());
+  EXPECT_THAT(Screen(report, options),
+              HasSubstr("known to ±1.0 % at best, ±5.5 % at worst (avx2 on): smaller"));
 }
 
 // Files that are not compared: a column each, and no column for what does not fit.
