@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,16 @@ def check_writable(outdir: Path) -> None:
 
 
 def write_artifacts(
-    outdir: Path, writers: dict[str, Writer], manifest_name: str, manifest: dict[str, Any]
-) -> list[Path]:
+    outdir: Path,
+    writers: dict[str, Writer],
+    manifest_name: str,
+    manifest: dict[str, Any],
+    optional: Collection[str] = (),
+) -> tuple[list[Path], dict[str, Exception]]:
     """Write the files, then the manifest with their sizes and SHA-256 under "files"; gives their paths in that order.
+
+    Of the `optional` files one whose writer fails, though not at the disk, is left out, in the manifest, too; what it failed
+    with comes second, by name. Such a file of an earlier export is removed: it would be of another program.
 
     Every file is written whole and synced in a folder beside its place, then moved there. Until then an older export
     stays as it was; the manifest comes last.
@@ -53,14 +60,26 @@ def write_artifacts(
     with tempfile.TemporaryDirectory(prefix=".etprof-", dir=outdir) as name:
         staging = Path(name)
         files = {}
+        left_out: dict[str, Exception] = {}
         for file_name, write in writers.items():
-            write(staging / file_name)
+            try:
+                write(staging / file_name)
+            except OSError:
+                raise
+            except Exception as error:
+                if file_name not in optional:
+                    raise
+                left_out[file_name] = error
+                continue
             size = _sync(staging / file_name)
             files[file_name] = {"bytes": size, "sha256": sha256_of(staging / file_name)}
         text = json.dumps({**manifest, "files": files}, indent=2, allow_nan=False) + "\n"
         (staging / manifest_name).write_text(text, encoding="utf-8")
         _sync(staging / manifest_name)
-        return [(staging / file_name).replace(outdir / file_name) for file_name in [*writers, manifest_name]]
+        for file_name in left_out:
+            (outdir / file_name).unlink(missing_ok=True)
+        paths = [(staging / file_name).replace(outdir / file_name) for file_name in [*files, manifest_name]]
+        return paths, left_out
 
 
 def add_to_manifest(path: Path, entries: dict[str, Any]) -> None:

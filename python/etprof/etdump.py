@@ -9,7 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+try:
+    import numpy as np
+except ModuleNotFoundError as error:
+    raise ImportError("etprof's Python module needs NumPy: pip install numpy") from error
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import linecache
 import re
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,17 +73,26 @@ def _to_do(text: str, section: str) -> str:
 # --- torch.export ---
 
 
-def not_traced(error: BaseException, methods: Mapping[str, BuiltModel]) -> Explanation | None:
-    """Of an error that torch.export ended with."""
+def not_traced(
+    error: BaseException, methods: Mapping[str, BuiltModel], input_shapes: Sequence[str] = ()
+) -> Explanation | None:
+    """Of an error that torch.export ended with. `input_shapes` are those of --input-shape: the example inputs have them."""
     said = str(error)
     line = _first_line(said)
     where = place(error, said, with_code=True)
     for pattern, explain in _NOT_TRACED:
         if found := re.search(pattern, f"{type(error).__name__}: {said}", re.S):
+            if input_shapes and explain is _constrained:
+                return _shape_not_free(found, input_shapes)
             return explain(found, where, methods)
     if (failed := _eager_error(methods)) is not None:
-        why = f"the model does not run on its example inputs in PyTorch either: {_first_line(str(failed))}"
         where = place(failed, with_code=True)
+        if input_shapes:
+            why = f"with {_given(input_shapes)} the model does not run in PyTorch either: {_first_line(str(failed))}"
+            return why + where, _to_do(
+                "give sizes that the model takes, and the same to inputs that belong together", "shapes-that-do-not-fit"
+            )
+        why = f"the model does not run on its example inputs in PyTorch either: {_first_line(str(failed))}"
         return why + where, _to_do("make get_example_inputs() return what forward() takes", "wrong-example-inputs")
     return (
         f"{type(error).__name__}: {line}{where}",
@@ -158,6 +167,19 @@ def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanatio
     return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not")
 
 
+def _given(input_shapes: Sequence[str]) -> str:
+    return " ".join(f"--input-shape {text}" for text in input_shapes)
+
+
+def _shape_not_free(found: re.Match[str], input_shapes: Sequence[str]) -> Explanation:
+    """As _constrained, of sizes that were given by --input-shape."""
+    why, _ = _constrained(found, "", None)
+    size = re.search(r"is always (\d+)", why)
+    others = f"the other inputs of that size, {size[1]}" if size else "the other inputs of that size"
+    remedy = f"give the same range to {others}, too; where the model itself fixes it, leave it fixed"
+    return f"with {_given(input_shapes)}: {why}", _to_do(remedy, "shapes-that-do-not-fit")
+
+
 _Rule = tuple[str, Callable[[re.Match[str], str, Any], Explanation]]
 _NOT_TRACED: list[_Rule] = [
     (
@@ -176,6 +198,17 @@ _NOT_TRACED: list[_Rule] = [
 
 
 # --- what torch.export takes and a .pte cannot do ---
+
+
+def no_tensors(exported: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
+    """Of programs that compute nothing: ExecuTorch plans no memory for outputs that are all constants or None."""
+    from torch.export.graph_signature import ConstantArgument
+
+    for method, program in exported.items():
+        if all(isinstance(spec.arg, ConstantArgument) for spec in program.graph_signature.output_specs):
+            why = "forward() returns no tensor" + (f" (the method {method})" if len(exported) > 1 else "")
+            return why, _to_do("return the tensors that it computes", "outputs-that-are-no-tensors")
+    return None
 
 
 def changed_inputs(
@@ -205,11 +238,28 @@ def _written(node: torch.fx.Node) -> str | None:
     return getattr(base, "name", None)
 
 
-def forgotten(warning: str) -> str | None:
-    """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers."""
-    if found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning):
-        return f"forward() assigns {found[1]}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#state-that-is-forgotten)"
-    return None
+def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
+    """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers.
+
+    What holds a parameter is none of them: nn.LSTM and nn.GRU have lists of theirs, which torch.export assigns itself.
+    """
+    if not (found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning)):
+        return None
+    names = [name for name in found[1].split(", ") if not any(_is_parameter(module, name) for module in modules)]
+    if not names:
+        return None
+    return f"forward() assigns {', '.join(names)}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#state-that-is-forgotten)"
+
+
+def _is_parameter(module: torch.nn.Module, name: str) -> bool:
+    """Whether `self.rnn._flat_weights[0]` is one of the module's parameters."""
+    value: Any = module
+    try:
+        for part in re.findall(r"\w+", name.removeprefix("self.")):
+            value = value[int(part)] if isinstance(value, list | tuple) and part.isdecimal() else getattr(value, part)
+    except (AttributeError, IndexError):
+        return False
+    return any(value is parameter for parameter in module.parameters())
 
 
 # --- lowering ---
@@ -237,13 +287,59 @@ def not_lowered(
             why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
             return why, _to_do("write it in real numbers", "complex-numbers")
         kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
-        why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
-        return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+        if len(kinds) > 1:
+            why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
+            return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+    if found := re.search(r"op <EdgeOpOverload: ([\w.]+?)(?:\.default)?>.*was not decomposed or delegated", said, re.S):
+        return _not_delegated(found[1], programs)
     if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
         condition = re.sub(r"\bz?uf?\d+\b", "n", found[1])
         why = f"a size n depends on the values in a tensor, and nothing says whether {condition}{where}"
         return why, _to_do("say it with torch._check", "sizes-from-values")
     return None
+
+
+def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
+    """Of an operator that a partitioner kept whole for its delegate and then did not take."""
+    branches = [
+        node
+        for program in programs.values()
+        for node in program.graph.nodes
+        if node.op == "call_function" and str(node.target) in ("cond", "map_impl", "scan", "while_loop")
+    ]
+    if not branches:
+        why = (
+            f"the backend's partitioner asked for {operator} whole, and did not take it{_place_of(operator, programs)}"
+        )
+        return why, _to_do("try --backend portable, or write it with other operators", "modules-in-torchcond")
+    where = place(None, branches[0].meta.get("stack_trace") or "", with_code=True)
+    kind = str(branches[0].target).removesuffix("_impl")
+    why = f"the backend's partitioner does not look inside torch.{kind}, where {operator} is{where}"
+    return why, _to_do(
+        "try --backend portable, or compute both ways and choose with torch.where", "modules-in-torchcond"
+    )
+
+
+# --- writing ---
+
+
+def not_written(error: BaseException) -> Explanation | None:
+    """Of an error in writing that is none of the disk's."""
+    if isinstance(error, OSError):
+        return None
+    why = f"the program cannot be written: {type(error).__name__}: {_first_line(str(error))}{place(error, str(error), with_code=True)}"
+    return why, _to_do("--verbose has the traceback; try --backend portable", "what-goes-wrong")
+
+
+def no_etrecord(error: BaseException) -> str:
+    """What is to be said where PyTorch cannot serialize the graphs that the .etrecord holds."""
+    line = _first_line(str(error))
+    node = re.search(r"Failed serializing node (\w+)", line)
+    reason = f"PyTorch cannot serialize {node[1]}" if node else f"{type(error).__name__}: {line}"
+    return f"there is no .etrecord, so layers and source lines will not be known: {reason}{place(error, str(error), with_code=True)}"
+
+
+# --- types and operators ---
 
 
 def _types_remedy(dtype: str) -> str:

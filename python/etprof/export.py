@@ -50,6 +50,9 @@ EXIT_BAD_INPUT = 3
 EXIT_UNDECIDED = 5
 EXIT_INTERRUPTED = 130
 
+# Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.
+_UNFINISHED = "the check was interrupted, or is still running"
+
 Progress = Callable[[str, float], None]
 Explained = Callable[[BaseException], tuple[str, str] | None]
 
@@ -146,9 +149,11 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
     with stage(
         errors.TORCH_EXPORT,
         "make torch.export.export(model, example_inputs) work; --verbose shows where it fails",
-        lambda error: explain.not_traced(error, converted),
+        lambda error: explain.not_traced(error, converted, [bounds.text for bounds in request.input_shapes]),
     ):
         exported, notes = _trace(converted)
+        if (refused := explain.no_tensors(exported)) is not None:
+            raise ExportError(name, errors.TORCH_EXPORT, *refused)
     if request.quantize:
         samples = _samples(request, converted, flat)
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
@@ -168,18 +173,27 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
     pte = request.pte
+    etrecord = f"{pte.name}.etrecord"
     writers: dict[str, artifacts.Writer] = {
         pte.name: lambda path: _write_program(program, path),
-        f"{pte.name}.etrecord": lambda path: program.get_etrecord().save(path),
+        etrecord: lambda path: program.get_etrecord().save(path),
         f"{pte.name}.inputs": lambda path: _write_bytes(inputs_bytes, path),
     }
     if request.save_graph:
         writers[f"{pte.name}.graph.txt"] = lambda path: _write_bytes(
             lower.graphs(exported, edge, program).encode(), path
         )
-    with stage(errors.WRITE, f"make room in {pte.parent} or give another --outdir; older files there are untouched"):
+    with stage(
+        errors.WRITE,
+        f"make room in {pte.parent} or give another --outdir; older files there are untouched",
+        explain.not_written,
+    ):
         manifest = _manifest(request, found.source, _parameters(built), methods, inputs_bytes)
-        paths = artifacts.write_artifacts(pte.parent, writers, f"{pte.name}.json", manifest)
+        paths, left_out = artifacts.write_artifacts(
+            pte.parent, writers, f"{pte.name}.json", manifest, optional=[etrecord]
+        )
+    if etrecord in left_out:
+        notes.append(explain.no_etrecord(left_out[etrecord]))
     delegation = check.delegation(pte)
     answer = None
     if request.check:
@@ -199,7 +213,8 @@ def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.
         exported = {method: lower.trace(model) for method, model in methods.items()}
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    notes = [note for one in caught if (note := explain.forgotten(str(one.message)))]
+    modules = [model.module for model in methods.values()]
+    notes = [note for one in caught if (note := explain.forgotten(str(one.message), modules))]
     return exported, list(dict.fromkeys(notes))
 
 
@@ -330,7 +345,7 @@ def _manifest(
         "command": list(request.command),
         "versions": versions(),
         "delegation": None,
-        "check": None,
+        "check": check.not_checked(_UNFINISHED).to_json() if request.check else None,
     }
 
 

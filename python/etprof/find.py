@@ -163,9 +163,8 @@ def build_model(found: FoundModel) -> BuiltModel:
     """
     import torch
 
-    remedy = f"make the class {found.model_class.__name__} work by itself first; its weights may have to be downloaded"
     torch.manual_seed(0)
-    with failing_as(found.name, errors.BUILD_MODEL, remedy):
+    with _building(found):
         model = found.model_class()
         module = model.get_eager_model() if hasattr(model, "get_eager_model") else model
     if not isinstance(module, torch.nn.Module):
@@ -179,6 +178,23 @@ def build_model(found: FoundModel) -> BuiltModel:
         why = f"get_example_inputs() gave a {type(args).__name__}, not a tuple"
         raise ExportError(found.name, errors.EXAMPLE_INPUTS, why, "return a tuple, also for one input: (x,)")
     return BuiltModel(module.eval(), tuple(args), kwargs, dynamic_shapes)
+
+
+@contextmanager
+def _building(found: FoundModel) -> Iterator[None]:
+    """What is raised inside is an ExportError with the line of the user's code."""
+    name = found.model_class.__name__
+    remedy = f"make the class {name} work by itself first"
+
+    def explained(error: BaseException) -> tuple[str, str]:
+        why = f"{errors.one_line(error)}{explain.place(error, with_code=True)}"
+        arguments = re.search(rf"\b{re.escape(name)}\.__init__\(\) missing .*?: (.+)", str(error))
+        if arguments is None:
+            return why, remedy
+        return why, f"the class is made without arguments: give {arguments[1].replace(chr(39), '`')} a default"
+
+    with failing_as(found.name, errors.BUILD_MODEL, remedy, explained):
+        yield
 
 
 def build_methods(found: FoundModel) -> dict[str, BuiltModel]:
@@ -195,9 +211,7 @@ def build_methods(found: FoundModel) -> dict[str, BuiltModel]:
     import torch
 
     torch.manual_seed(0)
-    with failing_as(
-        found.name, errors.BUILD_MODEL, f"make the class {found.model_class.__name__} work by itself first"
-    ):
+    with _building(found):
         model = found.model_class()
         methods = model.get_methods()
         dynamic_shapes = dict(_optional(model, "get_dynamic_shapes") or {})

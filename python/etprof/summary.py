@@ -91,7 +91,9 @@ def _check(check: Check) -> list[str]:
     said = [_line("compared", _case(case, several=len(check.cases) > 1)) for case in check.cases]
     said += [_line("numbers", warning) for warning in check.warnings]
     if check.verdict == PASS:
-        return [*said, _line("check", f"pass: at least {check.min_sqnr_db:g} dB was asked for")]
+        judged = any(output.max_abs_diff is not None for case in check.cases for output in case.outputs)
+        asked = f"at least {check.min_sqnr_db:g} dB was asked for" if judged else "all elements are equal"
+        return [*said, _line("check", f"pass: {asked}")]
     verdict = "NO" if check.verdict == FAIL else "could not decide"
     return [*said, _line("check", f"{verdict}: {check.why}")]
 
@@ -101,7 +103,7 @@ def _case(case: CheckedCase, several: bool) -> str:
     where = f"{case.method}, {case.inputs}: " if several else ""
     differences = [output.max_abs_diff for output in case.outputs if output.max_abs_diff is not None]
     if not differences:
-        return f"{where}no floating-point output"
+        return where + _without_numbers(case)
     relative = max(output.max_rel_diff for output in case.outputs if output.max_rel_diff is not None)
     cosine = min((output.cosine for output in case.outputs if output.cosine is not None), default=None)
     noise = [output.sqnr_db for output in case.outputs if output.sqnr_db is not None]
@@ -111,3 +113,13 @@ def _case(case: CheckedCase, several: bool) -> str:
     if cosine is not None:
         said += f", cosine {cosine:.6f}"
     return said + (f" (PyTorch in the same type: {min(same):.1f} dB)" if same else "")
+
+
+def _without_numbers(case: CheckedCase) -> str:
+    """Of a case whose outputs have no number that is floating-point and finite on both sides."""
+    if any(output.problem is not None for output in case.outputs):
+        return "not comparable"
+    differing = [output.differing for output in case.outputs if output.differing is not None]
+    if len(differing) < len(case.outputs):
+        return "no element that is finite in both"
+    return f"integers: {sum(differing)} differ" if any(differing) else "integers: all equal"

@@ -28,7 +28,7 @@ def small_files_only() -> Iterator[None]:
 
 
 def test_files_and_manifest(tmp_path: Path):
-    paths = artifacts.write_artifacts(tmp_path / "a" / "b", {"m.pte": writer(b"abc")}, "m.pte.json", {"model": "m"})
+    paths, _ = artifacts.write_artifacts(tmp_path / "a" / "b", {"m.pte": writer(b"abc")}, "m.pte.json", {"model": "m"})
     assert [path.name for path in paths] == ["m.pte", "m.pte.json"]
     manifest = json.loads(paths[1].read_text())
     sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, example "abc"
@@ -71,3 +71,21 @@ def test_a_place_that_cannot_be_written_is_seen_early(tmp_path: Path):
     with pytest.raises(NotADirectoryError) as raised:
         artifacts.check_writable(file / "folder")
     assert raised.value.filename == str(file)
+
+
+def test_an_optional_file_that_fails_is_left_out_and_an_old_one_removed(tmp_path: Path):
+    def fail(path: Path) -> None:
+        path.write_bytes(b"half")
+        raise RuntimeError("no such node")
+
+    names = {"m.pte": writer(b"old"), "m.etrecord": writer(b"old")}
+    artifacts.write_artifacts(tmp_path, names, "m.json", {}, optional=["m.etrecord"])
+    assert (tmp_path / "m.etrecord").read_bytes() == b"old"
+    names = {"m.pte": writer(b"new"), "m.etrecord": fail}
+    paths, left_out = artifacts.write_artifacts(tmp_path, names, "m.json", {}, optional=["m.etrecord"])
+    assert [path.name for path in paths] == ["m.pte", "m.json"]
+    assert str(left_out["m.etrecord"]) == "no such node"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "m.pte"]
+    assert list(json.loads((tmp_path / "m.json").read_text())["files"]) == ["m.pte"]
+    with pytest.raises(RuntimeError, match="no such node"):
+        artifacts.write_artifacts(tmp_path, names, "m.json", {})
