@@ -567,12 +567,19 @@ class Finder {
         "median over launches of the first run / median of the steady runs");
   }
 
-  // Burst medians in the order of time; of a bare trace its steady runs. With the conditions that stand
-  // beside them.
+  // Burst medians in the order of time; the runs after the warm-up of a bare trace, and of a single process
+  // that ran without bursts. With the conditions that stand beside them.
   struct Series {
     std::vector<double> ns;
+    const char* unit = "burst";
+    std::vector<std::size_t> number;             // of each from 1 on, as its file counts
     std::vector<const Burst*> bursts;            // index by index of `ns`; empty of a bare trace
     std::vector<const RoundConditions*> rounds;  // likewise; null: not known
+
+    void Push(Nanoseconds time, std::size_t before) {
+      ns.push_back(static_cast<double>(time));
+      number.push_back(before + 1);
+    }
   };
   Series SeriesOf(const ReportExperiment& experiment) const {
     Series series;
@@ -590,10 +597,20 @@ class Finder {
       series.bursts.push_back(burst);
       series.rounds.push_back(round);
     }
-    for (const Burst* burst : series.bursts) series.ns.push_back(static_cast<double>(*burst->Median()));
-    if (series.ns.empty() && experiment.profile) {
+    for (const Burst* burst : series.bursts) series.Push(*burst->Median(), series.ns.size());
+    if (series.ns.size() == 1 && series.bursts[0]->round < 0) {
+      series = {};
+      series.unit = "run";
+      for (const Launch& launch : data.launches) {
+        for (const Burst& burst : launch.bursts) {
+          const std::size_t before = launch.warmup.size() + (launch.first_run ? 1 : 0);
+          for (std::size_t i = 0; i < burst.recorded.size(); ++i) series.Push(burst.recorded[i], before + i);
+        }
+      }
+    } else if (series.ns.empty() && experiment.profile) {
+      series.unit = "run";
       for (const std::size_t run : experiment.profile->RunsOf(Phase::kSteady))
-        series.ns.push_back(static_cast<double>(experiment.profile->runs[run].total));
+        series.Push(experiment.profile->runs[run].total, run);
     }
     return series;
   }
@@ -644,11 +661,38 @@ class Finder {
     return evidence;
   }
 
+  static const char* CauseOf(bool slower) {
+    return slower ? "the processor may be throttling, or something else began to run"
+                  : "the processor was not at its clock yet, or something else ended";
+  }
+
+  // One cause has one finding: a step is also a trend, and its sides are two levels.
   void AddNoise(std::size_t index, const ReportExperiment& experiment) {
+    const Series series = SeriesOf(experiment);
+    if (const auto step = stats::FindStep(series.ns))
+      AddStep(index, series, *step);
+    else
+      AddTrendAndLevels(index, series);
+  }
+
+  void AddStep(std::size_t index, const Series& series, const stats::Step& step) {
+    std::vector<bool> late(series.ns.size());
+    for (std::size_t i = step.index; i < late.size(); ++i) late[i] = true;
+    const double change = step.after / step.before - 1;
+    const double share =
+        static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
+    Add(Insight::Kind::kNoise, index, std::fabs(step.after - step.before) * (change > 0 ? share : 1 - share),
+        fmt::format("Latency is {} {} from {} {} of {} on, {} after {}: {}.", Percent(std::fabs(change)),
+                    change > 0 ? "higher" : "lower", series.unit, series.number[step.index],
+                    series.number.back(), Ms(step.after), Ms(step.before), CauseOf(change > 0)),
+        Conditions(series, late),
+        "the cut in time that leaves the least variance, said where Ashman's D is 4 or more and the change "
+        "is 3 % or more; at stake: (high - low) x share of high");
+  }
+
+  void AddTrendAndLevels(std::size_t index, const Series& series) {
     constexpr double kTrendLevel = 0.01;
     constexpr double kTrendWorthSaying = 0.03;
-    const Series series = SeriesOf(experiment);
-    const char* unit = series.bursts.empty() ? "runs" : "bursts";
     if (const auto trend = stats::FindTrend(series.ns);
         trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kTrendWorthSaying) {
       const double median = *stats::Median(series.ns);
@@ -656,10 +700,9 @@ class Finder {
       for (std::size_t i = 0; i < late.size(); ++i) late[i] = 2 * i >= late.size();
       const bool slower = trend->relative_change > 0;
       Add(Insight::Kind::kNoise, index, std::fabs(trend->relative_change) * median,
-          fmt::format("Latency {} by {} while it was measured ({} {}): {}.", slower ? "rose" : "fell",
-                      Percent(std::fabs(trend->relative_change)), series.ns.size(), unit,
-                      slower ? "the processor may be throttling, or something else began to run"
-                             : "the processor was not at its clock yet, or something else ended"),
+          fmt::format("Latency {} by {} while it was measured ({} {}s): {}.", slower ? "rose" : "fell",
+                      Percent(std::fabs(trend->relative_change)), series.ns.size(), series.unit,
+                      CauseOf(slower)),
           Conditions(series, late),
           "Theil's slope over 20 stretches in the order of time, said where Kendall's p < 0.01 and the "
           "change is 3 % or more");
@@ -668,10 +711,10 @@ class Finder {
       std::vector<bool> slow(series.ns.size());
       for (std::size_t i = 0; i < slow.size(); ++i) slow[i] = series.ns[i] > (levels->low + levels->high) / 2;
       Add(Insight::Kind::kNoise, index, (levels->high - levels->low) * levels->share_high,
-          fmt::format("Latency has two levels: {} in {} of the {}, {} in the others, as of a processor with "
+          fmt::format("Latency has two levels: {} in {} of the {}s, {} in the others, as of a processor with "
                       "two clocks or "
                       "one shared with others.",
-                      Ms(levels->low), Percent(1 - levels->share_high), unit, Ms(levels->high)),
+                      Ms(levels->low), Percent(1 - levels->share_high), series.unit, Ms(levels->high)),
           Conditions(series, slow),
           "Otsu's split, said where Ashman's D is 5 or more; at stake: (high - low) x share of high");
     }

@@ -230,6 +230,43 @@ TEST(Insights, SayWhenLatencyHasTwoLevels) {
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz against 2.14 GHz")));
 }
 
+TEST(Insights, SayFromWhichBurstOnTheDeviceThrottles) {
+  std::vector<double> factors;
+  for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
+  const Report report = WithBursts(factors);
+  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  ASSERT_NE(noise, nullptr);
+  EXPECT_THAT(noise->text, HasSubstr("Latency is 40 % higher from burst 27 of 40 on, 2.81 ms after 2.00 ms: "
+                                     "the processor may be throttling"));
+  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz against 2.14 GHz")));
+  // The trend and the two levels that this is, too, are not said again.
+  EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
+                          [](const Insight& i) { return i.kind == Insight::Kind::kNoise; }),
+            1);
+  std::reverse(factors.begin(), factors.end());
+  const Report sped_up = WithBursts(factors);
+  EXPECT_THAT(Find(sped_up, Insight::Kind::kNoise)->text, HasSubstr("lower from burst 15 of 40 on"));
+}
+
+// The log of one process has no bursts: its runs are looked at, counted with those of the warm-up.
+TEST(Insights, SayFromWhichRunOnASingleProcessThrottles) {
+  RunData run;
+  run.model_id = "net";
+  run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  run.experiments[0].launches.resize(1);
+  Launch& launch = run.experiments[0].launches[0];
+  launch.first_run = 9'000'000;
+  launch.warmup = {3'000'000, 2'500'000};
+  launch.bursts.resize(1);
+  launch.bursts[0].round = -1;
+  launch.bursts[0].recorded.clear();
+  for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
+  const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
+  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  ASSERT_NE(noise, nullptr);
+  EXPECT_THAT(noise->text, HasSubstr("Latency is 30 % higher from run 24 of 63 on, 2.60 ms after 2.00 ms"));
+}
+
 TEST(Insights, SayNothingOfNoiseWhereThereIsLittle) {
   EXPECT_EQ(Find(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise), nullptr);
   EXPECT_EQ(Find(example::MakePair(), Insight::Kind::kNoise), nullptr);

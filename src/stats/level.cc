@@ -20,7 +20,7 @@ struct ChangePoint {
   double evidence = 0;
 };
 
-// The maximum of the cumulative sum of how far the opening runs lie beyond the level, on the side of `sign`.
+// The maximum of the cumulative sum of how far the opening runs lie from the level, on the side of `sign`.
 ChangePoint Strongest(std::span<const double> opening, double level, double sd, double sign) {
   ChangePoint best;
   double sum = 0;
@@ -50,7 +50,9 @@ std::size_t FirstLevelRun(std::span<const double> runs) {
 
   const ChangePoint above = Strongest(opening, level, sd, 1);
   const ChangePoint below = Strongest(opening, level, sd, -1);
-  return above.evidence >= below.evidence ? above.index : below.index;
+  if (above.evidence >= below.evidence) return above.index;
+  // What follows is slower: the settled state is the opening, and any warm-up lies within it.
+  return FirstLevelRun(runs.first(below.index));
 }
 
 }  // namespace etprof::stats

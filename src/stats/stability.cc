@@ -19,6 +19,12 @@ constexpr std::size_t kFewestForLevels = 20;
 constexpr double kSeparation = 5;
 constexpr double kSmallestShare = 0.1;
 constexpr double kSmallestGap = 0.03;
+constexpr std::size_t kFewestForStep = 20;
+constexpr std::size_t kFewestOfALevel = 5;
+constexpr std::size_t kSmallestPart = 20;  // of a series that a level holds: one in so many
+constexpr double kSeparationOfStep = 4;
+constexpr double kMostAstray = 0.1;  // of a level's values, that are nearer to the other level
+constexpr double kNormalSdPerMad = 1.4826;
 
 // Medians of `kStretches` stretches of about the same length.
 std::vector<double> Stretches(std::span<const double> series) {
@@ -40,6 +46,25 @@ Part PartOf(std::span<const double> values) {
   for (const double value : values)
     part.variance += (value - part.mean) * (value - part.mean) / static_cast<double>(values.size());
   return part;
+}
+
+// Each value the median of itself and its neighbours.
+std::vector<double> RunningMedians(std::span<const double> series) {
+  std::vector<double> medians(series.begin(), series.end());
+  for (std::size_t i = 1; i + 1 < series.size(); ++i) medians[i] = *Median(series.subspan(i - 1, 3));
+  return medians;
+}
+
+double RobustSd(std::span<const double> values, double median) {
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::fabs(value - median));
+  return kNormalSdPerMad * *Median(distances);
+}
+
+// Levels without any spread are as far apart as can be.
+double AshmansD(double low, double high, double sd_low, double sd_high) {
+  const double within = std::hypot(sd_low, sd_high);
+  return within > 0 ? std::sqrt(2.0) * (high - low) / within : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -81,6 +106,44 @@ std::optional<Trend> FindTrend(std::span<const double> series) {
                KendallP(stretches)};
 }
 
+std::optional<Step> FindStep(std::span<const double> series) {
+  if (series.size() < kFewestForStep) return std::nullopt;
+  const std::vector<double> smooth = RunningMedians(series);
+  const std::size_t least = std::max(kFewestOfALevel, series.size() / kSmallestPart);
+  const auto n = static_cast<double>(smooth.size());
+  double total = 0;
+  for (const double value : smooth) total += value - smooth.front();
+  double before = 0, best = 0;
+  Step step;
+  for (std::size_t i = 1; i + least <= smooth.size(); ++i) {
+    before += smooth[i - 1] - smooth.front();
+    if (i < least) continue;
+    const auto count = static_cast<double>(i);
+    const double difference = (total - before) / (n - count) - before / count;
+    const double between = count * (n - count) * difference * difference;
+    if (between > best) {
+      best = between;
+      step.index = i;
+    }
+  }
+  if (step.index == 0) return std::nullopt;
+  const std::span<const double> early = series.first(step.index), late = series.subspan(step.index);
+  step.before = *Median(early);
+  step.after = *Median(late);
+  const auto [low, high] = std::minmax(step.before, step.after);
+  step.separation = AshmansD(low, high, RobustSd(early, step.before), RobustSd(late, step.after));
+  if (low <= 0 || high < (1 + kSmallestGap) * low || step.separation < kSeparationOfStep) return std::nullopt;
+  const double middle = low + (high - low) / 2;
+  const auto astray = [&](std::span<const double> values, double level) {
+    const auto count = std::count_if(values.begin(), values.end(), [&](double value) {
+      return level == low ? value > middle : value < middle;
+    });
+    return static_cast<double>(count) / static_cast<double>(values.size());
+  };
+  if (astray(early, step.before) > kMostAstray || astray(late, step.after) > kMostAstray) return std::nullopt;
+  return step;
+}
+
 std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   if (values.size() < kFewestForLevels) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
@@ -108,10 +171,8 @@ std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   levels.low = *Median(low);
   levels.high = *Median(high);
   levels.share_high = static_cast<double>(high.size()) / n;
-  const double within = std::sqrt(below_split.variance + above_split.variance);
-  // Levels without any spread are as far apart as can be.
-  levels.separation = within > 0 ? std::sqrt(2.0) * (above_split.mean - below_split.mean) / within
-                                 : std::numeric_limits<double>::infinity();
+  levels.separation = AshmansD(below_split.mean, above_split.mean, std::sqrt(below_split.variance),
+                               std::sqrt(above_split.variance));
   const bool two = levels.separation >= kSeparation && levels.share_high >= kSmallestShare &&
                    levels.share_high <= 1 - kSmallestShare && levels.low > 0 &&
                    levels.high >= (1 + kSmallestGap) * levels.low;

@@ -49,6 +49,61 @@ TEST(FindTrend, OfTooFewOrEqualValuesIsAbsent) {
   EXPECT_TRUE(FindTrend(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+// A series of 200 that gets `change` slower at `index`; every 40th value is an outlier.
+std::vector<double> Stepped(std::size_t index, double change, double sd, std::mt19937_64& random) {
+  std::vector<double> series = Waves(200, sd, 0.3, random);
+  for (std::size_t i = 0; i < series.size(); ++i)
+    series[i] *= (i < index ? 1 : 1 + change) * (i % 40 == 7 ? 3 : 1);
+  return series;
+}
+
+TEST(FindStep, FindsWhereADeviceBeginsToThrottle) {
+  std::mt19937_64 random(6);
+  for (const std::size_t index : {12U, 90U, 120U, 188U}) {
+    int found = 0, near = 0;
+    for (int i = 0; i < 100; ++i) {
+      const auto step = FindStep(Stepped(index, 0.4, 0.01, random));
+      if (!step) continue;
+      ++found;
+      near += step->index + 2 >= index && step->index <= index + 2;
+      EXPECT_NEAR(step->after / step->before, 1.4, 0.05) << index;
+    }
+    EXPECT_GE(found, 90) << index;
+    EXPECT_GE(near, 90) << index;
+  }
+  const std::vector<double> falls = Stepped(120, -0.3, 0.02, random);
+  EXPECT_LT(FindStep(falls)->after, FindStep(falls)->before);
+}
+
+TEST(FindStep, IsNoneInASteadyRiseSlowWavesOrAPassingSlowdown) {
+  std::mt19937_64 random(7);
+  int in_rise = 0, in_waves = 0, in_bump = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<double> rise = Waves(200, 0.001, 0, random);
+    for (std::size_t k = 0; k < rise.size(); ++k) rise[k] *= 1 + 0.3 * static_cast<double>(k) / 200;
+    in_rise += FindStep(rise) ? 1 : 0;
+    in_waves += FindStep(Waves(200, 0.03, 0.8, random)) ? 1 : 0;
+    std::vector<double> bump = Waves(200, 0.01, 0, random);
+    for (std::size_t k = 60; k < 140; ++k) bump[k] *= 1.4;
+    in_bump += FindStep(bump) ? 1 : 0;
+  }
+  EXPECT_EQ(in_rise, 0);
+  EXPECT_LE(in_waves, 3);
+  EXPECT_EQ(in_bump, 0);
+}
+
+TEST(FindStep, OfTooFewEqualOrTooNearValuesIsAbsent) {
+  std::vector<double> series(20, 100);
+  EXPECT_FALSE(FindStep(series));
+  for (std::size_t i = 10; i < 20; ++i) series[i] = 102;
+  EXPECT_FALSE(FindStep(series));
+  for (std::size_t i = 10; i < 20; ++i) series[i] = 104;
+  ASSERT_TRUE(FindStep(series));
+  EXPECT_EQ(FindStep(series)->index, 10U);
+  series.pop_back();
+  EXPECT_FALSE(FindStep(series));
+}
+
 TEST(FindTwoLevels, FindsTheLevelsOfAMachineWithTwoClocks) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
