@@ -260,7 +260,8 @@ Json HealthJson(const Health& health) {
 Json HistogramJson(const stats::Histogram& histogram) {
   return {{"from_ms", histogram.counts.empty() ? Json(nullptr) : Number(histogram.from / 1e6)},
           {"width_ms", histogram.counts.empty() ? Json(nullptr) : Number(histogram.width / 1e6)},
-          {"counts", histogram.counts}};
+          {"counts", histogram.counts},
+          {"beyond", histogram.beyond}};
 }
 
 Json EcdfJson(const std::vector<stats::EcdfPoint>& points) {

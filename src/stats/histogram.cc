@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "stats/distribution.h"
 
@@ -26,23 +27,10 @@ std::size_t BinOf(double value, double from, double width, std::size_t bins) {
 }  // namespace
 
 Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins) {
-  Histogram histogram;
-  if (values.empty()) return histogram;
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double range = sorted.back() - sorted.front();
-  histogram.from = sorted.front();
-  if (range <= 0) {
-    histogram.counts = {static_cast<std::int64_t>(sorted.size())};
-    return histogram;
-  }
-  const auto most = static_cast<double>(std::max<std::size_t>(1, most_bins));
-  const double bins = std::clamp(WantedBins(sorted, range), 1.0, most);
-  histogram.width = range / bins;
-  histogram.counts.assign(static_cast<std::size_t>(bins), 0);
-  for (const double value : sorted)
-    ++histogram.counts[BinOf(value, histogram.from, histogram.width, histogram.counts.size())];
-  return histogram;
+  if (values.empty()) return {};
+  const std::vector<double> one_set(values.begin(), values.end());
+  SharedHistogram shared = MakeSharedHistogram({&one_set, 1}, most_bins);
+  return {shared.from, shared.width, std::move(shared.counts[0]), shared.beyond[0]};
 }
 
 SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t most_bins) {

@@ -9,13 +9,14 @@ namespace etprof::stats {
 // Counts of values in bins of one width, from the least value on. Empty `counts` for no values.
 struct Histogram {
   double from = 0;
-  double width = 0;  // 0 when all values are equal: then there is one bin
+  double width = 0;  // 0 when all values on the axis are equal: then there is one bin
   std::vector<std::int64_t> counts;
+  std::int64_t beyond = 0;  // values above the axis
 };
 
 // The histogram of finite `values`, any order, with bins 2 IQR / n^(1/3) wide (Freedman & Diaconis, "On the
-// Histogram as a Density Estimator", 1981), but at most `most_bins` bins (at least 1): wider ones where a far
-// outlier would ask for more.
+// Histogram as a Density Estimator", 1981), but at most `most_bins` bins (at least 1). The axis ends at
+// the 99 % quantile, as MakeSharedHistogram's does: a single far value would leave most bins empty.
 Histogram MakeHistogram(std::span<const double> values, std::size_t most_bins = 60);
 
 // Histograms of several sets of values on one axis, to be drawn above each other.

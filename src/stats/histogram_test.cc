@@ -21,14 +21,31 @@ TEST(Histogram, CountsEveryValueOnceInBinsOfOneWidth) {
   EXPECT_EQ(histogram.counts, (std::vector<std::int64_t>{3, 5, 1, 0, 1}));
 }
 
-TEST(Histogram, KeepsToItsBinsWhateverTheOutlier) {
-  std::vector<double> values(1000);
-  std::iota(values.begin(), values.end(), 0.0);
+TEST(Histogram, LeavesAFarOutlierBeyondItsAxis) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> latency(100, 2);
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(latency(random));
   values.push_back(1e12);
-  const Histogram histogram = MakeHistogram(values, 40);
-  EXPECT_EQ(histogram.counts.size(), 40U);
-  EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 1001);
-  EXPECT_EQ(histogram.counts.back(), 1);
+  const Histogram histogram = MakeHistogram(values);
+  std::sort(values.begin(), values.end());
+  const double end = histogram.from + histogram.width * static_cast<double>(histogram.counts.size());
+  EXPECT_NEAR(end, Quantile(values, 0.99), 1e-9);
+  EXPECT_EQ(histogram.beyond, 10);  // of values 0 to 1000, 990 is the quantile itself
+  EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 991);
+  EXPECT_LE(std::count(histogram.counts.begin(), histogram.counts.end(), 0), 3);
+  EXPECT_LE(histogram.counts.size(), 60U);
+  EXPECT_EQ(MakeHistogram(values, 7).counts.size(), 7U);
+}
+
+TEST(Histogram, HasNothingBeyondOfFewerThanAHundred) {
+  std::vector<double> values(98, 5.0);
+  values.push_back(50);
+  EXPECT_EQ(MakeHistogram(values).beyond, 0);
+  EXPECT_EQ(MakeHistogram(values).counts.back(), 1);
+  // Of a hundred the 99 % quantile is between the last two; what is level below is one bin.
+  values.push_back(60);
+  EXPECT_EQ(MakeHistogram(values).beyond, 1);
 }
 
 TEST(Histogram, OfEqualOrNoValues) {
