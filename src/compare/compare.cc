@@ -160,7 +160,21 @@ class Comparer {
       result_.rounds = estimate.rounds;
     } else {
       result_.latency.verdict = VerdictOf(stats::Verdict::kInconclusive);
+      if (a.bursts.empty() || b.bursts.empty()) {
+        WarnOfDependence(baseline_.label, a.runs);
+        WarnOfDependence(candidate_.label, b.runs);
+      }
     }
+  }
+
+  // Why there is no interval, where the runs are there.
+  void WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
+    const double independent = stats::IndependentRuns(runs);
+    if (runs.size() < stats::kLeastRuns || independent >= stats::kLeastIndependentRuns) return;
+    result_.warnings.push_back(
+        fmt::format("no interval: the latency of {} drifts or comes in waves, so that its {} runs are worth "
+                    "only about {:.0f} independent ones",
+                    label, runs.size(), independent));
   }
 
   static Series SeriesOfTotals(const Profile& profile) {

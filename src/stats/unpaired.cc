@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -14,7 +15,6 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kLeastRuns = 10;    // of each side
 constexpr std::size_t kLeastBatches = 5;  // a standard error from fewer says nothing
 constexpr int kResamples = 1000;
 
@@ -43,6 +43,53 @@ Batches Cut(std::span<const double> runs, std::size_t batch_length) {
   return batches;
 }
 
+// Ranks from 1 on; equal values share the mean of theirs.
+std::vector<double> Ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first + 1;
+    while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
+    for (std::size_t i = first; i < end; ++i) ranks[order[i]] = static_cast<double>(first + end + 1) / 2;
+    first = end;
+  }
+  return ranks;
+}
+
+// The correlation of neighbours in a normal autoregressive series that has these runs' rank correlation.
+double NeighbourCorrelation(std::span<const double> runs) {
+  const std::vector<double> ranks = Ranks(runs);
+  const double mean = CompensatedMean(ranks);
+  const double variance = SquaredDeviations(ranks, mean);
+  if (variance == 0) return 0;
+  double covariance = 0;
+  for (std::size_t i = 1; i < ranks.size(); ++i) covariance += (ranks[i] - mean) * (ranks[i - 1] - mean);
+  const double correlation = 2 * std::sin(std::numbers::pi / 6 * covariance / variance);
+  return correlation + (1 + 3 * correlation) / static_cast<double>(runs.size());
+}
+
+// AutocorrelationTime of the indicator of an infinite normal autoregressive series.
+double AutoregressiveTime(double correlation) {
+  constexpr double kLargest = 0.999;
+  constexpr double kNegligible = 1e-6;
+  double time = 1;
+  const double base = std::clamp(correlation, 0.0, kLargest);
+  for (double power = base; power > kNegligible; power *= base)
+    time += 4 / std::numbers::pi * std::asin(power);
+  return time;
+}
+
+// The variance of the logarithm of the median of so many independent runs distributed like these.
+double VarianceOfLogMedian(const std::vector<double>& sorted, double independent) {
+  const double rank_error = std::min(0.5, 0.5 / std::sqrt(independent));
+  const double error =
+      (std::log(Quantile(sorted, 0.5 + rank_error)) - std::log(Quantile(sorted, 0.5 - rank_error))) / 2;
+  // So few scatter less around their own middle than around the true one.
+  return error * error * independent / (independent - 1);
+}
+
 // The median when batch i occurs counts[i] times.
 double MedianOf(const Batches& batches, const std::vector<std::size_t>& counts) {
   const std::size_t total =
@@ -65,7 +112,7 @@ struct LogMedian {
   double degrees_of_freedom;
 };
 
-LogMedian Bootstrap(std::span<const double> runs, std::mt19937_64& random) {
+LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
   const Batches batches = Cut(runs, BatchLength(runs));
   const std::size_t count = batches.lengths.size();
   std::vector<double> resampled;
@@ -78,10 +125,11 @@ LogMedian Bootstrap(std::span<const double> runs, std::mt19937_64& random) {
   }
   const double mean = CompensatedMean(resampled);
   const auto n = static_cast<double>(count);
+  // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
+  const double of_batches = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
   return {.value = std::log(*Median(runs)),
-          // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
-          .variance = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1),
-          .degrees_of_freedom = n - 1};
+          .variance = std::max(of_batches, VarianceOfLogMedian(batches.sorted, independent)),
+          .degrees_of_freedom = std::min(n, independent) - 1};
 }
 
 std::vector<double> Usable(std::span<const double> runs) {
@@ -127,6 +175,12 @@ double AutocorrelationTime(std::span<const double> runs) {
   return std::max(1.0, time);
 }
 
+double IndependentRuns(std::span<const double> runs) {
+  if (runs.size() < 2) return 0;
+  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(NeighbourCorrelation(runs)));
+  return static_cast<double>(runs.size()) / time;
+}
+
 std::size_t BatchLength(std::span<const double> runs) {
   const auto n = static_cast<double>(runs.size());
   const double wanted = std::max(std::cbrt(n), 5 * AutocorrelationTime(runs));
@@ -140,10 +194,13 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
   const std::vector<double> baseline_runs = Usable(baseline);
   const std::vector<double> candidate_runs = Usable(candidate);
   if (baseline_runs.size() < kLeastRuns || candidate_runs.size() < kLeastRuns) return std::nullopt;
+  const double baseline_independent = IndependentRuns(baseline_runs);
+  const double candidate_independent = IndependentRuns(candidate_runs);
+  if (std::min(baseline_independent, candidate_independent) < kLeastIndependentRuns) return std::nullopt;
 
   std::mt19937_64 random(seed);
-  const LogMedian of_baseline = Bootstrap(baseline_runs, random);
-  const LogMedian of_candidate = Bootstrap(candidate_runs, random);
+  const LogMedian of_baseline = Bootstrap(baseline_runs, baseline_independent, random);
+  const LogMedian of_candidate = Bootstrap(candidate_runs, candidate_independent, random);
   const double variance = of_baseline.variance + of_candidate.variance;
 
   RatioEstimate estimate;
