@@ -326,6 +326,7 @@ class Finder {
     std::string text =
         fmt::format("{} takes {} of an inference: {}, {}.", GroupName(group), Percent(time / whole),
                     Count(operators, "operator", "operators"), Ms(time));
+    if (const std::string bound = IfFree(time, experiment); !bound.empty()) text += " " + bound;
     // The rows fall by cost, so the first of the group is its costliest.
     const auto costliest =
         std::find_if(experiment.operators.begin(), experiment.operators.end(), [&](const OperatorRow& row) {
@@ -335,7 +336,6 @@ class Finder {
       text += fmt::format(" The costliest is {}: {}.", NameWithLayer(experiment, costliest->op),
                           Ms(costliest->mean_self));
     }
-    text += " " + IfFree(time, experiment);
     Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums),
         "mean self time of the group / mean Method::execute");
   }

@@ -130,7 +130,7 @@ std::optional<Step> FindStep(std::span<const double> series) {
   const std::span<const double> early = series.first(step.index), late = series.subspan(step.index);
   step.before = *Median(early);
   step.after = *Median(late);
-  const auto [low, high] = std::minmax(step.before, step.after);
+  const double low = std::min(step.before, step.after), high = std::max(step.before, step.after);
   step.separation = AshmansD(low, high, RobustSd(early, step.before), RobustSd(late, step.after));
   if (low <= 0 || high < (1 + kSmallestGap) * low || step.separation < kSeparationOfStep) return std::nullopt;
   const double middle = low + (high - low) / 2;
