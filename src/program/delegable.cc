@@ -141,7 +141,7 @@ std::string OfAveragePooling(const Call& call) {
 std::string OfMaximumPooling(const Call& call) {
   const auto kernel = call.Integers(1), stride = call.Integers(2);
   if (kernel.empty()) return "";
-  for (const std::size_t side : {0, 1}) {
+  for (std::size_t side = 0; side < 2; ++side) {
     if (!stride.empty() && Element(stride, side) > Element(kernel, side))
       return "XNNPACK takes no maximum pooling whose stride is larger than its kernel";
   }

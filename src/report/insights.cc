@@ -17,6 +17,7 @@ namespace {
 // Below these shares of an inference nobody gains anything by acting.
 constexpr double kWorthSaying = 0.02;
 constexpr double kBottleneckShare = 0.05;
+constexpr double kNearlyAll = 0.9;
 constexpr double kLossWorthSaying = 0.001;
 constexpr std::size_t kEvidenceLines = 5;
 
@@ -326,7 +327,9 @@ class Finder {
     std::string text =
         fmt::format("{} takes {} of an inference: {}, {}.", GroupName(group), Percent(time / whole),
                     Count(operators, "operator", "operators"), Ms(time));
-    if (const std::string bound = IfFree(time, experiment); !bound.empty()) text += " " + bound;
+    // A bound of 20x says nothing that the share has not said.
+    const std::string bound = IfFree(time, experiment);
+    if (time / whole < kNearlyAll && !bound.empty()) text += " " + bound;
     // The rows fall by cost, so the first of the group is its costliest.
     const auto costliest =
         std::find_if(experiment.operators.begin(), experiment.operators.end(), [&](const OperatorRow& row) {
