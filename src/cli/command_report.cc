@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -29,11 +31,29 @@ struct Arguments {
   bool brief = false;
 };
 
+// The per-event CSVs stand beside the ETDumps, so that the report lists them, too.
+bool HasTimelines(const RunData& run) {
+  return std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
+    std::filesystem::path file = data.etdump;
+    std::error_code ignored;
+    return std::filesystem::exists(
+        file.replace_filename(file.stem().string() + "_exec_all_runs_timeline.csv"), ignored);
+  });
+}
+
 Report ReadRun(const std::string& path, bool* is_folder) {
   std::error_code ignored;
   *is_folder = std::filesystem::is_directory(path, ignored);
-  RunData run = *is_folder ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
   RunPrograms programs;
+  RunData run = *is_folder ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
+  if (std::filesystem::exists(std::filesystem::path(path) / "analysis_summary.json", ignored)) {
+    // The report as `etprof analyze` made it, with its list of files, without writing the others.
+    OutputFolders folders;
+    folders.report = path;
+    folders.timeline = HasTimelines(run);
+    folders.write = [](const std::filesystem::path&, const std::function<void(std::ostream&)>&) {};
+    return AnalyzeInto(std::move(run), folders, /*tolerant=*/true, programs);
+  }
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, *is_folder, {}, {}, &programs);
   return Assemble(std::move(run), std::move(profiles));
 }
