@@ -41,6 +41,7 @@ struct OutputFolders {
   std::filesystem::path tables;  // of the CSV files; empty: beside each ETDump
   bool timeline = true;          // the per-event CSV files too
   FileSink write = ToDisk;       // what becomes of each
+  std::string title = {};        // of report.md and report.html, in place of the model's name
 };
 
 // Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.

@@ -301,6 +301,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     write(prefix + "pipeline_summary.json", RenderPipelineSummaryJson);
     write(prefix + "pipeline_summary.md", RenderPipelineSummaryMarkdown);
   }
+  report.title = folders.title;
   write("report.md", RenderMarkdown);
   write("report.html", RenderHtml);
   return report;

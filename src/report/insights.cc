@@ -550,7 +550,8 @@ class Finder {
     }
     if (gap / whole < kWorthSaying) return;
     Add(Insight::Kind::kRoofline, index, gap,
-        fmt::format("{} at less than half of what this machine can do: {} above the roofs, most of it in {}.",
+        fmt::format("{} at less than half of what this machine can do: {} above the roofs, the largest part "
+                    "of it in {}.",
                     operators == 1 ? "1 operator runs" : fmt::format("{} operators run", operators), Ms(gap),
                     costliest),
         std::move(evidence),

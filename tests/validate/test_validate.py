@@ -261,6 +261,19 @@ def test_a_good_run_is_good(run):
     assert done.stdout == f"{run}: all is well\n"
 
 
+@pytest.mark.parametrize("title", [None, 'a & b "on" <off>'])
+def test_a_report_written_again_is_good(run, title):
+    """Also under another heading, which is no number; a number changed below it is told."""
+    assert program.run("report", run, *(["--title", title] if title else [])).returncode == DONE
+    assert validate(run)[0] == DONE
+    report = run / "report.md"
+    lines = report.read_text(encoding="utf-8").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if i > 0 and re.search(r"\d", line))
+    lines[at] = re.sub(r"\d", "x", lines[at], count=1)
+    report.write_text("".join(lines), encoding="utf-8")
+    assert [finding["check"] for finding in findings(run, "broken")] == ["derived"]
+
+
 def test_validating_changes_nothing(run):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     change(run / "manifest.json", '"status": "complete"', '"status": "running"')
