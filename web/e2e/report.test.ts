@@ -269,9 +269,10 @@ described("a report opened from disk", () => {
     const { page, context } = await open(layered, "#layers");
     const [head, ...rows] = await exported(page, "modules");
     const at = (head as string[]).indexOf("Share");
-    expect(rows.map((row) => [row[0], Number(row[at])])).toEqual([
-      ["(model)", 0.9],
-      ["features", 0.6],
+    const modules = rows.map((row) => [row[0], Number(row[at]).toFixed(9)]);
+    expect(modules).toEqual([
+      ["(model)", "0.900000000"],
+      ["features", "0.600000000"],
     ]);
     await page.goto(`${page.url().split("#")[0]}#operators`);
     const shares = await exported(page, "operators");
