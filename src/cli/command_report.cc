@@ -31,16 +31,6 @@ struct Arguments {
   bool brief = false;
 };
 
-// The per-event CSVs stand beside the ETDumps, so that the report lists them, too.
-bool HasTimelines(const RunData& run) {
-  return std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
-    std::filesystem::path file = data.etdump;
-    std::error_code ignored;
-    return std::filesystem::exists(
-        file.replace_filename(file.stem().string() + "_exec_all_runs_timeline.csv"), ignored);
-  });
-}
-
 Report ReadRun(const std::string& path, bool* is_folder) {
   std::error_code ignored;
   *is_folder = std::filesystem::is_directory(path, ignored);
@@ -50,7 +40,7 @@ Report ReadRun(const std::string& path, bool* is_folder) {
     // The report as `etprof analyze` made it, with its list of files, without writing the others.
     OutputFolders folders;
     folders.report = path;
-    folders.timeline = HasTimelines(run);
+    folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
     folders.write = [](const std::filesystem::path&, const std::function<void(std::ostream&)>&) {};
     return AnalyzeInto(std::move(run), folders, /*tolerant=*/true, programs);
   }

@@ -6,36 +6,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "core/error.h"
+#include "render/html.h"
 #include "validate/validator.h"
 
 namespace etprof {
 namespace {
-
-// The heading that `etprof report --title` gave; "" where it gave none.
-std::string StoredTitle(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "report.html", std::ios::binary);
-  constexpr std::string_view kAttribute = " data-title=\"";
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t at = line.find(kAttribute);
-    if (at == std::string::npos) continue;
-    const std::size_t begin = at + kAttribute.size(), end = line.find('"', begin);
-    std::string title = line.substr(begin, end == std::string::npos ? end : end - begin);
-    constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
-        {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
-    for (const auto& [entity, character] : kEntities) {
-      for (std::size_t found = 0; (found = title.find(entity, found)) != std::string::npos; ++found)
-        title.replace(found, entity.size(), character);
-    }
-    return title;
-  }
-  return "";
-}
 
 struct Arguments {
   std::vector<std::string> runs;
@@ -75,7 +54,10 @@ Result Validate(const std::string& folder) {
     folders.report = run.folder;
     folders.timeline = validator.analysed_with_timeline();
     // Another method's page has a title of its own making.
-    if (run.method == "forward") folders.title = StoredTitle(run.folder);
+    if (run.method == "forward") {
+      std::ifstream page(run.folder / "report.html", std::ios::binary);
+      folders.title = ReadTitle(page);
+    }
     folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
       validator.CheckDerived(file, render);
     };

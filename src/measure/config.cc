@@ -594,18 +594,20 @@ std::string ConfigHash(const Config& config) {
 
 std::string ModelId(const std::filesystem::path& model) { return model.stem().string(); }
 
+std::string WithoutBackend(const std::string& model_id) {
+  for (const char* backend : {"_xnnpack_", "_portable_"}) {
+    const std::size_t at = model_id.rfind(backend);
+    if (at != std::string::npos && at > 0) return model_id.substr(0, at);
+  }
+  return model_id;
+}
+
 std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform) {
   const std::filesystem::path folder = std::filesystem::absolute(model).lexically_normal().parent_path();
   if (folder.filename() == "artifacts" && folder.parent_path().filename().string().starts_with("out_")) {
     return folder.parent_path() / "runs" / platform;
   }
-  // Exported files are named <model>_<backend>_<dtype>.pte; the folder is named after the model.
-  std::string name = ModelId(model);
-  for (const char* backend : {"_xnnpack_", "_portable_"}) {
-    const std::size_t at = name.rfind(backend);
-    if (at != std::string::npos && at > 0) name.erase(at);
-  }
-  return std::filesystem::path("out_" + name) / "runs" / platform;
+  return std::filesystem::path("out_" + WithoutBackend(ModelId(model))) / "runs" / platform;
 }
 
 }  // namespace etprof

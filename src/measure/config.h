@@ -134,6 +134,10 @@ std::string ConfigHash(const Config& config);
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
 
+// Exported files are named <model>_<backend>_<dtype>: the model alone, "mobilenet_v3_small". Other names
+// stay.
+std::string WithoutBackend(const std::string& model_id);
+
 // Where a model's runs on a platform go unless told otherwise: out_<model>/runs/<platform>, beside its
 // artifacts/ where it lies in such a folder, else below the current folder.
 std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform);

@@ -92,6 +92,13 @@ std::optional<Bytes> ExperimentData::PeakRss() const {
   return peak;
 }
 
+bool ExperimentData::HasTimelineCsv() const {
+  std::error_code ignored;
+  return !etdump.empty() &&
+         std::filesystem::exists(
+             etdump.parent_path() / (etdump.stem().string() + "_exec_all_runs_timeline.csv"), ignored);
+}
+
 const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {
   const RoundConditions* found = nullptr;
   for (const RoundConditions& conditions : run.conditions) {

@@ -133,6 +133,8 @@ struct ExperimentData {
   std::optional<Nanoseconds> MedianFirstRun() const;
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;
+  // Whether the per-event CSV of an analysis stands beside the ETDump.
+  bool HasTimelineCsv() const;
 };
 
 struct ComparePair {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "render/check_words.h"
 #include "render/gzip.h"
@@ -60,6 +61,17 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
+// What Escaped was given; an ampersand last, which may stand before the other two's names.
+std::string Unescaped(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
+      {"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}};
+  for (const auto& [entity, character] : kEntities) {
+    for (std::size_t found = 0; (found = text.find(entity, found)) != std::string::npos; ++found)
+      text.replace(found, entity.size(), character);
+  }
+  return text;
+}
+
 // An element that holds what `write` writes; `attributes` stand in it after a space.
 void WriteData(std::string_view id, const std::string& attributes,
                const std::function<void(std::ostream&)>& write, std::ostream& out) {
@@ -85,6 +97,17 @@ void RenderHtml(const Report& report, std::ostream& out) {
   WriteData(kReport, title, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
   WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
   out << kPage.substr(at);
+}
+
+std::string ReadTitle(std::istream& page) {
+  constexpr std::string_view kAttribute = " data-title=\"";
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t at = line.find(kAttribute);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + kAttribute.size(), end = line.find('"', begin);
+    return Unescaped(line.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return "";
 }
 
 }  // namespace etprof

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <istream>
 #include <ostream>
+#include <string>
 
 #include "report/report.h"
 
@@ -10,5 +12,8 @@ namespace etprof {
 // (gzip, in base64, so that no name in them can end the element that holds them). One file that needs nothing
 // else.
 void RenderHtml(const Report& report, std::ostream& out);
+
+// The heading that a page written by RenderHtml was given; "" where it has none of its own.
+std::string ReadTitle(std::istream& page);
 
 }  // namespace etprof

@@ -100,12 +100,16 @@ double InferenceTime(const ReportExperiment& experiment) {
   return experiment.MeanExecute().value_or(0);
 }
 
-// Amdahl 1967: what an inference would gain at most if this part took no time. Of the time without the
-// tracer, which is shorter, so that the bound holds for what a user gets.
-std::string IfFree(double part, const ReportExperiment& experiment) {
+// Amdahl 1967: how many times as fast an inference would be at most if this part took no time. Of the time
+// without the tracer, which is shorter, so that the bound holds for what a user gets. Absent: there is none.
+std::optional<double> BoundIfFree(double part, const ReportExperiment& experiment) {
   const double whole = InferenceTime(experiment);
-  if (part >= whole) return "";
-  return fmt::format("Were it free: {:.2f}x more at most.", whole / (whole - part));
+  return part < whole ? std::optional(whole / (whole - part)) : std::nullopt;
+}
+
+std::string IfFree(double part, const ReportExperiment& experiment) {
+  const auto bound = BoundIfFree(part, experiment);
+  return bound ? fmt::format("Were it free: {:.2f}x more at most.", *bound) : "";
 }
 
 // "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
@@ -242,8 +246,7 @@ class Finder {
     Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
         std::move(evidence),
         "share = mean self time of the group / mean Method::execute, said where the intervals of both sides' "
-        "times "
-        "show that it grew; at stake: its time now");
+        "times show that it grew; at stake: its time now");
   }
 
   // Operators that are slower, by a verdict and not by a point estimate.
@@ -275,8 +278,7 @@ class Finder {
     }
     Add(Insight::Kind::kSlower, pair.candidate, lost,
         fmt::format("{} slower with {}: {} lost.",
-                    losses.size() == 1 ? std::string("1 operator is")
-                                       : fmt::format("{} operators are", losses.size()),
+                    Count(static_cast<std::int64_t>(losses.size()), "operator is", "operators are"),
                     comparison.candidate_label, Ms(lost)),
         std::move(evidence),
         "sum of (candidate - baseline) mean self time over operators with the verdict slower");
@@ -307,9 +309,8 @@ class Finder {
       for (const TypeSum& sum : unknown) time += sum.mean;
       Add(Insight::Kind::kUnknown, index, time,
           fmt::format("{} not in the category table and counted as Other: {}.",
-                      experiment.unknown_operators.size() == 1
-                          ? "1 operator type is"
-                          : fmt::format("{} operator types are", experiment.unknown_operators.size()),
+                      Count(static_cast<std::int64_t>(experiment.unknown_operators.size()),
+                            "operator type is", "operator types are"),
                       Ms(time)),
           Lines(unknown), "sum of the mean self times of these operators");
     }
@@ -344,14 +345,13 @@ class Finder {
   }
 
   // What each category would give at most, in one place.
-  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double traced) {
-    const double whole = InferenceTime(experiment);
+  void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double whole) {
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
     std::vector<std::pair<double, std::string>> rows;
     for (const AdditiveRow& row : experiment.categories.rows) {
       const double time = static_cast<double>(row.total) / runs;
-      if (row.name != "framework" && time / traced >= kWorthSaying && time < whole)
+      if (row.name != "framework" && time / whole >= kWorthSaying && BoundIfFree(time, experiment))
         rows.emplace_back(time, row.name);
     }
     if (rows.size() < 2) return;
@@ -361,15 +361,14 @@ class Finder {
     std::string text = "Were one category free, an inference would be faster at most by:";
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto& [time, name] = rows[i];
-      const double bound = whole / (whole - time);
+      const double bound = *BoundIfFree(time, experiment);
       if (i < 3) text += fmt::format("{} {} {:.2f}x", i > 0 ? "," : "", name, bound);
-      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / traced), bound));
+      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / whole), bound));
     }
     // The bottleneck has said the first one's.
     Add(Insight::Kind::kAmdahl, index, rows[1].first, text + ".", std::move(evidence),
         "Amdahl 1967: whole / (whole - part); whole = median latency without the tracer where it was "
-        "measured, part = "
-        "mean self time; at stake: the second largest part");
+        "measured, part = mean self time; at stake: the second largest part");
   }
 
   void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
@@ -499,10 +498,8 @@ class Finder {
     }
     Add(Insight::Kind::kPortable, index, time,
         fmt::format("{} outside any delegate ({}): {}, {} of an inference.{}",
-                    experiment.portable_kernels == 1
-                        ? "1 operator runs"
-                        : fmt::format("{} operators run", experiment.portable_kernels),
-                    names, Ms(time), Percent(time / whole),
+                    Count(experiment.portable_kernels, "operator runs", "operators run"), names, Ms(time),
+                    Percent(time / whole),
                     time / whole >= kWorthSaying ? " " + IfFree(time, experiment) : "") +
             hint,
         Lines(sums),
@@ -526,8 +523,7 @@ class Finder {
             overhead < traced ? fmt::format(", and up to {} with what the tracer costs", Ms(traced)) : ""),
         {},
         "self time of DELEGATE_CALL spans, less what traced runs take longer than the median untraced one / "
-        "their "
-        "number");
+        "their number");
   }
 
   // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
@@ -552,8 +548,7 @@ class Finder {
     Add(Insight::Kind::kRoofline, index, gap,
         fmt::format("{} at less than half of what this machine can do: {} above the roofs, the largest part "
                     "of it in {}.",
-                    operators == 1 ? "1 operator runs" : fmt::format("{} operators run", operators), Ms(gap),
-                    costliest),
+                    Count(operators, "operator runs", "operators run"), Ms(gap), costliest),
         std::move(evidence),
         "sum of (time - time at the roof) over operators below half of theirs (Williams et al., CACM 2009)");
   }

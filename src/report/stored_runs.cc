@@ -36,15 +36,6 @@ std::string ModelOf(const RunData& run, const ExperimentData& data) {
   return data.foreign ? "" : run.model_id;
 }
 
-// "<model>_<backend>_<dtype>", as export names it, without backend and data type.
-std::string FamilyOf(const std::string& model) {
-  for (const char* backend : {"_xnnpack_", "_portable_"}) {
-    const std::size_t at = model.rfind(backend);
-    if (at != std::string::npos && at > 0) return model.substr(0, at);
-  }
-  return model;
-}
-
 bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
 
 std::string NamesOf(const RunData& run) {
@@ -85,7 +76,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   };
   const std::string model_a = ModelOf(baseline_run, baseline);
   const std::string model_b = ModelOf(candidate_run, candidate);
-  if (!model_a.empty() && !model_b.empty() && FamilyOf(model_a) != FamilyOf(model_b))
+  if (!model_a.empty() && !model_b.empty() && WithoutBackend(model_a) != WithoutBackend(model_b))
     differ("model", model_a, model_b);
   must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
@@ -147,7 +138,7 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
       pair.label = b.label.empty() ? b.name : b.label;
       const std::string model_a = ModelOf(baseline, a);
       const std::string model_b = ModelOf(candidate, b);
-      if (model_a != model_b && !model_a.empty() && FamilyOf(model_a) == FamilyOf(model_b)) {
+      if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
         run.warnings.push_back(
             fmt::format("{}: the two sides are one model in two forms (baseline {}, candidate {})",
                         pair.label, model_a, model_b));

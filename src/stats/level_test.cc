@@ -59,29 +59,29 @@ TEST(FirstLevelRun, FollowsADecayUntilItIsWithinNoise) {
   }
 }
 
+// Of how many of 200 level series, each changed by `change`, one run at most is warm-up.
+template <typename Change>
+int Kept(Series& series, const Change& change) {
+  int kept = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<double> runs = series.Level(200);
+    for (std::size_t k = 0; k < runs.size(); ++k) runs[k] *= change(k);
+    kept += FirstLevelRun(runs) <= 1;
+  }
+  return kept;
+}
+
 // The fast runs of a device that throttles are what it can do, and what an app sees first: not warm-up.
 TEST(FirstLevelRun, KeepsAFastOpeningBeforeThrottling) {
   Series series;
   for (const std::size_t step : {20U, 40U, 90U, 120U, 180U}) {
-    int kept = 0;
-    for (int i = 0; i < 200; ++i) {
-      std::vector<double> runs = series.Level(200);
-      for (std::size_t k = step; k < runs.size(); ++k) runs[k] *= 1.4;
-      kept += FirstLevelRun(runs) <= 1;
-    }
-    EXPECT_GE(kept, 180) << step;
+    EXPECT_GE(Kept(series, [&](std::size_t run) { return run < step ? 1 : 1.4; }), 180) << step;
   }
 }
 
 TEST(FirstLevelRun, KeepsTheOpeningOfASteadyRise) {
   Series series;
-  int kept = 0;
-  for (int i = 0; i < 200; ++i) {
-    std::vector<double> runs = series.Level(200);
-    for (std::size_t k = 0; k < runs.size(); ++k) runs[k] *= 1 + 0.3 * static_cast<double>(k) / 200;
-    kept += FirstLevelRun(runs) <= 1;
-  }
-  EXPECT_GE(kept, 180);
+  EXPECT_GE(Kept(series, [](std::size_t run) { return 1 + 0.3 * static_cast<double>(run) / 200; }), 180);
 }
 
 TEST(FirstLevelRun, FindsTheWarmUpBeforeThrottling) {

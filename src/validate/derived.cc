@@ -60,11 +60,7 @@ bool Validator::analysed_with_timeline() const {
       return name.is_string() && is_timeline(name.get<std::string>());
     });
   }
-  return std::ranges::any_of(run_.experiments, [&](const ExperimentData& data) {
-    std::error_code error;
-    const std::string stem = (data.etdump.parent_path() / data.etdump.stem()).string();
-    return !data.etdump.empty() && std::filesystem::exists(stem + "_exec_all_runs_timeline.csv", error);
-  });
+  return std::ranges::any_of(run_.experiments, &ExperimentData::HasTimelineCsv);
 }
 
 bool Validator::analysed_with_bare_files() const {
