@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
-from etprof import backends, calibration, shapes
+from etprof import backends, calibration, models, shapes
 from etprof.agreement import MIN_SQNR_DB
 
 DTYPES = ("fp32", "fp16", "bf16")
@@ -26,8 +27,11 @@ exit codes: 0 done, 1 the .pte does not compute what the model computes (the fil
 """
 
 
-def parse(arguments: list[str]) -> Options:
-    """The options; a wrong command line ends the process with 2, as argparse does."""
+def make_parser() -> argparse.ArgumentParser:
+    """The options of `etprof export`: also what its completion and docs/reference.md are made of when etprof is built.
+
+    An action's `suggestions`, where it has them, are values worth offering; others are taken too.
+    """
     parser = argparse.ArgumentParser(
         prog="etprof export",
         description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
@@ -36,11 +40,18 @@ def parse(arguments: list[str]) -> Options:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("positional", nargs="?", metavar="MODEL", help="the same as --model MODEL")
-    actions = _add_options(parser)
+    model = parser.add_argument("positional", nargs="?", metavar="MODEL", help="the same as --model MODEL")
+    _suggest(model, models.model_names())
+    _add_options(parser)
+    return parser
+
+
+def parse(arguments: list[str]) -> Options:
+    """The options; a wrong command line ends the process with 2, as argparse does."""
+    parser = make_parser()
     options, unknown = parser.parse_known_args(_with_kind_of_quantization(arguments))
     if unknown:
-        known = [option for action in actions for option in action.option_strings]
+        known = [option for action in parser._actions for option in action.option_strings]
         close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
         parser.error(f"unknown argument {unknown[0]}" + (f"; did you mean {close[0]}?" if close else ""))
     _check_usage(parser, options)
@@ -51,56 +62,60 @@ def parse(arguments: list[str]) -> Options:
     return options
 
 
-def _add_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def _suggest(action: argparse.Action, values: Iterable[str]) -> None:
+    action.suggestions = tuple(values)  # type: ignore[attr-defined]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    return [
-        add(
-            "--model",
-            metavar="MODEL",
-            help="a model's name, one of --list-models or of a package in this folder; path/to/model.py:Class; path/to/package",
-        ),
-        add("--list-models", action="store_true", help="print the names of the models known"),
-        add(
-            "--backend",
-            default="xnnpack",
-            help="xnnpack, portable, or package.module:Class of a partitioner [xnnpack]",
-        ),
-        add("--dtype", choices=DTYPES, default="fp32", help="of weights and inputs [fp32]"),
-        add(
-            "--quantize",
-            choices=QUANTIZATIONS,
-            help="int8: static (meant where nothing is said), with ranges from the calibration inputs, or dynamic, with "
-            "ranges taken in every run",
-        ),
-        add(
-            "--calibrate",
-            type=Path,
-            action="extend",
-            nargs="+",
-            default=[],
-            metavar="FILE",
-            help="inputs to calibrate static int8 on: .inputs, .pt or .npz [the example inputs]",
-        ),
-        add(
-            "--input-shape",
-            action="append",
-            default=[],
-            metavar="NAME=SHAPE",
-            help="an input's shape; a range makes a dimension dynamic: image=1x3x64..512x64..512 (repeatable)",
-        ),
-        add("--outdir", type=Path, metavar="DIR", help="default: out_<model>/artifacts"),
-        add("--name", help="the model's name in file names; default: the class's in snake case"),
-        add("--save-graph", action="store_true", help="write the exported, edge and lowered graphs as .pte.graph.txt"),
-        add("--no-check", dest="check", action="store_false", help="do not run the .pte and compare it with PyTorch"),
-        add(
-            "--min-sqnr",
-            type=float,
-            metavar="DB",
-            help="the signal-to-noise ratio that the check asks for "
-            f"[{', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())}]",
-        ),
-        add("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print"),
-    ]
+    model = add(
+        "--model",
+        metavar="MODEL",
+        help="a model's name, one of --list-models or of a package in this folder; path/to/model.py:Class; path/to/package",
+    )
+    add("--list-models", action="store_true", help="print the names of the models known")
+    backend = add(
+        "--backend",
+        default="xnnpack",
+        help="xnnpack, portable, or package.module:Class of a partitioner [xnnpack]",
+    )
+    add("--dtype", choices=DTYPES, default="fp32", help="of weights and inputs [fp32]")
+    add(
+        "--quantize",
+        choices=QUANTIZATIONS,
+        help="int8: static (meant where nothing is said), with ranges from the calibration inputs, or dynamic, with "
+        "ranges taken in every run",
+    )
+    add(
+        "--calibrate",
+        type=Path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="inputs to calibrate static int8 on: .inputs, .pt or .npz [the example inputs]",
+    )
+    add(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="an input's shape; a range makes a dimension dynamic: image=1x3x64..512x64..512 (repeatable)",
+    )
+    add("--outdir", type=Path, metavar="DIR", help="default: out_<model>/artifacts")
+    add("--name", help="the model's name in file names; default: the class's in snake case")
+    add("--save-graph", action="store_true", help="write the exported, edge and lowered graphs as .pte.graph.txt")
+    add("--no-check", dest="check", action="store_false", help="do not run the .pte and compare it with PyTorch")
+    add(
+        "--min-sqnr",
+        type=float,
+        metavar="DB",
+        help="the signal-to-noise ratio that the check asks for "
+        f"[{', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())}]",
+    )
+    add("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print")
+    _suggest(model, models.model_names())
+    _suggest(backend, backends.BUILT_IN)
 
 
 def _with_kind_of_quantization(arguments: list[str]) -> list[str]:

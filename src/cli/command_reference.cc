@@ -64,8 +64,7 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
     }
     text += fmt::format("\n## {}\n\n{}\n\n```\n{}\n```\n\n", command.name, EscapeMarkdown(command.summary),
                         command.example);
-    text += command.passes_on ? fmt::format("Its options are shown by `etprof {} --help`.\n", command.name)
-                              : OptionTable(command);
+    text += OptionTable(command);
   }
   return text;
 }

@@ -64,10 +64,12 @@ struct ShellWords {
 
 // What completes the value of an option, or a positional; empty: nothing is known of it.
 std::string ActionOf(const OptionFacts& option, const ShellWords& words) {
-  if (!option.choices.empty()) return words.choices(option.choices);
-  if (option.paths == Paths::kFiles) return words.files;
-  if (option.paths == Paths::kFolders) return words.folders;
-  return "";
+  std::vector<std::string> actions;
+  const std::vector<std::string>& values = option.choices.empty() ? option.suggestions : option.choices;
+  if (!values.empty()) actions.push_back(words.choices(values));
+  if (option.paths == Paths::kFiles) actions.push_back(words.files);
+  if (option.paths == Paths::kFolders) actions.push_back(words.folders);
+  return fmt::format("{}", fmt::join(actions, "; "));
 }
 
 // The arms of `case "$command $previous"` of options that take a value.
@@ -93,9 +95,7 @@ std::string PositionalArms(const std::vector<CommandFacts>& commands, const Shel
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) continue;
     const OptionFacts* positional = PositionalOf(command);
-    const std::string action = command.passes_on       ? words.files
-                               : positional != nullptr ? ActionOf(*positional, words)
-                                                       : "";
+    const std::string action = positional != nullptr ? ActionOf(*positional, words) : "";
     if (!action.empty()) text += fmt::format("    {}) {} ;;\n", command.name, action);
   }
   return text;
@@ -124,6 +124,10 @@ std::string FishNames(const OptionFacts& option) {
   return text;
 }
 
+std::string FishWords(const std::vector<std::string>& words) {
+  return words.empty() ? "" : " -a " + Quoted(fmt::format("{}", fmt::join(words, " ")));
+}
+
 std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
   const std::string where = command.name.empty()
                                 ? "__fish_use_subcommand"
@@ -132,11 +136,12 @@ std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
   if (!option.value.empty()) {
     if (!option.choices.empty()) {
       line += option.value_optional ? " -f" : " -x";
-      line += fmt::format(" -a {}", Quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+      line += FishWords(option.choices);
     } else if (option.paths == Paths::kFolders) {
       line += " -x -a '(__fish_complete_directories)'";
     } else {
       line += option.paths == Paths::kFiles ? " -r -F" : " -x";
+      line += FishWords(option.suggestions);
     }
   }
   return line + " -d " + FishQuoted(option.help) + "\n";
@@ -155,12 +160,12 @@ std::string BashCompletion(const std::vector<CommandFacts>& commands) {
   }
   return fmt::format(R"sh(# bash completion of etprof, made by `etprof completion bash`.
 _etprof_words() {{
-  COMPREPLY=($(compgen -W "$1" -- "$current"))
+  COMPREPLY+=($(compgen -W "$1" -- "$current"))
 }}
 _etprof_paths() {{
   local IFS=$'\n'
   type compopt >/dev/null 2>&1 && compopt -o filenames 2>/dev/null
-  COMPREPLY=($(compgen "$1" -- "$current"))
+  COMPREPLY+=($(compgen "$1" -- "$current"))
 }}
 _etprof() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= behind= i
@@ -253,12 +258,12 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
     }
     const OptionFacts* positional = PositionalOf(command);
     const std::string seen = fmt::format("__fish_seen_subcommand_from {}", command.name);
-    if (command.passes_on || (positional != nullptr && positional->paths == Paths::kFiles)) {
-      text += fmt::format("complete -c etprof -n {} -F\n", Quoted(seen));
-    } else if (positional != nullptr && !positional->choices.empty()) {
-      text += fmt::format("complete -c etprof -n {} -a {}\n", Quoted(seen),
-                          Quoted(fmt::format("{}", fmt::join(positional->choices, " "))));
-    }
+    if (positional == nullptr) continue;
+    const std::string words =
+        FishWords(positional->choices.empty() ? positional->suggestions : positional->choices);
+    const std::string files = positional->paths == Paths::kFiles ? " -F" : "";
+    if (!words.empty() || !files.empty())
+      text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(seen), files, words);
   }
   return text;
 }

@@ -70,7 +70,15 @@ OptionFacts FactsOf(const CLI::Option& option) {
   return facts;
 }
 
+// Generated when etprof is built, from python/etprof/options.py.
+std::vector<OptionFacts> ExportOptions() {
+  return {
+#include "export_options.inc"
+  };
+}
+
 std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
+  if (app.get_prefix_command()) return ExportOptions();  // of the one command that passes all on
   std::vector<OptionFacts> options;
   for (const CLI::Option* option : app.get_options()) options.push_back(FactsOf(*option));
   return options;
@@ -80,15 +88,14 @@ std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
 
 std::vector<CommandFacts> CommandsOf(const CLI::App& root) {
   std::vector<CommandFacts> commands;
-  commands.push_back({"", root.get_description(), "", false, OptionsOf(root)});
+  commands.push_back({"", root.get_description(), "", OptionsOf(root)});
   for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_group().empty()) continue;
     const std::string footer = command->get_footer();
     const std::size_t line = footer.find('\n');
     std::string example = line == std::string::npos ? footer : footer.substr(line + 1);
     example.erase(0, example.find_first_not_of(' '));
-    commands.push_back({command->get_name(), command->get_description(), example,
-                        command->get_prefix_command(), OptionsOf(*command)});
+    commands.push_back({command->get_name(), command->get_description(), example, OptionsOf(*command)});
   }
   return commands;
 }

@@ -6,7 +6,8 @@
 
 namespace etprof {
 
-// The commands and options as the CLI11 tree has them, for what is made of them: completions, the reference.
+// The commands and options as the CLI11 tree has them (those of `export`, as the Python exporter has them),
+// for what is made of them: completions, the reference.
 
 struct OptionFacts {
   enum class Paths { kNone, kFiles, kFolders };
@@ -16,7 +17,8 @@ struct OptionFacts {
   bool value_optional = false;     // a flag that takes one behind "="
   bool required = false;
   bool repeats = false;
-  std::vector<std::string> choices;  // the values that it takes; empty: others
+  std::vector<std::string> choices;      // the values that it takes; empty: others
+  std::vector<std::string> suggestions;  // values worth offering, of more that it takes
   Paths paths = Paths::kNone;
   std::string help;
 };
@@ -25,7 +27,6 @@ struct CommandFacts {
   std::string name;  // empty: etprof itself
   std::string summary;
   std::string example;
-  bool passes_on = false;  // its options are another program's
   std::vector<OptionFacts> options;
 };
 

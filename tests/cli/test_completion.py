@@ -21,9 +21,9 @@ def options_of(command: str) -> set[str]:
     text = program.run(command, "--help").stdout if command else program.run("--help").stdout
     found: set[str] = set()
     for line in text.partition("Example:")[0].splitlines():
-        names = re.match(r" {2}((?:-[\w-]+,?)+)", line)
+        names = re.match(r" {2}((?:-[\w-]+(?:, ?)?)+)", line)
         if names:
-            found |= {name for name in names.group(1).split(",") if name.startswith("-")}
+            found |= {name for name in re.split(", ?", names.group(1)) if name.startswith("-")}
         else:  # [Option Group]-style lists of a positional with names: "  path,--run-dir ..."
             found |= set(re.findall(r"--[\w-]+", line.split(" ")[2] if line.startswith("  ") else ""))
     return found
@@ -75,11 +75,10 @@ def test_every_command_and_option_of_the_help_is_completed(scripts, here):
     assert {"run", "quick-test", "completion"} < set(COMMANDS)
     assert bash(scripts, here, "") == set(COMMANDS)
     for command in ["", *COMMANDS]:
-        if command == "export":
-            continue  # its options are Python's
         words = (command, "-") if command else ("-",)
         assert bash(scripts, here, *words) == options_of(command), command
     assert "--dry-run" in bash(scripts, here, "run", "--")
+    assert {"--help", "-h", "--quantize", "--no-check"} < bash(scripts, here, "export", "-")
 
 
 def test_values_are_completed(scripts, here):
@@ -92,6 +91,15 @@ def test_values_are_completed(scripts, here):
     assert {"layer", "source", "roofline"} < bash(scripts, here, "analyze", "--by", "")
     assert "comparison" in bash(scripts, here, "compare", "a", "b", "--csv", "=", "")
     assert bash(scripts, here, "completion", "") == {"bash", "zsh", "fish"}
+    # Of the options of Python's exporter.
+    assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16"}
+    assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
+    assert bash(scripts, here, "export", "--backend", "") == {"xnnpack", "portable"}
+    # etprof's own models, and no word that is none; ExecuTorch's examples are known to PyTorch's Python only.
+    offered = bash(scripts, here, "export", "--model", "") - {path.name for path in here.iterdir()}
+    assert {"toy_cnn", "llm_decoder"} < offered <= set(program.run("export", "--list-models").stdout.split())
+    assert bash(scripts, here, "export", "--model", "toy") == {"toy_cnn"}
+    assert bash(scripts, here, "export", "--name", "") == set()
     # A number that nobody can guess: no files, no commands.
     assert bash(scripts, here, "run", "--launches", "") == set()
     # A flag takes none: what follows is the configuration.
@@ -106,7 +114,10 @@ def test_files_and_folders_are_completed_where_they_are_expected(scripts, here):
     assert bash(scripts, here, "profile", "net") == {"net work.pte"}
     assert bash(scripts, here, "profile", "net work.pte", "--runner", "") == everything
     assert bash(scripts, here, "run", "--output-root", "") == {"runs"}
-    assert bash(scripts, here, "export", "") == everything
+    assert everything < bash(scripts, here, "export", "")
+    assert bash(scripts, here, "export", "net") == {"net work.pte"}
+    assert bash(scripts, here, "export", "--calibrate", "") == everything
+    assert bash(scripts, here, "export", "--outdir", "") == {"runs"}
     assert bash(scripts, here, "isa", "--threads", "") == set()
     assert bash(scripts, here, "doctor", "") == set()
 
@@ -131,12 +142,15 @@ def test_fish(scripts, here):
     assert set(complete("etprof ")) == set(COMMANDS)
     assert complete("etprof va")["validate"].startswith("check every promise")
     for command in COMMANDS:
-        if command != "export":
-            longs = {name for name in options_of(command) if name.startswith("--")}
-            assert {name.rstrip("=") for name in complete(f"etprof {command} --")} == longs, command
+        longs = {name for name in options_of(command) if name.startswith("--")}
+        assert {name.rstrip("=") for name in complete(f"etprof {command} --")} == longs, command
     assert set(complete("etprof run --power-mode ")) == {"unconstrained-boost", "app-developer"}
     assert set(complete("etprof completion ")) >= {"bash", "zsh", "fish"}
     assert "config.json" in complete("etprof run ")
+    assert {"toy_cnn", "config.json"} < set(complete("etprof export "))
+    assert {"toy_cnn", "config.json"} < set(complete("etprof export --model "))
+    assert set(complete("etprof export --dtype ")) == {"fp32", "fp16", "bf16"}
+    assert set(complete("etprof export --backend ")) == {"xnnpack", "portable"}
     assert set(complete("etprof run --output-root ")) == {"runs/"}
     assert complete("etprof run --launches ") == {}
 
@@ -196,6 +210,10 @@ def test_zsh(scripts, here):
         assert zsh.complete("etprof run --output-root ru") == "etprof run --output-root runs/"
         assert zsh.complete("etprof run --output-root conf") == "etprof run --output-root conf"
         assert zsh.complete("etprof run --launches conf") == "etprof run --launches conf"
+        assert zsh.complete("etprof export --save") == "etprof export --save-graph "
+        assert zsh.complete("etprof export --model toy") == "etprof export --model toy_cnn "
+        assert zsh.complete("etprof export --model conf") == "etprof export --model config.json "
+        assert zsh.complete("etprof export --dtype bf") == "etprof export --dtype bf16 "
         assert zsh.complete("etprof completion fi") == "etprof completion fish "
     finally:
         zsh.close()
