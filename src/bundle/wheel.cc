@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/file.h"
 
 namespace etprof {
 
@@ -10,7 +11,7 @@ namespace fs = std::filesystem;
 
 fs::path CheckoutPython(const fs::path& checkout) {
   fs::path python = checkout / ".venv" / "bin" / "python";
-  if (!fs::exists(python))
+  if (!Exists(python))
     throw Error(ExitCode::kBadInput, "no such file").InFile(python.string()).Remedy("run script/bootstrap");
   return python;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "device/executable.h"
 #include "device/local_process.h"
 
@@ -81,7 +82,7 @@ std::optional<HostTool> FindTool(const std::string& name, std::string_view least
   if (on_path && VersionAtLeast(on_path->version, least)) return on_path;
   const std::filesystem::path beside = own_folder / name;
   std::optional<HostTool> own =
-      !own_folder.empty() && std::filesystem::exists(beside) ? AskVersion(beside.string()) : std::nullopt;
+      !own_folder.empty() && Exists(beside) ? AskVersion(beside.string()) : std::nullopt;
   if (!on_path || (own && VersionAtLeast(own->version, on_path->version))) return own;
   return on_path;
 }

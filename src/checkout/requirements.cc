@@ -124,12 +124,12 @@ std::optional<NdkVariable> FindNdk() {
 }
 
 bool HasNdkToolchain(const fs::path& ndk) {
-  return fs::exists(ndk / "build" / "cmake" / "android.toolchain.cmake");
+  return Exists(ndk / "build" / "cmake" / "android.toolchain.cmake");
 }
 
 std::string NdkVersion(const fs::path& ndk) {
   const fs::path properties = ndk / "source.properties";
-  if (!fs::exists(properties)) return {};
+  if (!Exists(properties)) return {};
   const std::string text = ReadTextFile(properties);
   const std::size_t key = text.find("Pkg.Revision");
   if (key == std::string::npos) return {};

@@ -7,6 +7,7 @@
 
 #include "cli/locate.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "device/local_properties.h"
 #include "device/open_device.h"
 
@@ -73,7 +74,7 @@ std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& pr
   if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
   const std::string& target = properties.platform;  // they have the same names
   const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
-  if (std::filesystem::exists(bundle)) return bundle;
+  if (Exists(bundle)) return bundle;
   // A machine like this one may run what was built here.
   if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
   throw Error(ExitCode::kBadInput, fmt::format("there is no runner for {} yet", properties.platform))

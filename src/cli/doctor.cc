@@ -14,7 +14,9 @@
 #include "checkout/requirements.h"
 #include "cli/ask_runner.h"
 #include "cli/locate.h"
+#include "cli/python.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/units.h"
 #include "device/adb_devices.h"
 #include "device/bundle.h"
@@ -140,9 +142,7 @@ struct PythonPackages {
 
 PythonPackages AskPython(const std::optional<fs::path>& root) {
   PythonPackages packages;
-  packages.python = "python3";
-  if (root && fs::exists(*root / ".venv" / "bin" / "python"))
-    packages.python = (*root / ".venv" / "bin" / "python").string();
+  packages.python = PythonProgram(root);
   const std::string question =
       "import importlib.metadata as m, platform\n"
       "print('python', platform.python_version())\n"
@@ -185,7 +185,7 @@ Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
   const auto executorch = packages.versions.find("executorch");
   if (executorch != packages.versions.end()) {
     const fs::path info = folder / fmt::format("executorch-{}.dist-info", executorch->second);
-    if (fs::exists(info))
+    if (Exists(info))
       return {"aarch64 wheel", State::kOk, fmt::format("{}, {}", executorch->second, folder.string()), ""};
   }
   return {"aarch64 wheel", State::kWarning, "not fetched yet",
@@ -204,7 +204,7 @@ DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPac
   for (const char* name : {"cmake", "ninja"}) {
     const fs::path own = tools / name;
     group.checks.push_back(
-        Tool(name, fs::exists(own) ? FindTool(own.string(), "0", {}) : std::nullopt, "0", kBootstrap));
+        Tool(name, Exists(own) ? FindTool(own.string(), "0", {}) : std::nullopt, "0", kBootstrap));
   }
   group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", kBootstrap));
   group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
@@ -253,7 +253,7 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, State 
   const std::string name = Name(target) + " runner";
   const std::string remedy = "make it: etprof build --target " + Name(target);
   const fs::path folder = BundleFolder(Name(target));
-  if (!fs::exists(folder / "bundle.json"))
+  if (!Exists(folder / "bundle.json"))
     return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
     const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");

@@ -8,6 +8,7 @@
 #endif
 
 #include "core/error.h"
+#include "core/file.h"
 
 namespace etprof {
 
@@ -29,7 +30,7 @@ fs::path ExecutablePath() {
 fs::path DefaultRunner() {
   if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
   const fs::path beside = ExecutablePath().parent_path() / "etprof-runner";
-  if (fs::exists(beside)) return beside;
+  if (Exists(beside)) return beside;
   throw Error(ExitCode::kBadInput, "etprof-runner is not beside etprof")
       .InFile(beside.string())
       .Remedy("run script/bootstrap, or name it in ETPROF_RUNNER");
@@ -42,7 +43,7 @@ fs::path BundleFolder(const std::string& target) {
 std::optional<fs::path> CheckoutRoot() {
   for (fs::path folder = ExecutablePath().parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
-    if (fs::exists(folder / "python" / "etprof" / "export.py")) return folder;
+    if (Exists(folder / "python" / "etprof" / "export.py")) return folder;
   }
   return std::nullopt;
 }

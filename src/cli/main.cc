@@ -48,11 +48,9 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     fmt::print(stderr, "etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));
     return static_cast<int>(etprof::ExitCode::kUsage);
-  } catch (const etprof::Error& error) {
+  } catch (const std::exception& exception) {
+    const etprof::Error error = etprof::AsError(exception);
     fmt::print(stderr, "etprof: {}\n", error.Message());
     return static_cast<int>(error.exit_code());
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "etprof: {} (this is a defect of etprof: please report it)\n", error.what());
-    return static_cast<int>(etprof::ExitCode::kDeviceFailed);
   }
 }

@@ -51,17 +51,10 @@ std::optional<fs::file_time_type> TimeOf(const fs::path& file) {
   return missing ? std::nullopt : std::optional(time);
 }
 
-Error AsError(const std::exception& error) {
-  return Error(ExitCode::kDeviceFailed,
-               fmt::format("{} (this is a defect of etprof: please report it)", error.what()));
-}
-
 template <typename Step>
 void Guarded(DeviceState& state, Step step) {
   try {
     step();
-  } catch (const Error& error) {
-    state.error = error;
   } catch (const std::exception& error) {
     state.error = AsError(error);
   }

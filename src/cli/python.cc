@@ -10,6 +10,7 @@
 
 #include "cli/locate.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace etprof {
 namespace {
@@ -19,20 +20,29 @@ void NamePrograms() {
   const std::filesystem::path own = ExecutablePath();
   ::setenv("ETPROF", own.c_str(), 0);
   const std::filesystem::path runner = own.parent_path() / "etprof-runner";
-  std::error_code error;
-  if (std::filesystem::exists(runner, error)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
+  if (Exists(runner)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
+}
+
+std::string ChosenPython() {
+  const char* chosen = std::getenv("ETPROF_PYTHON");
+  return chosen == nullptr ? "" : chosen;
 }
 
 }  // namespace
 
+std::string PythonProgram(const std::optional<std::filesystem::path>& checkout) {
+  if (!ChosenPython().empty()) return ChosenPython();
+  if (checkout) {
+    const std::filesystem::path own = *checkout / ".venv" / "bin" / "python";
+    if (Exists(own)) return own.string();
+  }
+  return "python3";
+}
+
 void BecomePython(const std::string& module, const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
-  std::string python = "python3";
-  if (const char* chosen = std::getenv("ETPROF_PYTHON"); chosen != nullptr && *chosen != '\0') {
-    python = chosen;
-  } else if (root) {
-    const std::filesystem::path own = *root / ".venv" / "bin" / "python";
-    if (std::filesystem::exists(own)) python = own.string();
+  const std::string python = PythonProgram(root);
+  if (root && ChosenPython().empty()) {
     const char* inherited = std::getenv("PYTHONPATH");
     std::string path = (*root / "python").string();
     if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace etprof {
 
 Error& Error::Compose() {
@@ -24,6 +26,17 @@ Error& Error::Compose() {
     }
   }
   return *this;
+}
+
+Error AsError(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (const auto* error = dynamic_cast<const std::filesystem::filesystem_error*>(&exception)) {
+    return Error(ExitCode::kBadInput, error->code().message())
+        .InFile(error->path1().string())
+        .Remedy("check the path and its permissions");
+  }
+  return {ExitCode::kDeviceFailed,
+          fmt::format("{} (this is a defect of etprof: please report it)", exception.what())};
 }
 
 }  // namespace etprof

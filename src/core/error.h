@@ -66,4 +66,8 @@ class Error : public std::exception {
   std::string message_;
 };
 
+// Any exception as an Error: one is itself, what the file system refused names its file (kBadInput), and
+// anything else is a defect of etprof (kDeviceFailed).
+Error AsError(const std::exception& exception);
+
 }  // namespace etprof

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
 namespace etprof {
 namespace {
 
@@ -20,6 +24,21 @@ TEST(Error, EscapesControlCharactersOfHostileNames) {
 
 TEST(Error, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(Error(ExitCode::kUsage, "no command").Message(), "no command");
+}
+
+TEST(Error, IsMadeOfEveryException) {
+  const Error own = Error(ExitCode::kUsage, "no command").InFile("here");
+  EXPECT_EQ(AsError(own).Message(), "here: no command");
+  EXPECT_EQ(AsError(own).exit_code(), ExitCode::kUsage);
+
+  const std::filesystem::filesystem_error refused("status", "a/b",
+                                                  std::make_error_code(std::errc::permission_denied));
+  EXPECT_EQ(AsError(refused).Message(), "a/b: Permission denied; check the path and its permissions");
+  EXPECT_EQ(AsError(refused).exit_code(), ExitCode::kBadInput);
+
+  const Error defect = AsError(std::out_of_range("at(7)"));
+  EXPECT_EQ(defect.Message(), "at(7) (this is a defect of etprof: please report it)");
+  EXPECT_EQ(defect.exit_code(), ExitCode::kDeviceFailed);
 }
 
 }  // namespace

@@ -79,6 +79,11 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
+bool Exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 std::string ReadTextFile(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::Open(path);
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};

@@ -31,6 +31,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+// Also false where it cannot be looked at (permissions, a loop of links).
+bool Exists(const std::filesystem::path& path);
+
 // Reads a text file whole. Throws as MappedFile::Open.
 std::string ReadTextFile(const std::filesystem::path& path);
 

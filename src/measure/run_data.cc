@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/file.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -93,10 +94,8 @@ std::optional<Bytes> ExperimentData::PeakRss() const {
 }
 
 bool ExperimentData::HasTimelineCsv() const {
-  std::error_code ignored;
   return !etdump.empty() &&
-         std::filesystem::exists(
-             etdump.parent_path() / (etdump.stem().string() + "_exec_all_runs_timeline.csv"), ignored);
+         Exists(etdump.parent_path() / (etdump.stem().string() + "_exec_all_runs_timeline.csv"));
 }
 
 const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {

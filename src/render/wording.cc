@@ -20,13 +20,16 @@ std::string Units(std::int64_t units, int decimals) {
 }
 
 // Digits enough that the width of the interval can be seen.
+// Digits enough that the width can be seen. Bounds far from what can be measured are not told to the digit.
 std::string Interval(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return "";
   const double width = high - low;
   int decimals = 2;
   if (width < 0.02) decimals = 3;
   if (low >= 10) decimals = 1;
-  return fmt::format("[{:.{}f}, {:.{}f}]", low, decimals, high, decimals);
+  const std::string from = low < 0.005 ? "<0.01" : fmt::format("{:.{}f}", low, decimals);
+  const std::string to = high > 10'000 ? ">10000" : fmt::format("{:.{}f}", high, decimals);
+  return fmt::format("[{}, {}]", from, to);
 }
 
 double UnitsPerNs(const TimeScale& scale) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,30 @@ def test_the_versions_are_those_of_the_environment() -> None:
     groups = doctor()
     assert groups["export"]["executorch wheel"]["found"].startswith(f"executorch {asked.stdout.strip()}, ")
     assert groups["build-target"]["executorch wheel"]["state"] == "ok"
+
+
+def test_the_python_that_was_chosen_is_looked_at(bare: Path) -> None:
+    """As export would take it, in place of the checkout's."""
+    chosen = program(bare, "chosen", "echo python 3.99.0")
+    found = doctor(ETPROF_PYTHON=str(chosen))["export"]
+    assert found["Python"]["found"] == f"3.99.0, {chosen}"
+    assert found["PyTorch"]["state"] == "missing"
+
+
+def test_an_environment_that_cannot_be_looked_into_is_none(tmp_path: Path) -> None:
+    """A checkout whose .venv leads to itself: what cannot be read is passed over, by doctor and by export."""
+    (tmp_path / "python" / "etprof").mkdir(parents=True)
+    (tmp_path / "python" / "etprof" / "export.py").write_text("print('exported')\n")
+    (tmp_path / ".venv").symlink_to(".venv")
+    copy = tmp_path / "etprof"
+    shutil.copy(etprof(), copy)
+    environment = {name: value for name, value in os.environ.items() if name != "ETPROF_PYTHON"}
+    told = subprocess.run([copy, "doctor", "--json"], env=environment, capture_output=True, text=True, timeout=120)
+    assert told.stderr == ""
+    export = next(group for group in json.loads(told.stdout)["groups"] if group["name"] == "export")
+    assert export["checks"][0]["found"].endswith(", python3")
+    done = subprocess.run([copy, "export"], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "exported\n", "")
 
 
 def test_a_runner_that_is_not_there() -> None:

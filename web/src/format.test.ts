@@ -55,5 +55,7 @@ describe("a verdict", () => {
     expect(interval(row("faster", 1.05, 1.041, 1.059))).toBe("[1.041, 1.059]");
     expect(interval(row("faster", 12, 11.1, 13.2))).toBe("[11.1, 13.2]");
     expect(interval(row("faster", 12))).toBe("");
+    expect(interval(row("inconclusive", 1, 0.0001, 2.8e19))).toBe("[<0.01, >10000]");
+    expect(interval(row("faster", 1200, 1100, 1300))).toBe("[1100.0, 1300.0]");
   });
 });

@@ -72,12 +72,12 @@ export function told(row: Ratio): { ratio: number | null; low: number | null; hi
   return { ratio: inverse(ratio), low: inverse(high), high: inverse(low) };
 }
 
-// Digits enough that the width can be seen.
+// Digits enough that the width can be seen. Bounds far from what can be measured are not told to the digit.
 export function interval(row: Ratio): string {
   const { low, high } = told(row);
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return "";
   const decimals = low >= 10 ? 1 : high - low < 0.02 ? 3 : 2;
-  return `[${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`;
+  return `[${low < 0.005 ? "<0.01" : low.toFixed(decimals)}, ${high > 10_000 ? ">10000" : high.toFixed(decimals)}]`;
 }
 
 // "2.00x faster", "1.31x slower", "same", "inconclusive".
