@@ -53,11 +53,8 @@ Result Validate(const std::string& folder) {
     OutputFolders folders;
     folders.report = run.folder;
     folders.timeline = validator.analysed_with_timeline();
-    // Another method's page has a title of its own making.
-    if (run.method == "forward") {
-      std::ifstream page(run.folder / "report.html", std::ios::binary);
-      folders.title = ReadTitle(page);
-    }
+    std::ifstream page(run.folder / "report.html", std::ios::binary);
+    folders.title = ReadTitle(page);
     folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
       validator.CheckDerived(file, render);
     };

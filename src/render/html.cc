@@ -88,13 +88,15 @@ void RenderHtml(const Report& report, std::ostream& out) {
   const std::size_t at = kPage.find(kBefore);
   if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
   out << kPage.substr(0, at);
-  // Without one the page is called as the model.
-  const std::string method = MethodToTell(report);
-  const std::string own = report.title.empty() && !method.empty()
-                              ? fmt::format("{}, method {}", report.model_id, method)
-                              : report.title;
-  const std::string title = own.empty() ? "" : " data-title=\"" + Escaped(own) + "\"";
-  WriteData(kReport, title, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+  // The title that was given, or a name that tells the method; without both the page is called as the model.
+  std::string heading;
+  if (!report.title.empty()) {
+    heading = fmt::format(" data-title=\"{}\"", Escaped(report.title));
+  } else if (const std::string method = MethodToTell(report); !method.empty()) {
+    heading =
+        fmt::format(" data-name=\"{}\"", Escaped(fmt::format("{}, method {}", report.model_id, method)));
+  }
+  WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
   WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
   out << kPage.substr(at);
 }

@@ -13,7 +13,7 @@ namespace etprof {
 // else.
 void RenderHtml(const Report& report, std::ostream& out);
 
-// The heading that a page written by RenderHtml was given; "" where it has none of its own.
+// The title that a page written by RenderHtml was given (Report::title); "" where it has none.
 std::string ReadTitle(std::istream& page);
 
 }  // namespace etprof

@@ -15,9 +15,10 @@ std::size_t CountOf(const std::string& part, const std::string& text) {
   return count;
 }
 
-std::string Page(const std::string& title) {
-  Report report = example::MakeBare();
+std::string Page(const std::string& title, const std::string& method = "forward") {
+  Report report = example::MakePair();
   report.title = title;
+  report.run.method = method;
   std::ostringstream out;
   RenderHtml(report, out);
   return out.str();
@@ -38,11 +39,17 @@ TEST(Html, ATitleIsAnAttributeAndEndsNone) {
 }
 
 TEST(Html, OfAMethodThatMustBeToldTheTitleNamesIt) {
-  Report report = example::MakePair();
-  report.run.method = "decode";
-  std::ostringstream out;
-  RenderHtml(report, out);
-  EXPECT_NE(out.str().find(" data-title=\"" + report.model_id + ", method decode\">"), std::string::npos);
+  const std::string name = example::MakePair().model_id + ", method decode";
+  EXPECT_NE(Page("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
+}
+
+TEST(Html, ATitleIsReadAsItWasGivenAndNoOther) {
+  for (const std::string method : {"forward", "decode"}) {
+    for (const std::string title : {"", "a title", "a \"b\" <script> & &lt; &amp;quot;", ">"}) {
+      std::istringstream page(Page(title, method));
+      EXPECT_EQ(ReadTitle(page), title) << method;
+    }
+  }
 }
 
 }  // namespace

@@ -328,5 +328,6 @@ export async function unpack<T>(page: Document, id: string): Promise<T> {
 
 export async function readReport(page: Document): Promise<{ report: Report; title: string }> {
   const report = await unpack<Report>(page, DATA_ID);
-  return { report, title: page.getElementById(DATA_ID)?.dataset.title ?? report.model_id };
+  const data = page.getElementById(DATA_ID)?.dataset;
+  return { report, title: data?.title ?? data?.name ?? report.model_id };
 }
