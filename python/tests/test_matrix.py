@@ -13,11 +13,12 @@ import torch
 from executorch.runtime import Runtime
 from torch.utils import _pytree
 
-from etprof import agreement, find, models
+from etprof import agreement, check, find, models, summary
 from exports import Exported
 from inputs_file import read_inputs
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schema/export.schema.json").read_text())
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs/schema/export.schema.json").read_text())
 FP32, FP16, BF16 = ({"dtype": dtype} for dtype in ("fp32", "fp16", "bf16"))
 STATIC, DYNAMIC = ({"quantize": kind} for kind in ("static", "dynamic"))
 PORTABLE = {"backend": "portable"}
@@ -126,6 +127,18 @@ def test_what_the_image_encoder_leaves_is_the_upsampling(exported: Exported):
     pte = exported("image_encoder")
     (method,) = json.loads(pte.with_name(f"{pte.name}.json").read_text())["delegation"]
     assert [(one["name"], one["calls"]) for one in method["not_delegated"]] == [("aten::upsample_nearest2d.vec_out", 2)]
+
+
+def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
+    """But for the numbers that another processor rounds otherwise."""
+    pte = exported("image_encoder", dtype="fp16")
+    delegation = check.delegation(pte)
+    said = summary.lines("xnnpack", delegation, None)
+    documented = (ROOT / "docs/export.md").read_text().split("```text\n", 1)[1].split("```", 1)[0].splitlines()
+    assert documented[: len(said)] == said
+    assert [line.split()[0] for line in documented[len(said) :]] == ["compared", "check"]
+    limit = agreement.MIN_SQNR_DB["fp16"]
+    assert documented[-1] == f"  check         pass: at least {limit:g} dB was asked for"
 
 
 def test_prefill_and_decode_share_their_weights(exported: Exported):

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from etprof import check, errors, inputs, programs, summary
 from etprof.check import CannotRun, Case
 from etprof.export import Request, export_model, main
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schema/export.schema.json").read_text())
 NET = """
 import torch
 
@@ -90,6 +92,76 @@ def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, for
     assert said in line
     assert manifest["check"]["verdict"] == "fail"
     assert said in manifest["check"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("forward", "compared"),
+    [
+        ("return x.argmax(1)", "integers: all equal"),
+        ("return x.argmax(1) + (1 if exporting else 0)", "integers: 2 differ"),
+        ("return torch.log(x - 2)", "no element that is finite in both"),
+        ("return x[:, :2] if exporting else x", "not comparable"),
+    ],
+)
+def test_what_cannot_be_subtracted_is_compared_in_words(
+    tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, compared: str
+):
+    code, _ = export(tmp_path, forward)
+    lines = capfd.readouterr().err.splitlines()
+    assert f"  compared      {compared}" in lines
+    assert (lines[-1] == "  check         pass: all elements are equal") == (code == 0) == compared.endswith("equal")
+
+
+def test_a_check_that_was_interrupted_is_none_that_was_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("etprof.export._check", interrupt)
+    code, manifest = export(tmp_path, "return self.linear(x)")
+    assert code == 130
+    jsonschema.validate(manifest, SCHEMA)
+    assert (manifest["check"]["verdict"], manifest["check"]["cases"]) == ("undecided", [])
+    assert "interrupted" in manifest["check"]["why"]
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU"])
+def test_layers_that_hold_their_weights_in_lists_forget_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, layer: str
+):
+    """torch.export warns of them as of the attribute that is lost here."""
+    monkeypatch.setattr(sys.modules[__name__], "NET", NET.replace("nn.Linear(8, 4)", f"nn.{layer}(8, 4)"))
+    code, manifest = export(tmp_path, "return self.linear(x)[0]")
+    assert (code, manifest["check"]["warnings"]) == (0, [])
+    assert "note" not in capfd.readouterr().err
+    _, manifest = export(tmp_path, "self.last = self.linear(x)[0]; return self.last * 2")
+    assert "forward() assigns self.last, no buffer" in manifest["check"]["warnings"][0]
+    assert "_flat_weights" not in str(manifest["check"]["warnings"])
+
+
+def test_a_program_that_cannot_be_recorded_is_written_without(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """A condition whose branches hold constants; without them it has its .etrecord."""
+    forward = "return torch.cond(x.max() > 0, lambda y: {}, lambda y: y.cos(), (x,))"
+    code, manifest = export(tmp_path, forward.format("y.sin()"), "--backend", "portable")
+    assert code == 0
+    assert "net_portable_fp32.pte.etrecord" in manifest["files"]
+    assert "note" not in capfd.readouterr().err
+    code, manifest = export(tmp_path, forward.format("y * 2"), "--backend", "portable")
+    assert code == 0
+    assert sorted(manifest["files"]) == ["net_portable_fp32.pte", "net_portable_fp32.pte.inputs"]
+    assert not list((tmp_path / "out").glob("*.etrecord"))
+    out, err = capfd.readouterr()
+    assert ".etrecord" not in out
+    (note,) = (line for line in err.splitlines() if line.startswith("  note "))
+    assert "there is no .etrecord, so layers and source lines will not be known: PyTorch cannot serialize" in note
+
+
+def test_a_class_that_wants_arguments_is_told_what_to_give(tmp_path: Path, capfd: pytest.CaptureFixture):
+    path = tmp_path / "net.py"
+    path.write_text(NET.format(forward="return x").replace("__init__(self)", "__init__(self, width)"))
+    assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 3
+    assert (
+        capfd.readouterr().err.splitlines()[-1].endswith("the class is made without arguments: give `width` a default")
+    )
 
 
 def test_without_the_check_nothing_is_run(tmp_path: Path, capfd: pytest.CaptureFixture):
