@@ -577,6 +577,27 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("prints the evidence that is folded on the screen, and folds it again", async () => {
+    const { page, context } = await open(run, "#insights");
+    await page.locator("details").first().waitFor();
+    const folded = await page.locator("details:not([open])").count();
+    expect(folded).toBe(report.insights.length);
+    const pages = pagesOf(await page.pdf({ format: "A4" })).join("");
+    const evidence = report.insights.flatMap((insight) => insight.evidence);
+    expect(evidence.length).toBeGreaterThan(0);
+    for (const line of evidence) expect(pages).toContain(line.replaceAll("->", "→").replace(/\s/g, ""));
+    await expect.poll(() => page.locator("details:not([open])").count()).toBe(folded);
+    // The table behind the bursts stays as the reader left it: their chart is on the paper.
+    await page.goto(`${page.url().split("#")[0]}#summary`);
+    await page.locator("details.folded-on-paper").waitFor();
+    const name = report.experiments[0]?.label as string;
+    const rows = (text: string) => text.split(`${name.replace(/\s/g, "")}1`).length;
+    const closed = rows(pagesOf(await page.pdf({ format: "A4" })).join(""));
+    await page.locator("details.folded-on-paper > summary").click();
+    expect(rows(pagesOf(await page.pdf({ format: "A4" })).join(""))).toBeGreaterThan(closed);
+    await context.close();
+  });
+
   it("keeps colours that mean something on paper", async () => {
     const { page, context } = await open(layered, "#layers");
     await page.emulateMedia({ media: "print" });

@@ -1,9 +1,10 @@
 import { flushSync } from "preact/compat";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-// What is printed is drawn for paper: charts in its width, tables whole, in light colours. A browser tells of
+// What is printed is drawn for paper: charts in its width, tables whole, in light colours, nothing folded. A browser tells of
 // printing just before it lays out the pages, so that all of it is drawn at once, before the listener returns.
 let printing = false;
+let unfolded: HTMLDetailsElement[] = [];
 const listeners = new Set<(now: boolean) => void>();
 
 function set(now: boolean): void {
@@ -14,6 +15,8 @@ function set(now: boolean): void {
   flushSync(() => {
     for (const listener of listeners) listener(now);
   });
+  if (now) unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
+  for (const details of unfolded) details.open = now;
 }
 
 export function watchPrinting(): void {

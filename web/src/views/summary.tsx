@@ -284,7 +284,7 @@ function Bursts({ report }: { report: Report }) {
       note="The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or never level), diamonds throttled; both are kept."
     >
       <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
-      <details>
+      <details class="folded-on-paper">
         <summary>As a table</summary>
         <DataTable rows={all} columns={kBursts} name="bursts" />
       </details>
