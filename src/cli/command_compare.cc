@@ -90,6 +90,11 @@ std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
     pair.baseline = place[pair.baseline];
     pair.candidate = place[pair.candidate];
   }
+  if (run.pairs.size() == 1) {
+    const ComparePair& pair = run.pairs.front();
+    if (!arguments.name1.empty()) run.experiments[pair.baseline].label = arguments.name1;
+    if (!arguments.name2.empty()) run.experiments[pair.candidate].label = arguments.name2;
+  }
   return run;
 }
 

@@ -81,6 +81,11 @@ nlohmann::ordered_json Json(const QuickTestResult& result) {
 }
 
 int Run(const Arguments& arguments) {
+  if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("--platform android is a phone on adb, and {} is none", arguments.device))
+        .Remedy("leave one of the two out");
+  }
   QuickTestOptions options;
   options.folder = std::filesystem::absolute(arguments.outdir).lexically_normal();
   options.device = arguments.platform == "android" && arguments.device == "local" ? "adb" : arguments.device;

@@ -17,8 +17,10 @@
 namespace etprof {
 namespace {
 
+// As it would be typed here.
 std::string FolderOf(const RunData& run) {
-  return run.folder.lexically_proximate(std::filesystem::current_path()).string();
+  const std::string near = run.folder.lexically_proximate(std::filesystem::current_path()).string();
+  return near.starts_with("..") ? run.folder.string() : near;
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOpt
   if (run.status == RunData::Status::kInterrupted) return TellInterruption(run, options.resume_command);
   int code = static_cast<int>(ExitCode::kDone);
   if (run.status != RunData::Status::kFailed)
-    code = AnalyzeAndShow(run.folder, {.json = options.json, .all = options.all});
+    code = AnalyzeAndShow(FolderOf(run), {.json = options.json, .all = options.all});
   if (TellFailures(run)) code = static_cast<int>(ExitCode::kDeviceFailed);
   return code;
 }

@@ -109,6 +109,7 @@ TEST(SourceMap, ModuleStacksAndTracesOfOtherShapes) {
   EXPECT_TRUE(ParseModuleStack("one;two").empty());
   EXPECT_THAT(ParseModuleStack("k,layers.0,a.B[c,d]"), ElementsAre(SourceModule{"layers.0", "a.B[c,d]"}));
   EXPECT_TRUE(ParseStackTrace("nothing of the kind\nFile \"x").empty());
+  EXPECT_TRUE(ParseStackTrace("File \"a.py\", line -3, in f").empty());
   const std::vector<SourceFrame> frames =
       ParseStackTrace("  File \"a b.py\", line 3, in f\n    x = (\n        ^^^\n  File \"c.py\", line 4");
   EXPECT_THAT(frames, ElementsAre(SourceFrame{"a b.py", 3, "f", "x = ("}, SourceFrame{"c.py", 4, "", ""}));

@@ -75,7 +75,7 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
     frame.file = line.substr(kFile.size(), number - kFile.size());
     line.remove_prefix(number + kLine.size());
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), frame.line);
-    if (error != std::errc()) continue;
+    if (error != std::errc() || frame.line < 0) continue;
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     if (line.starts_with(", in ")) frame.function = line.substr(5);
     frames.push_back(std::move(frame));

@@ -73,6 +73,7 @@ class Screen {
     if (report_.run.status == RunData::Status::kInterrupted)
       right += right.empty() ? "interrupted" : ", interrupted";
     const std::string left = Printable(HeaderText(report_));
+    if (left.empty() && right.empty()) return;
     const int space = width_ - DisplayWidth(left) - DisplayWidth(right);
     if (space >= 2) {
       out_ << Paint(left, Color::kBold) << (right.empty() ? "" : Blanks(space) + right) << "\n\n";

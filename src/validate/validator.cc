@@ -94,7 +94,7 @@ void Validator::CheckFinished() {
                      "its status is \"running\", and nothing runs: it was killed");
   }
   if (run_.status == RunData::Status::kInterrupted) {
-    findings_.Warn("finished", "manifest.json", "it was interrupted: `etprof run CONFIG --resume` goes on");
+    findings_.Warn("finished", "manifest.json", "it was interrupted: the same command with --resume goes on");
   }
   for (const ExperimentData& data : run_.experiments) {
     if (!data.error.empty()) {

@@ -84,6 +84,15 @@ def test_a_worker_that_dies_fails(etprof, tmp_path):
     assert ["run", "FAILED"] in words(done)
 
 
+def test_a_board_is_no_phone(etprof, tmp_path):
+    done = quick_test(etprof, tmp_path, "--platform", "android", "--device", "ssh:board")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "etprof: --platform android is a phone on adb, and ssh:board is none; leave one of the two out\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
     (tmp_path / "file").touch()
     done = quick_test(etprof, tmp_path, "--model", MODEL, "--outdir", "file/below")

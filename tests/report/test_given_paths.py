@@ -62,6 +62,33 @@ def test_the_interval_of_a_median_is_around_it(runs):
     assert low * high == pytest.approx(experiment["latency_ms"]["p50"] ** 2)
 
 
+def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
+    config = {
+        "model": str(program.DATA / "toy_cnn.pte"),
+        "output_root": str(tmp_path / "out"),
+        "launches": 3,
+        "rounds": 2,
+        "experiments": [{"name": "one", "runs": 4}, {"name": "other", "runs": 4}],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = program.run("run", tmp_path / "config.json")
+    assert done.returncode == 0, done.stderr
+    run = next(tmp_path.rglob("manifest.json")).parent
+    done = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
+    assert done.returncode == 0, done.stderr
+    # As headings of the two columns of times, and nowhere the names of the folders.
+    heading = next(line for line in done.stdout.splitlines() if line.lstrip().startswith("mean self time"))
+    assert heading.split()[3:5] == ["before", "after"]
+    assert "other" not in heading
+    told = json.loads(
+        program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after", "--json").stdout
+    )
+    assert [side["label"] for side in told["experiments"]] == ["before", "after"]
+    # One name leaves the other side its own.
+    told = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
+    assert [side["label"] for side in told["experiments"]] == ["before", "other"]
+
+
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factory):
     """As another user, where the tests run as root, whom no mode stops."""
