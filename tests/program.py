@@ -1,5 +1,6 @@
 """Where the built etprof is, for the tests that run it, and what several of them know of its files."""
 
+import json
 import os
 import re
 import subprocess
@@ -39,6 +40,22 @@ def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[
     return subprocess.run(
         [etprof(), *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8"
     )
+
+
+def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int) -> Path:
+    """Measures toy_cnn against itself, as experiments of these names; the run directory, below `folder`."""
+    config = {
+        "model": str(DATA / "toy_cnn.pte"),
+        "output_root": str(folder / "out"),
+        "launches": launches,
+        "rounds": 2,
+        "experiments": [{"name": name, "runs": runs} for name in names],
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    done = run("run", folder / "config.json")
+    assert done.returncode == 0, done.stderr
+    (manifest,) = (folder / "out").rglob("manifest.json")
+    return manifest.parent
 
 
 def without_comments(text: str) -> str:

@@ -42,6 +42,12 @@ RunData Load(const std::string& path) {
   return IsFolder(path) ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
 }
 
+// By --name1 and --name2, where there is one pair that they can mean.
+void NameSides(const Arguments& arguments, ExperimentData& baseline, ExperimentData& candidate) {
+  if (!arguments.name1.empty()) baseline.label = arguments.name1;
+  if (!arguments.name2.empty()) candidate.label = arguments.name2;
+}
+
 // Two experiments of one run, given as their folders or ETDumps, were measured alternately: their run pairs
 // them.
 std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
@@ -51,9 +57,8 @@ std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
   };
   const std::filesystem::path a = folder_of(arguments.baseline);
   const std::filesystem::path b = folder_of(arguments.candidate);
-  std::error_code ignored;
   if (a == b || a.parent_path() != b.parent_path()) return std::nullopt;
-  if (!std::filesystem::exists(a.parent_path() / "manifest.json", ignored)) return std::nullopt;
+  if (!Exists(a.parent_path() / "manifest.json")) return std::nullopt;
   RunData run = OpenRunDirectory(a.parent_path());
   const auto belongs = [&](const ExperimentData& data, const std::string& given,
                            const std::filesystem::path& folder) {
@@ -92,8 +97,7 @@ std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
   }
   if (run.pairs.size() == 1) {
     const ComparePair& pair = run.pairs.front();
-    if (!arguments.name1.empty()) run.experiments[pair.baseline].label = arguments.name1;
-    if (!arguments.name2.empty()) run.experiments[pair.candidate].label = arguments.name2;
+    NameSides(arguments, run.experiments[pair.baseline], run.experiments[pair.candidate]);
   }
   return run;
 }
@@ -153,10 +157,7 @@ RunData Join(const Arguments& arguments, const EtdumpOptions& etdump) {
   for (const auto& [i, j] : found) {
     ExperimentData baseline = a.experiments[i];
     ExperimentData candidate = b.experiments[j];
-    if (found.size() == 1) {
-      if (!arguments.name1.empty()) baseline.label = arguments.name1;
-      if (!arguments.name2.empty()) candidate.label = arguments.name2;
-    }
+    if (found.size() == 1) NameSides(arguments, baseline, candidate);
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
     if (baseline.label == baseline.name && candidate.label == candidate.name) {

@@ -36,7 +36,7 @@ Report ReadRun(const std::string& path, bool* is_folder) {
   *is_folder = std::filesystem::is_directory(path, ignored);
   RunPrograms programs;
   RunData run = *is_folder ? OpenRunDirectory(path) : RunOfEtdumps({path}, {});
-  if (std::filesystem::exists(std::filesystem::path(path) / "analysis_summary.json", ignored)) {
+  if (Exists(std::filesystem::path(path) / "analysis_summary.json")) {
     // The report as `etprof analyze` made it, with its list of files, without writing the others.
     OutputFolders folders;
     folders.report = path;

@@ -65,8 +65,7 @@ struct ShellWords {
 // What completes the value of an option, or a positional; empty: nothing is known of it.
 std::string ActionOf(const OptionFacts& option, const ShellWords& words) {
   std::vector<std::string> actions;
-  const std::vector<std::string>& values = option.choices.empty() ? option.suggestions : option.choices;
-  if (!values.empty()) actions.push_back(words.choices(values));
+  if (!option.Offered().empty()) actions.push_back(words.choices(option.Offered()));
   if (option.paths == Paths::kFiles) actions.push_back(words.files);
   if (option.paths == Paths::kFolders) actions.push_back(words.folders);
   return fmt::format("{}", fmt::join(actions, "; "));
@@ -259,8 +258,7 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
     const OptionFacts* positional = PositionalOf(command);
     const std::string seen = fmt::format("__fish_seen_subcommand_from {}", command.name);
     if (positional == nullptr) continue;
-    const std::string words =
-        FishWords(positional->choices.empty() ? positional->suggestions : positional->choices);
+    const std::string words = FishWords(positional->Offered());
     const std::string files = positional->paths == Paths::kFiles ? " -F" : "";
     if (!words.empty() || !files.empty())
       text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(seen), files, words);

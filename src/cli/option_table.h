@@ -21,6 +21,9 @@ struct OptionFacts {
   std::vector<std::string> suggestions;  // values worth offering, of more that it takes
   Paths paths = Paths::kNone;
   std::string help;
+
+  // What is offered where a value is to be given.
+  const std::vector<std::string>& Offered() const { return choices.empty() ? suggestions : choices; }
 };
 
 struct CommandFacts {

@@ -31,14 +31,9 @@ bool IsLocked(const std::filesystem::path& folder) {
   return !free;
 }
 
-bool IsThere(const std::filesystem::path& file) {
-  std::error_code ignored;
-  return std::filesystem::exists(file, ignored);
-}
-
 // Discarded where it is not there or no JSON, which ReadJson says.
 json ReadIfThere(const std::filesystem::path& path) {
-  if (IsThere(path)) {
+  if (Exists(path)) {
     try {
       return ParseJson(ReadTextFile(path));
     } catch (const Error&) {
@@ -55,8 +50,8 @@ Validator::Validator(const std::filesystem::path& folder, std::string etprof_ver
       summary_(ReadIfThere(folder / "analysis_summary.json")) {
   const std::filesystem::path path = folder / "manifest.json";
   // The seeds' manifests have neither of the two.
-  foreign_ = !IsThere(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
-                                !manifest_.contains("schema_version"));
+  foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
+                               !manifest_.contains("schema_version"));
   run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
   locked_ = IsLocked(run_.folder);
 }
@@ -127,11 +122,11 @@ json Validator::ReadJson(const std::string& name) {
              : findings_.Broken(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
-  if (!IsThere(path) && name.ends_with("_summary") && !analysis_promised()) {
+  if (!Exists(path) && name.ends_with("_summary") && !analysis_promised()) {
     findings_.Warn(name, name + ".json", kNotAnalysed);
     return json(json::value_t::discarded);
   }
-  if (!IsThere(path)) return cannot("is not there");
+  if (!Exists(path)) return cannot("is not there");
   std::string text;
   try {
     text = ReadTextFile(path);
@@ -229,11 +224,11 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (foreign_) return;
-  inputs_missing_ = inputs_missing_ || !IsThere(run_.folder / "metrics.json");  // the reports list it
+  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / "metrics.json");  // the reports list it
   check("config.json", "");
-  if (IsThere(run_.folder / "report.html")) check("report.html", "");  // earlier versions wrote none
+  if (Exists(run_.folder / "report.html")) check("report.html", "");  // earlier versions wrote none
   for (const char* name : {"pipeline_summary.md", "report.md"}) {
-    if (analysis_promised() || IsThere(run_.folder / name)) {
+    if (analysis_promised() || Exists(run_.folder / name)) {
       check(name, "");
     } else {
       findings_.Warn("files", name, kNotAnalysed);
@@ -246,7 +241,7 @@ void Validator::CheckHashes() {
   for (const ExperimentData& data : run_.experiments) {
     for (const auto& [file, sha256, what] : {std::tuple{data.model, data.model_sha256, "model"},
                                              std::tuple{data.runner, data.runner_sha256, "runner"}}) {
-      if (file.empty() || sha256.empty() || !known.insert(file).second || !IsThere(file)) continue;
+      if (file.empty() || sha256.empty() || !known.insert(file).second || !Exists(file)) continue;
       try {
         if (Sha256HexOfFile(file) == sha256) continue;
         findings_.Warn("sha256", file.string(),
@@ -259,7 +254,7 @@ void Validator::CheckHashes() {
 }
 
 void Validator::CheckPeaks() {
-  if (!IsThere(run_.folder / "peaks.json")) return;
+  if (!Exists(run_.folder / "peaks.json")) return;
   const json peaks = ReadJson("peaks");
   if (foreign_ || !peaks.is_object()) return;
   std::set<std::string> labels;

@@ -63,17 +63,7 @@ def test_the_interval_of_a_median_is_around_it(runs):
 
 
 def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
-    config = {
-        "model": str(program.DATA / "toy_cnn.pte"),
-        "output_root": str(tmp_path / "out"),
-        "launches": 3,
-        "rounds": 2,
-        "experiments": [{"name": "one", "runs": 4}, {"name": "other", "runs": 4}],
-    }
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    done = program.run("run", tmp_path / "config.json")
-    assert done.returncode == 0, done.stderr
-    run = next(tmp_path.rglob("manifest.json")).parent
+    run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
     done = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
     assert done.returncode == 0, done.stderr
     # As headings of the two columns of times, and nowhere the names of the folders.

@@ -168,20 +168,10 @@ def boottime_offset() -> int:
 def run_directory(tmp_path_factory) -> tuple[Path, int, int]:
     """A run of this machine, and what its clock was before and after."""
     folder = tmp_path_factory.mktemp("trace")
-    config = {
-        "model": str(program.DATA / "toy_cnn.pte"),
-        "output_root": str(folder / "out"),
-        "launches": 2,
-        "rounds": 2,
-        "experiments": [{"name": "on", "runs": 3}, {"name": "again", "runs": 3}],
-    }
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    done = program.run("run", folder / "config.json")
+    run = program.measure_two(folder, ("on", "again"), launches=2, runs=3)
     after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    assert done.returncode == 0, done.stderr
-    (manifest,) = (folder / "out").rglob("manifest.json")
-    return manifest.parent, before, after
+    return run, before, after
 
 
 def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
