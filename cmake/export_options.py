@@ -45,4 +45,8 @@ def facts(action: argparse.Action) -> str:
 """
 
 
-Path(sys.argv[1]).write_text("".join(map(facts, options.make_parser()._actions)), encoding="utf-8")
+made = "".join(map(facts, options.make_parser()._actions))
+target = Path(sys.argv[1])
+# What is unchanged stays as old as it is: nothing is compiled and linked again for it.
+if not target.exists() or target.read_text(encoding="utf-8") != made:
+    target.write_text(made, encoding="utf-8")

@@ -91,7 +91,14 @@ int Run(const Arguments& arguments) {
   options.device = arguments.platform == "android" && arguments.device == "local" ? "adb" : arguments.device;
   options.model = arguments.model;
   const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
-    if (arguments.json) return;
+    if (arguments.json) {
+      // A script that keeps the JSON in a file sees why it stopped.
+      if (step.state == State::kFailed) {
+        fmt::print(stderr, "etprof: quick-test, {}: {}\n", step.name,
+                   Error(ExitCode::kDone, step.said).Message());
+      }
+      return;
+    }
     fmt::print("{}", Line(step));
     std::fflush(stdout);
   });

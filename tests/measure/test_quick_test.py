@@ -75,6 +75,8 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
     assert again.returncode == done.returncode
     assert not json.loads(again.stdout)["passed"]
+    assert again.stderr.startswith("etprof: quick-test, run: ") and again.stderr.count("\n") == 1
+    assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
     assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
 
 

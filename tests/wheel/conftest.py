@@ -6,16 +6,23 @@ import venv
 from pathlib import Path
 
 import pytest
-from wheel_tools import ROOT, call
+from wheel_tools import RELEASE, ROOT, call
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built() -> dict[Path, int]:
+    """The programs of build/release, and when each was linked, before a wheel is made of them."""
+    return {file: file.stat().st_mtime_ns for name in ("etprof", "etprof-runner") if (file := RELEASE / name).exists()}
+
+
+@pytest.fixture(scope="session")
+def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As `pip wheel .` makes it, of what build/release holds already: the same sources, options and compiler."""
+    assert len(built) == 2, f"{RELEASE} holds no programs (script/bootstrap builds them)"
     folder = tmp_path_factory.mktemp("wheel")
     # The tools that pip finds are those that configured the folder.
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    settings = ["build-dir=build/release", "cmake.define.ETPROF_TESTS=ON"]
+    settings = [f"build-dir={RELEASE}", "cmake.define.ETPROF_TESTS=ON"]
     pip = [sys.executable, "-m", "pip", "wheel", ".", "--no-build-isolation", "--no-deps", "-w", folder]
     call(*pip, *(f"--config-settings={setting}" for setting in settings), cwd=ROOT, env=environment)
     (made,) = folder.glob("*.whl")

@@ -27,6 +27,15 @@ def binaries(folder: Path) -> list[Path]:
     return [file for file in files if file.read_bytes()[:4] == b"\x7fELF"]
 
 
+def test_it_is_made_of_what_was_built(built, wheel):
+    """A build that links the programs again takes them from whoever runs them."""
+    assert wheel.exists()
+    now = {file: file.stat().st_mtime_ns for file in built}
+    assert now == built, (
+        "was it up to date (script/bootstrap), and are the wheel's options those of the preset release?"
+    )
+
+
 def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)

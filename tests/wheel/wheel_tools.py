@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+RELEASE = ROOT / "build" / "release"
 
 
 def call(*command: str | Path, **keywords) -> str:
