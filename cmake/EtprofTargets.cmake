@@ -49,15 +49,19 @@ function(etprof_stage stage)
   endif()
 endfunction()
 
-# etprof_included(<target> <source> <file> DEPENDS <files> COMMENT <words> COMMAND <words>): makes <file> at build time, in a
+# etprof_included(<target> <source> <file> DEPENDS <files> [DEPFILE <file>] COMMENT <words> COMMAND <words>): makes <file> at build time, in a
 # folder that <target> looks into: <source> includes it. It is a target of its own: as a source of <target> it would have all
 # that <target> links built before the first of its files is compiled.
 function(etprof_included target source file)
-  cmake_parse_arguments(ARG "" "COMMENT" "COMMAND;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "COMMENT;DEPFILE" "COMMAND;DEPENDS" ${ARGN})
+  set(depfile)
+  if(ARG_DEPFILE)
+    set(depfile DEPFILE ${ARG_DEPFILE})
+  endif()
   cmake_path(GET file PARENT_PATH folder)
   cmake_path(GET file STEM name)
   file(MAKE_DIRECTORY ${folder})
-  add_custom_command(OUTPUT ${file} COMMAND ${ARG_COMMAND} DEPENDS ${ARG_DEPENDS} COMMENT ${ARG_COMMENT} VERBATIM)
+  add_custom_command(OUTPUT ${file} COMMAND ${ARG_COMMAND} DEPENDS ${ARG_DEPENDS} ${depfile} COMMENT ${ARG_COMMENT} VERBATIM)
   add_custom_target(${target}_${name} DEPENDS ${file})
   add_dependencies(${target} ${target}_${name})
   target_include_directories(${target} PRIVATE ${folder})

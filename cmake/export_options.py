@@ -1,7 +1,8 @@
 """Writes the options of `etprof export`, which are the Python exporter's, as C++ values of OptionFacts.
 
-    python3 cmake/export_options.py OUT.inc
+    python3 cmake/export_options.py OUT.inc OUT.d
 
+OUT.d names, as a compiler's depfile does, the modules of etprof that they come from.
 Needs nothing but Python's standard library: etprof is built where there is no PyTorch, too.
 """
 
@@ -45,8 +46,15 @@ def facts(action: argparse.Action) -> str:
 """
 
 
+def escaped(path: str) -> str:
+    """As a depfile has it."""
+    return path.replace(" ", "\\ ")
+
+
+target, depfile = map(Path, sys.argv[1:])
+modules = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "etprof"]
+depfile.write_text(f"{escaped(str(target))}: {' '.join(escaped(file) for file in modules if file)}\n", encoding="utf-8")
 made = "".join(map(facts, options.make_parser()._actions))
-target = Path(sys.argv[1])
 # What is unchanged stays as old as it is: nothing is compiled and linked again for it.
 if not target.exists() or target.read_text(encoding="utf-8") != made:
     target.write_text(made, encoding="utf-8")
