@@ -17,6 +17,13 @@ if(ETPROF_FUZZ)
   target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which the search goes by
 endif()
 
+# Tests are compiled more often than they run long, and it is what they test that is to be instrumented and to have lines.
+add_library(etprof_test_flags INTERFACE)
+target_compile_options(etprof_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
+if(ETPROF_SANITIZE)
+  target_compile_options(etprof_test_flags INTERFACE -fno-sanitize=undefined -g0)
+endif()
+
 # The large headers, parsed once: nlohmann-json and CLI11 take longer to read than most of our files to compile.
 function(etprof_precompiled target)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/${target}.cc "")
@@ -27,8 +34,7 @@ endfunction()
 etprof_precompiled(etprof_pch <fmt/format.h> <nlohmann/json.hpp>)
 if(ETPROF_TESTS)
   etprof_precompiled(etprof_test_pch <fmt/format.h> <nlohmann/json.hpp> <gmock/gmock.h> <gtest/gtest.h>)
-  target_link_libraries(etprof_test_pch PRIVATE GTest::gmock GTest::gtest_main)
-  target_compile_options(etprof_test_pch PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(etprof_test_pch PRIVATE GTest::gmock GTest::gtest_main etprof_test_flags)
 endif()
 
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
@@ -72,8 +78,7 @@ endfunction()
 function(etprof_test target)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main etprof_flags fmt::fmt)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are compiled more often than they run long
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main etprof_flags etprof_test_flags fmt::fmt)
   target_precompile_headers(${target} REUSE_FROM etprof_test_pch)
   target_compile_definitions(${target} PRIVATE ETPROF_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   include(GoogleTest)

@@ -3,8 +3,6 @@
 import importlib.resources
 import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,48 +13,17 @@ from executorch.exir import schema
 from executorch.exir._serialize._flatbuffer import _flatc_decompile
 from executorch.exir._serialize._program import deserialize_pte_binary
 
-from exports import Exported
+from etprof import find
 
-PYTHON = Path(__file__).parents[1]
 NO_ID = 2**32 - 1
 DTYPES = {"BYTE": "uint8", "CHAR": "int8", "INT": "int32", "LONG": "int64", "HALF": "float16", "FLOAT": "float32"}
 DTYPES |= {"DOUBLE": "float64", "BOOL": "bool", "SHORT": "int16", "BFLOAT16": "bfloat16"}
 INPUT_FIELDS = ["input_id", "input1_id", "input2_id", "input3_id", "input4_id", "input5_id", "filter_id", "bias_id"]
 
-# Branches, a residual, a concatenation, lists of tensors, reshapes of which XNNPACK leaves one out, several delegates.
-BRANCHES = """
-import torch
-
-
-class Branches(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.a = torch.nn.Conv2d(3, 4, 3, padding=1)
-        self.b = torch.nn.Conv2d(3, 4, 1)
-        self.c = torch.nn.Conv2d(3, 4, 3, padding=1)
-        self.d = torch.nn.Conv2d(12, 6, 1)
-        self.e = torch.nn.Conv2d(3, 6, 1)
-
-    def forward(self, x):
-        y = self.d(torch.cat([torch.relu(self.a(x)), self.b(x), torch.sigmoid(self.c(x))], 1))
-        p, q = torch.split(torch.relu(y + self.e(x)), 3, 1)
-        w = torch.stack([p, torch.cumsum(q, 1)], 0).flatten(0, 1)
-        w = torch.nn.functional.interpolate(w, scale_factor=2.0, mode="bilinear")
-        w = torch.cat([w, w], 1)
-        return torch.nn.functional.layer_norm(w, (16,)), w[:, 1:3]
-
-
-class Model:
-    def get_eager_model(self):
-        return Branches().eval()
-
-    def get_example_inputs(self):
-        return (torch.rand(1, 3, 8, 8),)
-"""
+BRANCHES = f"{Path(__file__).with_name('branches.py')}:Branches"
 MODELS = [
-    {"model": "branches"},
-    {"model": "branches", "backend": "portable"},
+    {"model": BRANCHES},
+    {"model": BRANCHES, "backend": "portable"},
     {"model": "toy_cnn"},
     {"model": "toy_cnn", "quantize": "static"},
     {"model": "toy_cnn", "backend": "portable", "quantize": "static"},
@@ -67,6 +34,11 @@ MODELS = [
     {"model": "mobilenet_v3_small", "quantize": "static"},
 ]
 Edges = set[tuple]
+
+
+def name_of(options: dict) -> str:
+    """How pytest calls an entry of MODELS."""
+    return "-".join(find.default_name(options["model"]) if key == "model" else str(options[key]) for key in options)
 
 
 def graph_of(payload: bytes, folder: Path) -> dict:
@@ -88,23 +60,6 @@ def inputs_of(node: dict) -> list[int]:
     if node["xnode_union_type"].startswith("XNNConcatenate"):
         used = used[: int(node["xnode_union_type"][-1])]
     return [union[field] for field in used if union[field] != NO_ID]
-
-
-def export_branches(folder: Path, backend: str = "xnnpack") -> Path:
-    source = folder / "branches.py"
-    source.write_text(BRANCHES)
-    command = [sys.executable, "-m", "etprof.export", "--model", f"{source}:Model", "--outdir", folder]
-    done = subprocess.run([*command, "--backend", backend], check=False, capture_output=True, text=True, cwd=PYTHON)
-    assert done.returncode == 0, done.stderr
-    (pte,) = folder.glob("*.pte")
-    return pte
-
-
-def export_any(exported: Exported, options: dict, folder: Path) -> Path:
-    """The .pte of an entry of MODELS, in `folder` where it is not one that tests share."""
-    if options["model"] == "branches":
-        return export_branches(folder, options.get("backend", "xnnpack"))
-    return exported(**options)
 
 
 def contracted(edges: Iterable[tuple], dropped: Iterable) -> Edges:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from etprof.export import Request, export_model
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 ETPROF = Path(os.environ.get("ETPROF", REPOSITORY / "build/etprof"))
 PROGRAM = Path(os.environ.get("ETPROF_CATEGORIZE", REPOSITORY / "build/release/tests/tools/etprof_categorize"))
@@ -94,10 +96,9 @@ def kernels_of(folder: Path, expressions: list[str], dtype: str = "fp32") -> set
                 return (None, None, {2: torch.export.Dim("n", min=9, max=16)})
     """
     model.write_text(textwrap.dedent(body).replace("EXPRESSION", ", ".join(expressions)))
-    command = [ETPROF, "export", f"{model}:Forms", "--dtype", dtype, "--no-check", "--outdir", folder / "out"]
-    subprocess.run(command, check=True, capture_output=True)
-    pte = next((folder / "out").glob(f"*_{dtype}.pte"))
-    done = subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True, text=True)
+    request = Request(f"{model}:Forms", dtype=dtype, check=False, outdir=folder / "out", command=["pytest"])
+    export_model(request)
+    done = subprocess.run([ETPROF, "inspect", request.pte, "--json"], check=True, capture_output=True, text=True)
     (method,) = json.loads(done.stdout)["methods"]
     return {(operator["name"], operator["why_not_delegated"]) for operator in method["operators"]}
 

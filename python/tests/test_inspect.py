@@ -31,6 +31,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
 from etprof import find
+from etprof.export import Request, export_model
 from exports import Exported
 from graphs import DTYPES, NO_ID, graph_of, inputs_of
 
@@ -309,24 +310,12 @@ def test_macs_of_other_convolutions_and_products(tmp_path: Path, backend: str):
     """Transposed, grouped, dilated and depthwise convolutions with unequal sizes, and products of matrices."""
     (tmp_path / "net.py").write_text(OTHER_WORK)
     target = f"{tmp_path / 'net.py'}:Model"
-    command = [
-        sys.executable,
-        "-m",
-        "etprof.export",
-        target,
-        "--backend",
-        backend,
-        "--outdir",
-        tmp_path,
-        "--name",
-        "net",
-    ]
-    subprocess.run(command, check=True, capture_output=True, cwd=REPOSITORY / "python")
-    (pte,) = tmp_path.glob("*.pte")
+    request = Request(target, backend, outdir=tmp_path, name="net", command=["pytest"])
+    export_model(request)
     built = find.build_model(find.find_model(target))
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         built.module(*built.args)
-    (method,) = inspect(pte)["methods"]
+    (method,) = inspect(request.pte)["methods"]
     assert method["macs"] * 2 == counter.get_total_flops()
 
 

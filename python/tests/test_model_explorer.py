@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from exports import Exported
-from graphs import MODELS, PythonsProgram, export_any, steps_of
+from graphs import MODELS, PythonsProgram, name_of, steps_of
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -72,10 +72,9 @@ def id_of(step: tuple) -> str:
     return "/".join(["forward", str(index), kind, *map(str, number)])
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=lambda options: "-".join(map(str, options.values())))
-def model(request: pytest.FixtureRequest, exported: Exported, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    return export_any(exported, request.param, folder)
+@pytest.fixture(scope="module", params=MODELS, ids=name_of)
+def model(request: pytest.FixtureRequest, exported: Exported) -> Path:
+    return exported(**request.param)
 
 
 def test_the_graph_is_that_of_the_program(model: Path, tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 from executorch.devtools import parse_etrecord
 
 from exports import Exported
-from graphs import MODELS, Edges, PythonsProgram, contracted, export_any, steps_of
+from graphs import MODELS, Edges, PythonsProgram, contracted, name_of, steps_of
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -29,9 +29,9 @@ def needs_build() -> None:
             pytest.skip(message)
 
 
-@pytest.fixture(params=MODELS, ids=lambda options: "-".join(map(str, options.values())))
-def pte(request: pytest.FixtureRequest, exported: Exported, tmp_path: Path) -> Path:
-    return export_any(exported, request.param, tmp_path)
+@pytest.fixture(params=MODELS, ids=name_of)
+def pte(request: pytest.FixtureRequest, exported: Exported) -> Path:
+    return exported(**request.param)
 
 
 def operators_of(pte: Path, folder: Path) -> list[dict]:

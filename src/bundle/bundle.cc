@@ -55,7 +55,7 @@ fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
   const fs::path tools = options.checkout / ".venv" / "bin";
   RequireProgram((tools / "cmake").string(), "run script/bootstrap");
   RequireProgram((tools / "ninja").string(), "run script/bootstrap");
-  if (!fs::exists(folder / "build.ninja")) {
+  if (!Exists(folder / "build.ninja")) {
     options.progress(fmt::format("configuring (CMake preset {})", toolchain.preset));
     RunStep({(tools / "cmake").string(), "-S", options.checkout.string(), "--preset", toolchain.preset},
             "configure " + toolchain.preset, folder / "configure.log");
@@ -105,7 +105,7 @@ Contents ElfContents(const Toolchain& toolchain, const fs::path& runner, const f
       // The backend is not linked: the runner loads it once CPU features are masked.
       {runner, wheel_libraries / kBackend}, [&](const fs::path& file) { return read(file).libraries; },
       [&](const std::string& name) {
-        return fs::exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
+        return Exists(wheel_libraries / name) ? wheel_libraries / name : SystemLibrary(toolchain, name);
       });
   if (!contents.files.contains(loader)) contents.files[loader] = SystemLibrary(toolchain, loader);
   contents.start = {loader, "--library-path", ".", runner.filename().string()};
@@ -150,13 +150,13 @@ void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::p
 // Puts `partial` where the bundle is to be.
 void Replace(const fs::path& folder, const fs::path& partial) {
   const fs::path old = partial.string() + ".old";
-  if (fs::exists(folder)) fs::rename(folder, old);
+  if (Exists(folder)) fs::rename(folder, old);
   fs::rename(partial, folder);
   fs::remove_all(old);
 }
 
 void RequireOwnFolder(const fs::path& folder) {
-  if (!fs::exists(folder) || fs::exists(folder / kBundleManifest)) return;
+  if (!Exists(folder) || Exists(folder / kBundleManifest)) return;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return;
   throw Error(ExitCode::kBadInput, "is there already, and is no bundle")
       .InFile(folder.string())

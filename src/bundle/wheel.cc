@@ -44,8 +44,7 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   const fs::path folder = checkout / "build" / "wheels" / "linux-aarch64";
   fs::path root = folder / "executorch";
   const std::string requirement = "executorch==" + version;
-  if (fs::exists(folder / fmt::format("executorch-{}.dist-info", version)) && fs::exists(root / "lib"))
-    return root;
+  if (Exists(folder / fmt::format("executorch-{}.dist-info", version)) && Exists(root / "lib")) return root;
 
   progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
   const std::string python = CheckoutPython(checkout).string();
@@ -69,7 +68,7 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   }
   fs::remove_all(folder);
   fs::rename(partial, folder);
-  if (!fs::exists(root / "lib")) {
+  if (!Exists(root / "lib")) {
     throw Error(ExitCode::kDeviceFailed, "the executorch wheel for aarch64 Linux holds no executorch/lib")
         .InFile(folder.string());
   }

@@ -76,12 +76,12 @@ Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& inter
   checkout.folder = fs::canonical(folder, error);
   if (error) throw refuse("is not there");
   if (!fs::is_directory(checkout.folder)) throw refuse("is not a folder");
-  if (!fs::exists(checkout.folder / "CMakeLists.txt")) throw refuse("has no CMakeLists.txt");
+  if (!Exists(checkout.folder / "CMakeLists.txt")) throw refuse("has no CMakeLists.txt");
   if (ReadTextFile(checkout.folder / "CMakeLists.txt").find("project(executorch") == std::string::npos) {
     throw refuse("is not ExecuTorch: its CMakeLists.txt is of another project");
   }
   const fs::path version = checkout.folder / "version.txt";
-  if (fs::exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
+  if (Exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
   AskGit(checkout, interrupted);
   return checkout;
 }
@@ -104,7 +104,7 @@ bool RunnerNeedsSubmodule(std::string_view path) {
 std::vector<std::string> MissingSubmodules(const fs::path& checkout) {
   std::vector<std::string> missing;
   const fs::path gitmodules = checkout / ".gitmodules";
-  if (!fs::exists(gitmodules)) return missing;
+  if (!Exists(gitmodules)) return missing;
   for (const std::string& path : SubmodulePaths(ReadTextFile(gitmodules))) {
     std::error_code error;
     const fs::directory_iterator entries(checkout / path, error);

@@ -24,7 +24,7 @@ constexpr double kSilenceSeconds = 3600;  // one slow translation unit, or a dow
 constexpr double kHelpSeconds = 60;
 
 std::optional<std::string> TextIfThere(const fs::path& path) {
-  if (!fs::exists(path)) return std::nullopt;
+  if (!Exists(path)) return std::nullopt;
   return ReadTextFile(path);
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> InstallPresets(const fs::path& checkout) {
     const MergedPresets merged = MergePresets(existing, own ? PresetNames(*own) : std::set<std::string>());
     if (merged.changed) {
       const fs::path backup = path.string() + ".before-etprof";
-      if (existing && !fs::exists(backup)) WriteFileAtomically(backup, *existing);
+      if (existing && !Exists(backup)) WriteFileAtomically(backup, *existing);
       WriteFileAtomically(path, merged.text);
     }
     return merged.left_to_checkout;
@@ -159,7 +159,7 @@ void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
   const std::vector<Command> commands = BuildCommands(build);
   RunStepOrThrow(build, "configuring", commands[0], progress, interrupted);
   RunStepOrThrow(build, "building", commands[1], progress, interrupted);
-  if (!fs::exists(build.Runner())) {
+  if (!Exists(build.Runner())) {
     throw Error(ExitCode::kDeviceFailed, "was not built, although cmake says that all is done")
         .InFile(build.Runner().string())
         .Remedy("see " + build.Log().string() + "; try again with --clean");

@@ -5,7 +5,7 @@
 
 #include "cli/device_option.h"
 #include "core/error.h"
-#include "core/text.h"
+#include "device/shell.h"
 
 namespace etprof {
 
@@ -14,7 +14,7 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   const std::string runner =
       given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
   Command command;
-  command.arguments = Words(exec_wrapper);
+  command.arguments = CommandWords(exec_wrapper);
   for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
   command.arguments.emplace_back("--isa-info");
   const std::unique_ptr<Process> process = device.Start(command, {});

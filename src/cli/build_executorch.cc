@@ -135,7 +135,7 @@ void BuildOne(const RunnerBuild& build) {
     EndProgress();
   } catch (const Error& error) {
     EndProgress();
-    if (error.exit_code() == ExitCode::kDeviceFailed && std::filesystem::exists(build.Log())) {
+    if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
       fmt::print(stderr, "\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
     }
     throw;

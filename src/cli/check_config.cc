@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "measure/device_groups.h"
 #include "measure/variant.h"
 
@@ -14,17 +15,13 @@ namespace {
 using Kind = CheckSides::Kind;
 
 // "isa=-avx2": what differs from the other side. A file of such a name wins.
-bool IsVariant(const std::string& text) {
-  std::error_code ignored;
-  return text.find('=') != std::string::npos && !std::filesystem::exists(text, ignored);
-}
+bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
 
 Kind KindOf(const std::string& text) {
   std::error_code ignored;
   if (std::filesystem::is_directory(text, ignored)) return Kind::kRuns;
   if (IsVariant(text)) return Kind::kModels;
-  if (!std::filesystem::exists(text, ignored))
-    throw Error(ExitCode::kBadInput, "there is no such file or folder").InFile(text);
+  if (!Exists(text)) throw Error(ExitCode::kBadInput, "there is no such file or folder").InFile(text);
   return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
 }
 

@@ -9,9 +9,9 @@
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/table.h"
-#include "core/text.h"
 #include "core/units.h"
 #include "device/clusters.h"
+#include "device/shell.h"
 #include "measure/config.h"
 #include "measure/emulation.h"
 #include "measure/participants.h"
@@ -78,7 +78,7 @@ int ShowPeaks(const PeaksOptions& options) {
   ExperimentConfig experiment;
   experiment.runner = options.runner;
   if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
-  experiment.exec_wrapper = Words(options.exec_wrapper);
+  experiment.exec_wrapper = CommandWords(options.exec_wrapper);
   const bool emulated = IsEmulated(experiment, properties);
 
   const InterruptionScope scope;
@@ -97,7 +97,11 @@ int ShowPeaks(const PeaksOptions& options) {
   } catch (const WorkerFailure& failure) {
     if (failure.kind() == WorkerFailure::Kind::kInterrupted)
       throw Error(ExitCode::kInterrupted, "interrupted");
-    throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
+    // What the runner refuses (a feature, CPUs that are not there) is the command's, or it is no
+    // etprof-runner.
+    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    throw Error(refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())
+        .InFile(experiment.runner.string());
   }
   if (!options.json) {
     ShowTables(peaks, *device, emulated);

@@ -7,8 +7,8 @@
 
 #include "cli/device_option.h"
 #include "core/error.h"
-#include "core/text.h"
 #include "device/clusters.h"
+#include "device/shell.h"
 
 namespace etprof {
 namespace {
@@ -93,7 +93,7 @@ ExperimentConfig ExperimentOf(const ExperimentOptions& options, const std::strin
   ExperimentConfig experiment;
   experiment.model = Absolute(model);
   experiment.runner = options.runner.empty() ? RunnerFor(device, properties) : Absolute(options.runner);
-  experiment.exec_wrapper = Words(options.exec_wrapper);
+  experiment.exec_wrapper = CommandWords(options.exec_wrapper);
   if (!options.data.empty()) experiment.data = Absolute(options.data);
   experiment.method = options.method;
   experiment.inputs = Inputs(options.inputs);

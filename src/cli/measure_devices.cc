@@ -18,6 +18,7 @@
 #include "cli/show_plan.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "device/open_device.h"
 #include "measure/check_device.h"
 #include "measure/device_groups.h"
@@ -172,8 +173,7 @@ class Measurements {
       state.config.output_root = parent / folders[place++];
       if (!options_.resume) continue;
       // Then another device could not be reached, or there was none, and the folders had other names.
-      std::error_code ignored;
-      if (fs::exists(state.config.output_root / "manifest.json", ignored)) continue;
+      if (Exists(state.config.output_root / "manifest.json")) continue;
       if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
     }
   }

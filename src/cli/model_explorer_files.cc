@@ -28,9 +28,8 @@ void StopWhenInterrupted() {
 std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOptions& options) {
   if (!options.etrecord.empty()) return ReadEtrecordOf(program, options.etrecord);
   const fs::path beside = options.model.string() + ".etrecord";
-  std::error_code ignored;
   std::string problem = fmt::format("there is no {}", beside.filename().string());
-  if (fs::exists(beside, ignored)) {
+  if (Exists(beside)) {
     try {
       return ReadEtrecordOf(program, beside);
     } catch (const Error& error) {

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "device/describe.h"
 #include "device/local_process.h"
@@ -252,14 +253,6 @@ class QuickTest {
   static void EndNow(Process& process) {
     process.Terminate();
     if (!process.Wait(kGraceSeconds)) process.Kill();
-  }
-
-  static std::string LastLine(const std::string& text) {
-    const std::size_t end = text.find_last_not_of(" \r\n");
-    if (end == std::string::npos) return "";
-    const std::size_t before = text.find_last_of("\r\n", end);
-    const std::size_t start = before == std::string::npos ? 0 : before + 1;
-    return text.substr(start, end + 1 - start);
   }
 
   void Say(const std::string& line) { log_ << line << "\n"; }

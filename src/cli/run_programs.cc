@@ -6,6 +6,7 @@
 
 #include "analysis/join.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/sha256.h"
 #include "program/program_reader.h"
 #include "program/source_fit.h"
@@ -47,10 +48,9 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
     return entry;
   }
   const fs::path beside = model.string() + ".etrecord";
-  std::error_code error;
   if (!etrecord_.empty()) {
     entry.sources = ReadEtrecordOf(*entry.program, etrecord_);
-  } else if (fs::exists(beside, error)) {
+  } else if (Exists(beside)) {
     try {
       entry.sources = ReadEtrecordOf(*entry.program, beside);
     } catch (const Error& problem) {

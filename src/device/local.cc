@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/file.h"
 #include "device/bundle.h"
 #include "device/local_process.h"
 #include "device/local_properties.h"
@@ -33,10 +34,7 @@ class LocalDevice : public Device {
   std::string Place(const std::filesystem::path& local) override {
     return std::filesystem::absolute(local).string();
   }
-  bool Get(const std::string& remote, const std::filesystem::path&) override {
-    std::error_code error;
-    return std::filesystem::exists(remote, error);
-  }
+  bool Get(const std::string& remote, const std::filesystem::path&) override { return Exists(remote); }
   void Remove(const std::string& remote) override {
     std::error_code error;
     std::filesystem::remove(remote, error);

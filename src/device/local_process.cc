@@ -285,8 +285,8 @@ class LocalProcess : public Process {
 
 Error CannotStart(const std::string& program, const ChildFailure& failure, const Command& command) {
   if (failure.step == 1) {
-    return Error(ExitCode::kDeviceFailed, fmt::format("cannot run on CPUs {}: {}", CpusText(command.cpus),
-                                                      std::strerror(failure.error)))
+    return Error(ExitCode::kBadInput, fmt::format("cannot run on CPUs {}: {}", CpusText(command.cpus),
+                                                  std::strerror(failure.error)))
         .InFile(program)
         .Remedy("choose CPUs that this machine has and this process may use");
   }

@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/file.h"
 #include "core/text.h"
 
 namespace etprof {
@@ -95,7 +96,6 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
 
 std::string DetectVirtualization(const std::filesystem::path& root,
                                  const std::vector<std::string>& features) {
-  std::error_code error;
   std::string kind;
   const std::string version = FirstLine(root / "proc/version");
   if (version.find("microsoft") != std::string::npos || version.find("Microsoft") != std::string::npos) {
@@ -104,8 +104,7 @@ std::string DetectVirtualization(const std::filesystem::path& root,
     const std::string product = FirstLine(root / "sys/class/dmi/id/product_name");
     kind = product.empty() ? "virtual machine" : fmt::format("virtual machine ({})", product);
   }
-  if (std::filesystem::exists(root / ".dockerenv", error) ||
-      std::filesystem::exists(root / "run/.containerenv", error)) {
+  if (Exists(root / ".dockerenv") || Exists(root / "run/.containerenv")) {
     kind += kind.empty() ? "container" : ", container";
   }
   return kind;

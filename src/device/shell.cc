@@ -1,5 +1,7 @@
 #include "device/shell.h"
 
+#include <boost/tokenizer.hpp>
+
 namespace etprof {
 
 std::string ShellOutput(Device& device, const std::string& script, double timeout_seconds) {
@@ -13,6 +15,14 @@ std::string ShellOutput(Device& device, const std::string& script, double timeou
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->Lost()) throw DeviceLost(device.Name(), "the connection was lost");
   return status && status->Success() ? text : "";
+}
+
+std::vector<std::string> CommandWords(const std::string& text) {
+  const boost::tokenizer<boost::escaped_list_separator<char>> tokens(
+      text, boost::escaped_list_separator<char>("", " \t\n", "\"'"));
+  std::vector<std::string> words(tokens.begin(), tokens.end());
+  std::erase(words, "");  // between two spaces
+  return words;
 }
 
 }  // namespace etprof

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "core/file.h"
 #include "core/text.h"
 #include "device/connection.h"
 #include "device/local_process.h"
@@ -46,9 +47,7 @@ class SshConnection : public Connection {
     master_->CloseInput();
     for (double waited = 0; waited < 2 * kConnectSeconds; waited += 0.02) {
       if (master_->Wait(0)) break;
-      if (std::filesystem::exists(folder_ / "c") &&
-          RunTool(Control("check"), {.timeout_seconds = 5}).Success())
-        return;
+      if (Exists(folder_ / "c") && RunTool(Control("check"), {.timeout_seconds = 5}).Success()) return;
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 
-#include "core/text.h"
 #include "device/executable.h"
 #include "device/local_process.h"
+#include "device/shell.h"
 
 namespace etprof {
 namespace {
@@ -53,7 +53,7 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
 
 std::vector<std::string> ClientWords(const char* variable, const std::string& usual) {
   const char* given = std::getenv(variable);
-  std::vector<std::string> words = Words(given == nullptr ? "" : given);
+  std::vector<std::string> words = CommandWords(given == nullptr ? "" : given);
   if (words.empty()) words.push_back(usual);
   return words;
 }

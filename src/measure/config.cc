@@ -112,12 +112,10 @@ class Reader {
   // there.
   std::filesystem::path Resolve(const std::string& text) const {
     const std::filesystem::path path = text;
-    std::error_code error;
     if (path.empty()) return {};  // as if it were not given
     if (path.is_absolute()) return path.lexically_normal();
     const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
-    if (!std::filesystem::exists(path, error) && std::filesystem::exists(beside, error))
-      return beside.lexically_normal();
+    if (!Exists(path) && Exists(beside)) return beside.lexically_normal();
     return std::filesystem::absolute(path).lexically_normal();
   }
 
@@ -453,8 +451,7 @@ Plan MakePlan(const Config& config) {
 void CheckFiles(const Config& config) {
   for (const ExperimentConfig& experiment : config.experiments) {
     CheckModel(experiment.model);
-    std::error_code error;
-    if (!std::filesystem::exists(experiment.runner, error)) {
+    if (!Exists(experiment.runner)) {
       throw Error(ExitCode::kBadInput, fmt::format("no such runner (experiment \"{}\")", experiment.name))
           .InFile(experiment.runner.string())
           .Remedy("build it, or correct runner_path");

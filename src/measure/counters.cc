@@ -168,8 +168,7 @@ std::filesystem::path CountersFile(const ExperimentData& data) {
 
 std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
   const std::filesystem::path file = CountersFile(data);
-  std::error_code error;
-  if (file.empty() || !std::filesystem::exists(file, error)) return {};
+  if (file.empty() || !Exists(file)) return {};
   return ParseCounters(ReadTextFile(file), file.string());
 }
 

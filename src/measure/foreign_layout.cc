@@ -42,7 +42,7 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
         iterator.disable_recursion_pending();
     } else if (iterator->is_regular_file(ignored) && !StemOfTrace(path).empty()) {
       const std::filesystem::path etdump = path.parent_path() / (StemOfTrace(path) + ".etdump");
-      if (path.extension() == ".etdump" || !std::filesystem::exists(etdump, ignored)) found.push_back(path);
+      if (path.extension() == ".etdump" || !Exists(etdump)) found.push_back(path);
     }
   }
   std::sort(found.begin(), found.end());
@@ -114,8 +114,7 @@ std::string ModelOfSummary(const std::filesystem::path& folder) {
 // A file of the same stem; empty where there is none.
 std::filesystem::path Beside(const std::filesystem::path& trace, const char* suffix) {
   std::filesystem::path file = trace.parent_path() / (StemOfTrace(trace) + suffix);
-  std::error_code error;
-  return std::filesystem::exists(file, error) ? file : std::filesystem::path();
+  return Exists(file) ? file : std::filesystem::path();
 }
 
 class Adder {

@@ -36,8 +36,7 @@ void Try(std::vector<std::string>& problems, const Read& read) {
 // Reads manifest.json into `run`, and returns it; null where there is none that can be read.
 nlohmann::json ReadManifestFile(RunData& run) {
   const std::filesystem::path path = run.folder / "manifest.json";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (!Exists(path)) return {};
   try {
     nlohmann::json manifest = ParseJson(ReadTextFile(path));
     if (manifest.is_object()) {
@@ -78,9 +77,8 @@ void ReadForeign(const nlohmann::json& manifest, RunData& run, bool with_bare_fi
 }
 
 void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
-  std::error_code error;
   const auto check = [&](std::filesystem::path& path, const char* what) {
-    if (path.empty() || std::filesystem::exists(path, error)) return;
+    if (path.empty() || Exists(path)) return;
     problems.push_back(fmt::format("{}: its {} is missing ({})", data.label, what, path.string()));
     path.clear();
   };
@@ -118,8 +116,7 @@ std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    throw Error(ExitCode::kBadInput,
-                std::filesystem::exists(folder, error) ? "is not a folder" : "no such folder")
+    throw Error(ExitCode::kBadInput, Exists(folder) ? "is not a folder" : "no such folder")
         .InFile(folder.string())
         .Remedy("give a run directory, as `etprof run` or `etprof profile` makes it");
   }

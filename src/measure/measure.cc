@@ -273,8 +273,7 @@ class Measurement {
 
   // Goes on with what is in the directory. False: there is nothing to go on with.
   bool TakeOver(const std::string& hash) {
-    std::error_code error;
-    if (!std::filesystem::exists(directory_.folder() / "manifest.json", error)) return false;
+    if (!Exists(directory_.folder() / "manifest.json")) return false;
     RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
     const auto refuse = [&](const std::string& why) {
       return Error(ExitCode::kBadInput, "cannot be resumed: " + why)

@@ -44,8 +44,7 @@ Peaks PeaksFromJson(const nlohmann::json& json, const std::string& file) {
 
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / kFile;
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  if (!Exists(path)) return std::nullopt;
   const nlohmann::json json = ParseJson(ReadTextFile(path));
   if (json.is_discarded()) {
     throw Error(ExitCode::kBadInput, "is not JSON, or is cut short")

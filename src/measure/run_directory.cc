@@ -83,7 +83,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
                            "kernel_view.md", "kernel_view_gemm.md", "trace.pftrace", "trace.json"}) {
     names.insert(file);
   }
-  if (std::filesystem::exists(folder_ / "manifest.json", error)) {
+  if (Exists(folder_ / "manifest.json")) {
     names.insert("config.json");  // `etprof profile` wrote it; without a manifest it may be a user's own
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
     RunData old;
@@ -103,12 +103,10 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
         names.insert(name.string());
     }
   }
-  std::erase_if(names, [&](const std::string& name) {
-    return !std::filesystem::exists(folder_ / name, error) || Holds(keep, name);
-  });
+  std::erase_if(names, [&](const std::string& name) { return !Exists(folder_ / name) || Holds(keep, name); });
   if (names.empty()) return {};
   std::filesystem::path target = folder_ / "previous" / UtcNowForFileName();
-  for (int i = 2; std::filesystem::exists(target, error); ++i) {
+  for (int i = 2; Exists(target); ++i) {
     target = folder_ / "previous" / fmt::format("{}-{}", UtcNowForFileName(), i);
   }
   std::filesystem::create_directories(target, error);
@@ -135,9 +133,8 @@ std::size_t CountRuns(const std::filesystem::path& path) { return ExecuteTimes(R
 
 std::vector<std::filesystem::path> MergeParts(const std::filesystem::path& folder, const std::string& stem,
                                               ExperimentData& data) {
-  std::error_code error;
   const std::filesystem::path merged = folder / (stem + ".etdump");
-  const bool have_old = std::filesystem::exists(merged, error);
+  const bool have_old = Exists(merged);
   std::vector<std::filesystem::path> inputs, parts;
   std::vector<RunLabel> labels;
   bool labels_known = true;
@@ -146,7 +143,7 @@ std::vector<std::filesystem::path> MergeParts(const std::filesystem::path& folde
     if (launch.etdump_part.empty()) continue;
     const std::filesystem::path part = folder / launch.etdump_part;
     parts.push_back(part);
-    if (!std::filesystem::exists(part, error)) continue;
+    if (!Exists(part)) continue;
     try {
       labels_known = labels_known && CountRuns(part) == launch.traced_runs.size();
     } catch (const Error& problem) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
 
@@ -31,8 +32,7 @@ class Zip {
   explicit Zip(const fs::path& path) : path_(path) {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) {
-      throw Error(ExitCode::kBadInput, fs::exists(path, error) ? "is not a file" : "no such file")
-          .InFile(path.string());
+      throw Error(ExitCode::kBadInput, Exists(path) ? "is not a file" : "no such file").InFile(path.string());
     }
     zip_.reset(unzOpen64(path.c_str()));
     if (!zip_) throw Bad("is no zip archive, or is cut short");

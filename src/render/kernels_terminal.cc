@@ -89,7 +89,7 @@ std::string ComparisonLines(const KernelReport& report) {
   const KernelComparison& comparison = *report.comparison;
   const std::string off = Printable(report.views[comparison.baseline].label),
                     on = Printable(report.views[comparison.candidate].label);
-  std::string text = fmt::format("\n{} against {}: {} microkernels alike, {} differ\n", on, off,
+  std::string text = fmt::format("{} against {}: {} microkernels alike, {} differ\n", on, off,
                                  comparison.alike, comparison.kernels.size());
   Table table{{{"microkernel", Align::kLeft}, {off, Align::kLeft}, {on, Align::kLeft}, {"", Align::kLeft}},
               {}};
@@ -104,7 +104,7 @@ std::string ComparisonLines(const KernelReport& report) {
 
 std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
   std::string text =
-      fmt::format("\n{} and {}\n", Printable(evidence.baseline_label), Printable(evidence.candidate_label)) +
+      fmt::format("{} and {}\n", Printable(evidence.baseline_label), Printable(evidence.candidate_label)) +
       Paragraph(EvidenceSentence(evidence), width);
   Table table{{{Printable(evidence.baseline_label), Align::kLeft},
                {Printable(evidence.candidate_label), Align::kLeft},
@@ -125,16 +125,16 @@ std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
 
 void DrawKernels(const KernelReport& report, const TerminalOptions& options, std::ostream& out) {
   const int width = std::max(options.width, 60);
-  bool first = true;
+  std::vector<std::string> parts;
   for (const KernelView& view : report.views) {
-    out << (first ? "" : "\n") << Printable(view.label);
-    if (!view.model_id.empty() && view.model_id != view.label) out << " · " << Printable(view.model_id);
-    out << " · kernels, no times\n"
-        << Paragraph(ViewSentence(view), width) << OperatorLines(view, width) << KernelLines(view, width);
-    first = false;
+    std::string title = Printable(view.label);
+    if (!view.model_id.empty() && view.model_id != view.label) title += " · " + Printable(view.model_id);
+    parts.push_back(title + " · kernels, no times\n" + Paragraph(ViewSentence(view), width) +
+                    OperatorLines(view, width) + KernelLines(view, width));
   }
-  if (report.comparison) out << ComparisonLines(report);
-  for (const OperatorEvidence& evidence : report.evidence) out << EvidenceLines(evidence, width);
+  if (report.comparison) parts.push_back(ComparisonLines(report));
+  for (const OperatorEvidence& evidence : report.evidence) parts.push_back(EvidenceLines(evidence, width));
+  out << fmt::format("{}", fmt::join(parts, "\n"));
   for (const std::string& note : report.notes) out << Paragraph("note: " + note, width);
   if (!options.more.empty()) out << Paragraph("more: " + options.more, width);
 }

@@ -234,6 +234,9 @@ TEST(TerminalText, ANumberStaysWithItsUnit) {
   std::ostringstream out;
   WriteWrapped("", "takes 0.64 ms. It is 52 % of IGEMM #2, 3 of 40, [1, 2] ms", 0, 10, out);
   EXPECT_EQ(out.str(), "takes\n0.64 ms.\nIt is 52 %\nof\nIGEMM #2,\n3 of 40,\n[1, 2] ms\n");
+  out.str("");
+  WriteWrapped("", "by [1, 2] %", 0, 9, out);
+  EXPECT_EQ(out.str(), "by\n[1, 2] %\n");
 }
 
 TEST(Terminal, ColorsByVerdictOnly) {

@@ -26,12 +26,13 @@ std::size_t NextCharacter(const std::string& text, std::size_t at) {
   return at;
 }
 
-// Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0]".
+// Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
 bool StayTogether(const std::string& word, std::string next) {
   static constexpr std::array<std::string_view, 11> kUnits = {"ns", "µs", "ms", "s",   "B", "kB",
                                                               "MB", "GB", "%",  "GHz", "°C"};
   if (next.starts_with('#') || (word.starts_with('[') && word.find(']') == std::string::npos)) return true;
-  if (word.empty() || word.back() < '0' || word.back() > '9') return false;
+  if (word.empty() || std::string_view("0123456789]").find(word.back()) == std::string_view::npos)
+    return false;
   while (!next.empty() && std::string_view(".,;:)").find(next.back()) != std::string_view::npos)
     next.pop_back();
   return std::find(kUnits.begin(), kUnits.end(), next) != kUnits.end();

@@ -188,14 +188,13 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
 void Validator::CheckKernels() {
   if (foreign_ || !manifest_.is_object()) return;
   for (const ExperimentData& data : run_.experiments) {
-    std::error_code error;
-    if (data.xnntrace_log.empty() || !std::filesystem::exists(data.xnntrace_log, error)) continue;
+    if (data.xnntrace_log.empty() || !Exists(data.xnntrace_log)) continue;
     const auto render = [&](std::ostream& out) {
       const std::string model = data.model.empty() ? run_.model_id : data.model.stem().string();
       RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
     };
     CheckSame("kernels", KernelTableOf(data.xnntrace_log), render, "log");
-    if (analysis_promised() && !std::filesystem::exists(run_.folder / "kernel_view.md", error))
+    if (analysis_promised() && !Exists(run_.folder / "kernel_view.md"))
       findings_.Broken("files", "kernel_view.md", "is not there");
   }
 }

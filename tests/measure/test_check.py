@@ -179,7 +179,7 @@ def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
         "--data",
         "x.ptd",
         "--exec-wrapper",
-        "env A=1",
+        "env A=1 'B=2 3'",
     )
     sides = ("main.pte", "--candidate", "threads=2")
     found = check(bench, *sides, *options, "--runs", "4", "--launches", "2", code=PASS)
@@ -191,7 +191,7 @@ def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
         assert experiment["method"] == "decode"
         assert experiment["period"] == "1us"
         assert experiment["data"] == str(bench.folder / "x.ptd")
-        assert experiment["exec_wrapper"] == ["env", "A=1"]
+        assert experiment["exec_wrapper"] == ["env", "A=1", "B=2 3"]
     for option in (options[i : i + 2] for i in range(0, len(options), 2)):
         for stated in (pair(bench), bench.folder / "out_main"):
             result = bench.run("check", stated, *option)
