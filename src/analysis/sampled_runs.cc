@@ -2,31 +2,43 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analysis/placed_spans.h"
 
 namespace etprof {
 namespace {
 
-std::vector<std::size_t> ByLatency(const Profile& profile) {
+// Of the runs that the statistics describe, by latency and, where these are equal, in their order.
+struct Extremes {
+  std::size_t least = 0, median = 0, most = 0;
+};
+
+std::optional<Extremes> ExtremesOf(const Profile& profile) {
   std::vector<std::size_t> runs = profile.DescribedRuns();
-  std::stable_sort(runs.begin(), runs.end(), [&](std::size_t a, std::size_t b) {
-    return profile.runs[a].total < profile.runs[b].total;
-  });
-  return runs;
+  if (runs.empty()) return std::nullopt;
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return std::pair(profile.runs[a].total, a) < std::pair(profile.runs[b].total, b);
+  };
+  const auto [least, most] = std::minmax_element(runs.begin(), runs.end(), before);
+  Extremes extremes{*least, 0, *most};
+  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>((runs.size() - 1) / 2);
+  std::nth_element(runs.begin(), middle, runs.end(), before);
+  extremes.median = *middle;
+  return extremes;
 }
 
-std::set<std::size_t> Chosen(const Profile& profile, std::size_t most) {
+std::set<std::size_t> Chosen(const Profile& profile, const std::optional<Extremes>& extremes,
+                             std::size_t most) {
   const std::size_t all = profile.runs.size();
   std::set<std::size_t> chosen;
   const auto choose = [&](std::size_t run) {
     if (chosen.size() < std::max<std::size_t>(1, most)) chosen.insert(run);
   };
-  const std::vector<std::size_t> described = ByLatency(profile);
-  if (!described.empty()) {
-    choose(described[(described.size() - 1) / 2]);
-    choose(described.front());
-    choose(described.back());
+  if (extremes) {
+    choose(extremes->median);
+    choose(extremes->least);
+    choose(extremes->most);
   }
   for (std::size_t i = 0; i < most && all > 0; ++i)
     choose(most >= all ? std::min(i, all - 1) : i * all / most);
@@ -45,17 +57,17 @@ SampledRuns::Shape ShapeOf(const std::vector<PlacedSpan>& spans) {
 }  // namespace
 
 std::optional<std::size_t> MedianRun(const Profile& profile) {
-  const std::vector<std::size_t> runs = ByLatency(profile);
-  if (runs.empty()) return std::nullopt;
-  return runs[(runs.size() - 1) / 2];
+  const std::optional<Extremes> extremes = ExtremesOf(profile);
+  if (!extremes) return std::nullopt;
+  return extremes->median;
 }
 
 SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t most) {
   SampledRuns sampled;
-  const std::optional<std::size_t> median = MedianRun(profile);
+  const std::optional<Extremes> extremes = ExtremesOf(profile);
   SpanPlacer placer(trace, profile);
   std::vector<PlacedSpan> spans;
-  for (const std::size_t index : Chosen(profile, most)) {
+  for (const std::size_t index : Chosen(profile, extremes, most)) {
     placer.Place(index, spans);
     if (spans.empty()) continue;
     SampledRuns::Run run;
@@ -74,7 +86,7 @@ SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t m
       from.resize(depth + 2);
       from[depth + 1] = span.start;
     }
-    if (median == index) sampled.median = sampled.runs.size();
+    if (extremes && extremes->median == index) sampled.median = sampled.runs.size();
     sampled.runs.push_back(std::move(run));
   }
   return sampled;

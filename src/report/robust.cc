@@ -10,7 +10,7 @@ RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
   robust.fences = stats::TukeyFences(latencies);
   if (latencies.empty()) return robust;
   std::vector<double> sorted = latencies;
-  std::sort(sorted.begin(), sorted.end());
+  stats::Sort(sorted);
   robust.p75 = stats::Quantile(sorted, 0.75);
   std::vector<double> inside;
   for (const double latency : latencies)

@@ -39,7 +39,7 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   double to = 0;
   bool any = false;
   for (std::vector<double>& set : sorted) {
-    std::sort(set.begin(), set.end());
+    Sort(set);
     if (set.empty()) continue;
     const double last = set.size() >= kEnoughForP99 ? Quantile(set, 0.99) : set.back();
     shared.from = any ? std::min(shared.from, set.front()) : set.front();
@@ -67,7 +67,7 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
 
 std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t most_points) {
   std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  Sort(sorted);
   std::vector<EcdfPoint> points;
   const auto n = static_cast<double>(sorted.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {

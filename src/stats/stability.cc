@@ -147,7 +147,7 @@ std::optional<Step> FindStep(std::span<const double> series) {
 std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   if (values.size() < kFewestForLevels) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  Sort(sorted);
   // The split with the most variance between the parts, by sums from the first value.
   const auto n = static_cast<double>(sorted.size());
   double total = 0;
