@@ -55,8 +55,8 @@ function(etprof_stage stage)
   endif()
 endfunction()
 
-# etprof_included(<target> <source> <file> DEPENDS <files> [DEPFILE <file>] COMMENT <words> COMMAND <words>): makes <file> at build time, in a
-# folder that <target> looks into: <source> includes it. It is a target of its own: as a source of <target> it would have all
+# etprof_included(<target> <source> <file> DEPENDS <files> [DEPFILE <file>] COMMENT <words> COMMAND <words>)
+# Makes <file> at build time, in a folder that <target> looks into: <source> includes it. It is a target of its own: as a source of <target> it would have all
 # that <target> links built before the first of its files is compiled.
 function(etprof_included target source file)
   cmake_parse_arguments(ARG "" "COMMENT;DEPFILE" "COMMAND;DEPENDS" ${ARGN})

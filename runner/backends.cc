@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "operator_clock.h"
 #include "platform.h"
 #include "protocol/messages.h"
@@ -48,8 +49,7 @@ std::filesystem::path FindXnnpack() {
   std::string tried;
   for (const auto& folder : folders) {
     const auto candidate = (folder.empty() ? std::filesystem::path(".") : folder) / kXnnpackLibrary;
-    std::error_code error;
-    if (std::filesystem::exists(candidate, error)) return candidate;
+    if (Exists(candidate)) return candidate;
     tried += (tried.empty() ? "" : ", ") + candidate.parent_path().string();
   }
   why_no_xnnpack = fmt::format("{} is not in {}", kXnnpackLibrary, tried);
@@ -76,8 +76,7 @@ std::string LoadXnnpack(bool exact) {
 }
 
 void LoadLibrary(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw Error(ExitCode::kBadInput, "no such file").InFile(path);
+  if (!Exists(path)) throw Error(ExitCode::kBadInput, "no such file").InFile(path);
   const DuringThis during("loading " + path, 3);
   // A name without a slash would be searched for elsewhere than where it was seen to exist.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;

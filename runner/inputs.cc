@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "dtypes.h"
 #include "platform.h"
 #include "safetensors.h"
@@ -173,7 +174,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   source.method = meta.name();
   if (given) {
     source.spec = *given;
-  } else if (std::error_code error; std::filesystem::exists(model + ".inputs", error)) {
+  } else if (Exists(model + ".inputs")) {
     source.spec = {.kind = "saved", .paths = {model + ".inputs"}, .seed = 0};
   } else {
     source.spec = {.kind = "random", .paths = {}, .seed = 0};

@@ -1,4 +1,7 @@
-"""A model with branches, a residual, a concatenation, lists of tensors, reshapes of which XNNPACK leaves one out, several delegates."""
+"""A model with branches, a residual, a concatenation, lists of tensors, several delegates.
+
+XNNPACK leaves one of its reshapes out.
+"""
 
 import torch
 

@@ -42,9 +42,8 @@ def needs_build() -> None:
 
 
 def trace(pte: Path, etdump: Path) -> Path:
-    runs = (
-        "3" if "_portable_" in pte.name else "20"
-    )  # the portable kernels take half a second for what XNNPACK does in 5 ms
+    # The portable kernels take half a second for what XNNPACK does in 5 ms.
+    runs = "3" if "_portable_" in pte.name else "20"
     command = [RUNNER, "--model_path", pte, "--num_executions", runs, "--cpu_threads", "1", "--etdump_path", etdump]
     subprocess.run(command, check=True, capture_output=True)
     return etdump

@@ -31,12 +31,14 @@ const char* Word(State state) {
   return "-";
 }
 
+// As an Error's message: control characters stay off the terminal.
+std::string Said(const QuickTestStep& step) {
+  return Error(ExitCode::kDone, step.said.empty() ? "not tried" : step.said).Message();
+}
+
 std::string Line(const QuickTestStep& step) {
   const std::string time = step.seconds > 0 ? fmt::format("{:.1f} s", step.seconds) : "";
-  const std::string said = step.said.empty() ? "not tried" : step.said;
-  // As an Error's message: control characters stay off the terminal.
-  return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, Word(step.state), time,
-                     Error(ExitCode::kDone, said).Message());
+  return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, Word(step.state), time, Said(step));
 }
 
 double Seconds(const QuickTestResult& result) {
@@ -93,10 +95,8 @@ int Run(const Arguments& arguments) {
   const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
     if (arguments.json) {
       // A script that keeps the JSON in a file sees why it stopped.
-      if (step.state == State::kFailed) {
-        fmt::print(stderr, "etprof: quick-test, {}: {}\n", step.name,
-                   Error(ExitCode::kDone, step.said).Message());
-      }
+      if (step.state == State::kFailed)
+        fmt::print(stderr, "etprof: quick-test, {}: {}\n", step.name, Said(step));
       return;
     }
     fmt::print("{}", Line(step));

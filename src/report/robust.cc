@@ -1,7 +1,5 @@
 #include "report/robust.h"
 
-#include <algorithm>
-
 namespace etprof {
 
 RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
