@@ -1,9 +1,13 @@
 """How often does etprof see a difference where there is none, and how small a change can it show here?
 
-Measures a model against itself, N times, with the default schedule, and writes down verdicts, half-widths and the ratio's
-spread. A false "faster" or "slower" should be seen at most once in twenty.
+Measures each model against itself, N times, with the default schedule, and writes down verdicts, half-widths, the ratio's spread,
+and how many comparisons call an operator, a group, a layer, or the headline faster or slower. A false "faster" or "slower"
+should be seen at most once in twenty.
 
-    .venv/bin/python bench/aa.py MODEL.pte [--times 40] [--max-seconds S] [--precision P] [--cpus MASK] [--out FILE.md]
+With --copies, the two variants are byte-for-byte copies of the model under names and folders of different lengths, others in each
+comparison. What depends on the lengths of names, and so on the memory layout, shows only then.
+
+    .venv/bin/python bench/aa.py MODEL.pte... [--copies] [--times 40] [--max-seconds S] [--precision P] [--cpus MASK] [--out FILE.md]
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import argparse
 import collections
 import json
 import math
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -21,12 +26,34 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def measure_once(model: Path, folder: Path, settings: dict) -> dict:
-    """One A/A run: verdict, ratio, half-width (relative), launches and seconds."""
+CALLED = ("faster", "slower")
+TABLES = ("operators", "groups", "layers")
+
+
+def copy_of(model: Path, folder: Path, name: str) -> Path:
+    """A copy of the model, with its .inputs and .etrecord, as NAME/NAME.pte."""
+    copy = folder / name / f"{name}.pte"
+    copy.parent.mkdir()
+    for file in model.parent.glob(f"{model.name}*"):
+        shutil.copy(file, f"{copy}{file.name.removeprefix(model.name)}")
+    return copy
+
+
+def experiments_of(model: Path, folder: Path, copies: bool, number: int) -> list[dict]:
+    """Two equal ones; of copies, their names differ by 8 to 92 characters, and by others for the next `number`."""
+    if not copies:
+        return [{"name": name, "model": str(model)} for name in ("a", "a_again")]
+    first = 37 * number % 100
+    second = (first + 8 + 12 * (number % 7)) % 100
+    names = ["a" * (1 + first), "b" * (1 + second)]
+    return [{"name": name, "model": str(copy_of(model, folder, name))} for name in names]
+
+
+def measure_once(model: Path, folder: Path, settings: dict, number: int) -> dict:
+    """The A/A run of this number: verdict, ratio, half-width (relative), launches, seconds, and the rows of each table that are called."""
     config = {
-        "model": str(model),
         "output_root": str(folder / "run"),
-        "experiments": [{"name": "a"}, {"name": "a_again"}],
+        "experiments": experiments_of(model, folder, settings["copies"], number),
     }
     for key in ("max_seconds", "precision"):
         if settings[key] is not None:
@@ -43,30 +70,53 @@ def measure_once(model: Path, folder: Path, settings: dict) -> dict:
     seconds = time.monotonic() - begin
     summary = json.loads((folder / "run" / "analysis_summary.json").read_text())["comparisons"][0]
     latency = summary["latency"]
-    operators = collections.Counter(row["verdict"] for row in summary["operators"] if row["ratio"] is not None)
     return {
         "verdict": latency["verdict"],
         "ratio": latency["ratio"],
-        "half_width": math.sqrt(latency["ratio_high"] / latency["ratio_low"]) - 1,
+        "half_width": math.sqrt(latency["ratio_high"] / latency["ratio_low"]) - 1 if latency["ratio"] else None,
         "launches": summary["launches"],
         "seconds": seconds,
-        "operators": sum(operators.values()),
-        "operators_wrong": operators["faster"] + operators["slower"],
+        "judged": {table: sum(row["ratio"] is not None for row in summary[table]) for table in TABLES},
+        "called": {table: sum(row["verdict"] in CALLED for row in summary[table]) for table in TABLES},
     }
+
+
+def headline_called(result: dict) -> bool:
+    """Whether the latency was called faster or slower."""
+    return result["verdict"] in CALLED
+
+
+def called_lines(results: list[dict]) -> list[str]:
+    """How many comparisons call something faster or slower, by table, as Markdown."""
+    number = len(results)
+    anything = sum(headline_called(result) or any(result["called"].values()) for result in results)
+    rows = [["headline", sum(map(headline_called, results)), number, sum(map(headline_called, results))]]
+    for table in TABLES:
+        called = [result["called"][table] for result in results]
+        rows.append([table, sum(called), sum(result["judged"][table] for result in results), sum(map(bool, called))])
+    return [
+        f"comparisons that call anything faster or slower: {anything} of {number}.",
+        "",
+        f"| called faster or slower | rows | of | comparisons of {number} |",
+        "| --- | ---: | ---: | ---: |",
+        *(f"| {name} | {called} | {judged} | {comparisons} |" for name, called, judged, comparisons in rows),
+    ]
 
 
 def report(model: Path, results: list[dict], settings: dict) -> str:
     """The result as Markdown."""
     verdicts = collections.Counter(result["verdict"] for result in results)
-    widths = sorted(result["half_width"] for result in results)
-    offsets = sorted(abs(math.log(result["ratio"])) for result in results)
-    wrong = sum(result["operators_wrong"] for result in results)
-    with_wrong = sum(result["operators_wrong"] > 0 for result in results)
+    decided = [result for result in results if result["ratio"] is not None]  # the others are contended
+    widths = sorted(result["half_width"] for result in decided) or [math.nan]
+    offsets = sorted(abs(math.log(result["ratio"])) for result in decided) or [math.nan]
     lines = [
-        f"## {model.stem}, {len(results)} times against itself",
+        f"## {model.stem}, {len(results)} times against {'its copy' if settings['copies'] else 'itself'}",
         "",
         "settings other than the defaults: "
-        + (", ".join(f"{key} {value}" for key, value in settings.items() if value is not None) or "none"),
+        + (
+            ", ".join(f"{key} {value}" for key, value in settings.items() if value is not None and key != "copies")
+            or "none"
+        ),
         "",
         "verdicts: " + ", ".join(f"{name} {count}" for name, count in verdicts.most_common()),
         "",
@@ -76,13 +126,15 @@ def report(model: Path, results: list[dict], settings: dict) -> str:
         f"launches: {min(r['launches'] for r in results)} to {max(r['launches'] for r in results)}; seconds: median "
         f"{statistics.median(r['seconds'] for r in results):.0f}, most {max(r['seconds'] for r in results):.0f}.",
         "",
-        f"operators called faster or slower: {wrong} of {sum(r['operators'] for r in results)}, in {with_wrong} of {len(results)} comparisons.",
+        *called_lines(results),
         "",
         "| verdict | ratio | half-width | launches | seconds |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     lines += [
-        f"| {r['verdict']} | {r['ratio']:.4f} | {100 * r['half_width']:.2f} % | {r['launches']} | {r['seconds']:.0f} |"
+        f"| {r['verdict']} | "
+        + (f"{r['ratio']:.4f} | {100 * r['half_width']:.2f} %" if r["ratio"] is not None else "— | —")
+        + f" | {r['launches']} | {r['seconds']:.0f} |"
         for r in results
     ]
     return "\n".join(lines) + "\n"
@@ -91,7 +143,8 @@ def report(model: Path, results: list[dict], settings: dict) -> str:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", type=Path)
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL.pte")
+    parser.add_argument("--copies", action="store_true", help="compare copies under names of different lengths")
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--max-seconds", type=float, help="default: etprof's own, 60 s")
     parser.add_argument(
@@ -100,19 +153,24 @@ def main() -> None:
     parser.add_argument("--cpus", help="run on these CPUs only, as a taskset mask")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    settings = {"max_seconds": arguments.max_seconds, "precision": arguments.precision, "cpus": arguments.cpus}
-    results = []
-    for number in range(arguments.times):
-        with tempfile.TemporaryDirectory() as folder:
-            results.append(measure_once(arguments.model.resolve(), Path(folder), settings))
-        last = results[-1]
-        print(
-            f"{number + 1}/{arguments.times} {last['verdict']} {last['ratio']:.4f} ±{100 * last['half_width']:.2f} %",
-            flush=True,
-        )
-        if arguments.out:  # written as it grows, so that an interrupted bench keeps what it has
-            arguments.out.write_text(report(arguments.model, results, settings))
-    print(report(arguments.model, results, settings))
+    settings = {key: getattr(arguments, key) for key in ("max_seconds", "precision", "cpus", "copies")}
+    reports: list[str] = []
+    for model in arguments.models:
+        results = []
+        for number in range(arguments.times):
+            with tempfile.TemporaryDirectory() as folder:
+                results.append(measure_once(model.resolve(), Path(folder), settings, number))
+            last = results[-1]
+            called = ", ".join(f"{table} {count}" for table, count in last["called"].items() if count > 0)
+            print(
+                f"{number + 1}/{arguments.times} {last['verdict']} {last['ratio']:.4f} ±{100 * last['half_width']:.2f} %"
+                + (f", called: {called}" if called else ""),
+                flush=True,
+            )
+            if arguments.out:  # written as it grows, so that an interrupted bench keeps what it has
+                arguments.out.write_text("\n".join([*reports, report(model, results, settings)]))
+        reports.append(report(model, results, settings))
+    print("\n".join(reports))
 
 
 if __name__ == "__main__":

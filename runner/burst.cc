@@ -4,11 +4,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <functional>
 
 #include "conditions.h"
 #include "core/error.h"
 #include "operator_clock.h"
+#include "waiting.h"
 
 namespace etprof::runner {
 namespace {
@@ -36,7 +39,7 @@ class Pace {
 #if defined(__linux__)
       const timespec until{.tv_sec = static_cast<time_t>(next_ / 1'000'000'000),
                            .tv_nsec = static_cast<long>(next_ % 1'000'000'000)};
-      ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+      while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
 #else
       const timespec rest{.tv_sec = static_cast<time_t>((next_ - now) / 1'000'000'000),
                           .tv_nsec = static_cast<long>((next_ - now) % 1'000'000'000)};
@@ -86,18 +89,31 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   CheckBurst(request);
   protocol::BurstReply reply;
   // All memory that the loops need, taken before them.
-  reply.opening_ns.reserve(static_cast<std::size_t>(request.max_opening) + 1);
-  reply.untraced_ns.reserve(static_cast<std::size_t>(request.max_runs));
-  reply.traced_ns.reserve(static_cast<std::size_t>(request.traced_runs));
+  const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };
+  reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening_ns, reply.opening_wait_ns);
+  reserve(static_cast<std::size_t>(request.max_runs), reply.untraced_ns, reply.untraced_wait_ns,
+          reply.untraced_cpu_ns);
+  reserve(static_cast<std::size_t>(request.traced_runs), reply.traced_ns, reply.traced_wait_ns);
   Pace pace(request.period_ns);
   std::int64_t ask_at = MonotonicNow() + kAskEvery;
-  const auto run = [&](std::vector<std::int64_t>& latencies) {
-    pace.Wait();
+  const WaitMeter meter;
+  WaitReading before = meter.Read();
+  const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
+    if (request.period_ns > 0) {  // a rest is no wait
+      pace.Wait();
+      before = meter.Read();
+    }
+    model.GiveInputs();
+    const WaitReading start = meter.Read();
     const std::int64_t latency = model.Run();
+    const WaitReading after = meter.Read();
     latencies.push_back(latency);
-    if (const std::int64_t now = MonotonicNow(); now >= ask_at) {
+    waits.push_back(Waited(before, after));
+    if (&latencies == &reply.untraced_ns) reply.untraced_cpu_ns.push_back(after.cpu_ns - start.cpu_ns);
+    before = after;
+    if (after.wall_ns >= ask_at) {
       if (abandoned()) std::_Exit(0);
-      ask_at = now + kAskEvery;
+      ask_at = after.wall_ns + kAskEvery;
     }
     return latency;
   };
@@ -105,12 +121,15 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   const std::int64_t migrations = Migrations();
   const std::int64_t switches = InvoluntarySwitches();
   reply.cpu_start = CurrentCpu();
+  reply.frequency_start_khz = FrequencyKhz(reply.cpu_start);
+  const BurstWaits start_waits = ReadBurstWaits(reply.cpu_start);
+  const std::vector<std::int64_t> thread_times = meter.ThreadTimes();
   const std::int64_t cpu_time = CpuTimeNow();
   reply.start_ns = MonotonicNow();
 
   if (is_first) {
     model.SetTracing(true);
-    run(reply.opening_ns);
+    run(reply.opening_ns, reply.opening_wait_ns);
     model.SetTracing(false);
     reply.first_run_traced = true;
   }
@@ -118,18 +137,18 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   if (request.max_opening > 0) {
     reply.level = false;
     while (opening() < request.max_opening && !reply.level) {
-      run(reply.opening_ns);
+      run(reply.opening_ns, reply.opening_wait_ns);
       reply.level = opening() >= request.min_opening && IsLevel(reply.opening_ns);
     }
   }
   for (std::int64_t spent = 0; static_cast<int>(reply.untraced_ns.size()) < request.max_runs;) {
     if (static_cast<int>(reply.untraced_ns.size()) >= request.min_runs && spent >= request.target_ns) break;
-    spent += run(reply.untraced_ns);
+    spent += run(reply.untraced_ns, reply.untraced_wait_ns);
   }
   if (request.traced_runs > 0) {
     model.SetTracing(true);
     try {
-      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced_ns);
+      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced_ns, reply.traced_wait_ns);
     } catch (...) {
       model.SetTracing(false);
       throw;
@@ -141,6 +160,16 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reply.cpu_time_ns = CpuTimeNow() - cpu_time;
   reply.cpu_end = CurrentCpu();
   reply.involuntary_switches = InvoluntarySwitches() - switches;
+  const BurstWaits end_waits = ReadBurstWaits(reply.cpu_start);
+  const auto since = [](std::int64_t start, std::int64_t end) {
+    return start < 0 || end < start ? -1 : end - start;
+  };
+  reply.steal_ns = since(start_waits.steal_ns, end_waits.steal_ns);
+  reply.throttled_ns = since(start_waits.throttled_ns, end_waits.throttled_ns);
+  const std::vector<std::int64_t> thread_times_now = meter.ThreadTimes();
+  for (std::size_t i = 0; i < thread_times.size() && thread_times.size() == thread_times_now.size(); ++i)
+    reply.thread_cpu_ns.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));
+  std::ranges::sort(reply.thread_cpu_ns, std::greater());
   const std::int64_t migrations_now = Migrations();
   reply.migrations = migrations < 0 || migrations_now < 0 ? -1 : migrations_now - migrations;
   reply.frequency_khz = FrequencyKhz(reply.cpu_end);

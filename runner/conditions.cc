@@ -21,13 +21,6 @@
 namespace etprof::runner {
 namespace {
 
-std::int64_t ClockNanoseconds(clockid_t clock) {
-  timespec now{};
-  return ::clock_gettime(clock, &now) == 0
-             ? static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec
-             : 0;
-}
-
 std::optional<std::int64_t> IntegerIn(const std::string& path) {
   std::ifstream file(path);
   std::int64_t value = 0;
@@ -59,6 +52,13 @@ std::int64_t FrequencyFile(int cpu, const char* file) {
 }
 
 }  // namespace
+
+std::int64_t ClockNanoseconds(clockid_t clock) {
+  timespec now{};
+  return ::clock_gettime(clock, &now) == 0
+             ? static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec
+             : 0;
+}
 
 std::int64_t ResidentBytes() {
 #if defined(__APPLE__)

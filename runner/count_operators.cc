@@ -55,6 +55,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
     const Counting counting(model, recorder);
     for (int i = 0; i < request.warmup + request.runs; ++i) {
       recorder.BeginRun(i >= request.warmup);
+      model.GiveInputs();
       model.Run();
       recorder.EndRun();
       model.tracer().Forget();

@@ -47,7 +47,10 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
     const DuringThis during("running '" + model.method_name() + "'",
                             static_cast<int>(ExitCode::kDeviceFailed));
     model.SetTracing(!options.etdump_path.empty());
-    for (int i = 0; i < options.num_executions; ++i) latencies.push_back(model.Run());
+    for (int i = 0; i < options.num_executions; ++i) {
+      model.GiveInputs();
+      latencies.push_back(model.Run());
+    }
     model.SetTracing(false);
   }
   std::int64_t total = 0;

@@ -8,12 +8,15 @@
 #include "backends.h"
 #include "conditions.h"
 #include "core/error.h"
+#include "core/process_start.h"
 #include "drop_in.h"
 #include "isa_mask.h"
+#include "layout.h"
 #include "options.h"
 #include "outputs.h"
 #include "peaks.h"
 #include "platform.h"
+#include "waiting.h"
 #include "worker.h"
 
 namespace etprof::runner {
@@ -34,6 +37,7 @@ protocol::Ready Prepare(const Options& options) {
   for (const std::string& library : options.load) LoadLibrary(library);
   ready.threads = SetThreads(options.cpu_threads);
   ready.clocks = ReadClocks();
+  ready.wait_source = WaitSource();
   return ready;
 }
 
@@ -50,6 +54,7 @@ protocol::Peaks Peaks(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
+  ShiftHeap();
   const Options options = ParseOptions(argc, argv);
   switch (options.mode) {
     case Options::Mode::kCompareOutputs:
@@ -79,7 +84,8 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return etprof::runner::Main(argc, argv);
+    etprof::PrepareProcess();
+    return etprof::runner::WithShiftedStack(&etprof::runner::Main, argc, argv);
   } catch (const etprof::Error& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "etprof-runner: %s\n", error.what());

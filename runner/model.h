@@ -23,8 +23,10 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // One run; returns its wall time in nanoseconds: Method::execute alone. The inputs are given before the
-  // clock is read. Throws Error (kDeviceFailed) when ExecuTorch reports one.
+  // Before every run: the method forgets its inputs.
+  void GiveInputs();
+  // One run; returns its wall time in nanoseconds: Method::execute alone. Throws Error (kDeviceFailed) when
+  // ExecuTorch reports one.
   std::int64_t Run();
 
   void SetTracing(bool on);

@@ -22,6 +22,7 @@
 #include "model.h"
 #include "outputs.h"
 #include "platform.h"
+#include "waiting.h"
 
 namespace etprof::runner {
 namespace {
@@ -155,6 +156,7 @@ int ServeWorker(int replies, const protocol::Ready& ready) {
   // Ctrl-C reaches every process of the terminal; etprof decides what becomes of its workers, and closes
   // their stdin.
   if (::isatty(STDIN_FILENO) == 0) ::signal(SIGINT, SIG_IGN);
+  CountStops();
   if (!WriteLine(replies, Reply("ready", ready))) return static_cast<int>(ExitCode::kDeviceFailed);
 
   Worker worker;

@@ -182,18 +182,22 @@ def test_two_sides(tmp_path: Path):
     labels = [experiment["label"] for experiment in document["experiments"]]
     names = ["g.json", *(f"g.{label}.json" for label in labels), f"g.{labels[1]}_against_{labels[0]}.json"]
     assert [Path(line).name for line in done.stdout.splitlines()] == names
-    (ratios,) = loaded(tmp_path / names[3], "node data").values()
+    # On a busy machine it may be contended, which is no ratio.
+    results = {}
+    for of_graph in loaded(tmp_path / names[3], "node data").values():
+        results |= of_graph.results
     (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
     shown = {node.id: attributes(node) for node in graph.nodes}
     keys = {attributes(node)[f"{labels[0]}: key"]: node.id for node in graph.nodes if "time" in str(node.attrs)}
     rows = [row for row in comparison["operators"] if row.get("baseline_key") in keys]
     assert len(rows) == 11
-    assert len(ratios.results) == 11
+    assert len(results) == sum(row["ratio"] is not None for row in rows)
     colors = {"faster": "#8fd19e", "slower": "#f4a582"}
     for row in rows:
         node = keys[row["baseline_key"]]
-        assert ratios.results[node].value == pytest.approx(row["ratio"])
-        assert ratios.results[node].bgColor == colors.get(row["verdict"], "#e0e0e0")
+        if row["ratio"] is not None:
+            assert results[node].value == pytest.approx(row["ratio"])
+            assert results[node].bgColor == colors.get(row["verdict"], "#e0e0e0")
         assert row["verdict"] in shown[node][f"{labels[1]} against {labels[0]}"]
     # Ctrl-C while it works leaves no part of a file.
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]

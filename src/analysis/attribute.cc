@@ -417,6 +417,7 @@ class Attributor {
 
   void MarkCommonSet() {
     std::vector<std::size_t> steady = profile_.RunsOf(Phase::kSteady);
+    if (steady.empty()) steady = profile_.RunsOf(Phase::kDisturbed);
     if (steady.empty() && !profile_.runs.empty()) {
       AddHealth(profile_.health, "no_steady_run", HealthEntry::Severity::kInfo,
                 "every run is a first or a warm-up run; the tables are made of them",
@@ -479,8 +480,17 @@ std::string_view PhaseName(Phase phase) {
       return "warmup";
     case Phase::kSteady:
       return "steady";
+    case Phase::kDisturbed:
+      return "disturbed";
   }
   return "steady";
+}
+
+std::optional<Phase> PhaseNamed(std::string_view name) {
+  for (const Phase phase : {Phase::kFirst, Phase::kWarmup, Phase::kSteady, Phase::kDisturbed}) {
+    if (PhaseName(phase) == name) return phase;
+  }
+  return std::nullopt;
 }
 
 std::string KeyText(const OperatorKey& key) {

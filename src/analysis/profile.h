@@ -62,8 +62,10 @@ enum class Phase : std::uint8_t {
   kFirst,   // the first run of a process: weight packing, page faults
   kWarmup,  // before the latency was level
   kSteady,
+  kDisturbed,  // steady, but its threads had to wait for a processor: no table is made of it
 };
-std::string_view PhaseName(Phase phase);  // "first", "warmup", "steady"
+std::string_view PhaseName(Phase phase);  // "first", "warmup", "steady", "disturbed"
+std::optional<Phase> PhaseNamed(std::string_view name);
 
 // What is known of a traced run from outside the ETDump.
 struct RunLabel {

@@ -38,10 +38,14 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, bool tolerant, cons
 // Which of an analysis's files to write, and where.
 struct OutputFolders {
   std::filesystem::path report;  // of analysis_summary.json, pipeline_summary.*, report.md
-  std::filesystem::path tables;  // of the CSV files; empty: beside each ETDump
+  std::filesystem::path tables;  // of the CSV files; empty: TablesOf
   bool timeline = true;          // the per-event CSV files too
   FileSink write = ToDisk;       // what becomes of each
   std::string title = {};        // of report.md and report.html, in place of the model's name
+
+  // Of the CSV files that are made of `input` (an ETDump, a log): beside it where it lies in `report`'s
+  // folder, else `report` itself. A manifest may name any file, and a folder may be a link.
+  std::filesystem::path TablesOf(const std::filesystem::path& input) const;
 };
 
 // Profiles the run, writes its files and returns the report. Throws Error when a file cannot be written.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "cli/analyze_files.h"
@@ -12,6 +13,7 @@
 #include "cli/kernel_files.h"
 #include "cli/stdout_terminal.h"
 #include "cli/summary_files.h"
+#include "core/beneath.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "etdump/reader.h"
@@ -41,7 +43,7 @@ std::string RelativeName(const std::filesystem::path& file, const std::filesyste
 std::filesystem::path WriteTables(const ExperimentData& data, const Trace& trace, const Profile& profile,
                                   const OutputFolders& folders, std::set<std::string>& stems,
                                   std::vector<std::filesystem::path>& written) {
-  const std::filesystem::path folder = folders.tables.empty() ? data.etdump.parent_path() : folders.tables;
+  const std::filesystem::path folder = folders.TablesOf(data.etdump);
   // Files of one name from different folders come together in one.
   std::string stem = StemOf(data.etdump);
   for (int i = 2; !stems.insert((folder / stem).string()).second; ++i)
@@ -62,6 +64,15 @@ std::filesystem::path WriteTables(const ExperimentData& data, const Trace& trace
   write("_exec_ops_stats.csv", [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
   return folder / stem;
 }
+
+}  // namespace
+
+std::filesystem::path OutputFolders::TablesOf(const std::filesystem::path& input) const {
+  if (!tables.empty()) return tables;
+  return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
+}
+
+namespace {
 
 // What lies beside the report, for its list of files: what is there, and what is about to be written.
 void ListArtifacts(Report& report, const std::filesystem::path& folder,
@@ -96,8 +107,9 @@ void ListArtifacts(Report& report, const std::filesystem::path& folder,
 }  // namespace
 
 RunData OpenRunDirectory(const std::filesystem::path& folder) {
-  RecoverRunDirectory(folder);
-  return LoadRunDirectory(folder);
+  RunData run = LoadRunDirectory(folder);
+  RecoverInMemory(run);
+  return run;
 }
 
 void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
@@ -112,6 +124,10 @@ namespace {
 
 // The trace of an experiment, and what `options` can learn of it.
 Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOptions& options) {
+  if (data.etdump_contents) {
+    const std::string& contents = *data.etdump_contents;
+    return ReadEtdump(std::as_bytes(std::span(contents)), data.etdump.string(), etdump);
+  }
   if (!IsTimelineCsv(data.etdump)) return ReadEtdumpFile(data.etdump, etdump);
   if (etdump.nanoseconds_per_tick != 1.0) {
     throw Error(ExitCode::kUsage,
@@ -291,7 +307,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, bool tolerant, Run
     if (!stem.empty()) note(WriteSummaryFiles(report, experiment, stem, folders.write));
   }
   note(WriteComparisonFiles(report, folders.report, folders.write));
-  note(WriteKernelFiles(kernels, folders.report, folders.tables, folders.write));
+  note(WriteKernelFiles(kernels, folders));
   ListArtifacts(report, folders.report, written);
   const auto write = [&](const std::string& name, void (*render)(const Report&, std::ostream&)) {
     folders.write(folders.report / name, [&](std::ostream& out) { render(report, out); });

@@ -12,6 +12,7 @@
 #include "checkout/runner_build.h"
 #include "cli/interruption.h"
 #include "cli/locate.h"
+#include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/suggest.h"
@@ -70,14 +71,11 @@ BuildProgress ProgressOf(const RunnerBuild& build) {
   const std::string name = build.preset.name;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   return {[name, terminal](std::string_view text) {
-            fmt::print(stderr, "{}etprof: {}: {}{}", terminal ? "\r\033[K" : "", name, text,
-                       terminal ? "" : "\n");
-            std::fflush(stderr);
+            Say("{}etprof: {}: {}{}", terminal ? "\r\033[K" : "", name, text, terminal ? "" : "\n");
           },
           [name, terminal](int done, int total) {
             if (!terminal) return;
-            fmt::print(stderr, "\r\033[Ketprof: {}: building {} of {}", name, done, total);
-            std::fflush(stderr);
+            Say("\r\033[Ketprof: {}: building {} of {}", name, done, total);
           }};
 }
 
@@ -94,18 +92,17 @@ json RunnerJson(const RunnerBuild& build) {
 
 void Warn(const Checkout& checkout) {
   if (!checkout.commit) {
-    fmt::print(stderr, "etprof: warning: what is built cannot be named by a commit: {}\n",
-               checkout.git_problem);
+    Say("etprof: warning: what is built cannot be named by a commit: {}\n", checkout.git_problem);
   } else if (checkout.dirty) {
-    fmt::print(stderr, "etprof: warning: the checkout differs from its commit {} ({})\n",
-               checkout.commit->substr(0, 10), fmt::join(checkout.changed, ", "));
+    Say("etprof: warning: the checkout differs from its commit {} ({})\n", checkout.commit->substr(0, 10),
+        fmt::join(checkout.changed, ", "));
   }
 }
 
 int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
   json list = json::array();
   for (const auto& [problem, remedy] : missing) {
-    fmt::print(stderr, "etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
+    Say("etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
     list.push_back({{"problem", problem}, {"remedy", remedy}});
   }
   if (as_json) fmt::print("{}\n", Text({{"schema_version", 1}, {"missing", list}}));
@@ -126,7 +123,7 @@ int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
 }
 
 void EndProgress() {
-  if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+  if (::isatty(STDERR_FILENO) != 0) Say("\r\033[K");
 }
 
 void BuildOne(const RunnerBuild& build) {
@@ -136,7 +133,7 @@ void BuildOne(const RunnerBuild& build) {
   } catch (const Error& error) {
     EndProgress();
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      fmt::print(stderr, "\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
+      Say("\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
     }
     throw;
   }
@@ -186,8 +183,8 @@ int BuildExecutorch(const BuildExecutorchOptions& options) {
   json runners = json::array();
   for (const RunnerBuild& build : builds) {
     if (std::find(left.begin(), left.end(), build.preset.name) != left.end()) {
-      fmt::print(stderr, "etprof: warning: {0} is built as the checkout's own CMakePresets.json has it\n",
-                 build.preset.name);
+      Say("etprof: warning: {0} is built as the checkout's own CMakePresets.json has it\n",
+          build.preset.name);
     }
     BuildOne(build);
     runners.push_back(RunnerJson(build));

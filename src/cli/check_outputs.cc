@@ -39,8 +39,7 @@ std::string GithubSummaryFile(const std::string& flag) {
 }
 
 void WriteCheck(const CheckReport& check, const CheckOutputs& outputs) {
-  if (!outputs.junit.empty())
-    WriteFileAtomically(outputs.junit, [&](std::ostream& out) { RenderJunit(check, out); });
+  if (!outputs.junit.empty()) WriteOutput(outputs.junit, [&](std::ostream& out) { RenderJunit(check, out); });
   if (!outputs.github_summary.empty()) Append(outputs.github_summary, check);
   if (outputs.json) {
     RenderCheckJson(check, std::cout);

@@ -7,6 +7,7 @@
 #include "cli/build_executorch.h"
 #include "cli/commands.h"
 #include "cli/locate.h"
+#include "cli/say.h"
 #include "core/error.h"
 
 namespace etprof {
@@ -41,7 +42,7 @@ int BuildPortableRunner(const BuildOptions& options) {
   bundle_options.target = TargetNamed(options.target);
   bundle_options.output = options.output;
   bundle_options.jobs = options.jobs;
-  bundle_options.progress = [](const std::string& step) { fmt::print(stderr, "{}\n", step); };
+  bundle_options.progress = [](const std::string& step) { Say("{}\n", step); };
   const Bundle bundle = BuildBundle(bundle_options);
   if (options.json) {
     nlohmann::ordered_json json = {{"schema_version", 1},

@@ -109,6 +109,7 @@ int CheckNow(const CheckSides& sides, const CheckOptions& options, const CheckLi
     if (run.status == RunData::Status::kInterrupted)
       return TellInterruption(run, "the same command with --resume");
     measure.resume = true;
+    measure.look_at_load = false;  // it was looked at before the first launches
     const ScheduleData& schedule = run.schedule;
     const bool time_is_over =
         schedule.launches < look ||

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/interruption.h"
+#include "cli/say.h"
 #include "cli/show_devices.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
@@ -103,7 +104,7 @@ int ShowDevices(const DevicesOptions& options) {
         DevicesJson(devices, wanted.notes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", ForTerminal(DevicesText(devices)));
-    for (const std::string& note : wanted.notes) fmt::print(stderr, "etprof: {}\n", note);
+    for (const std::string& note : wanted.notes) Say("etprof: {}\n", note);
   }
   const bool failed = std::any_of(devices.begin(), devices.end(), [&](const DeviceSurvey& device) {
     return !device.problem.empty() &&

@@ -15,6 +15,7 @@
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
+#include "cli/validate_run.h"
 #include "core/error.h"
 #include "core/table.h"
 #include "isa/ladder.h"
@@ -159,7 +160,10 @@ int MeasureLadder(const IsaOptions& options) {
     return static_cast<int>(ExitCode::kDeviceFailed);
   }
   const int code = ShowLadder(report, run.folder, options);
-  if (!FailedAsAWhole(*report.ladder)) return code;
+  if (!FailedAsAWhole(*report.ladder)) {
+    const bool check = options.resume && code == static_cast<int>(ExitCode::kDone);
+    return check ? ValidateRecovered(run.folder.string()) : code;
+  }
   TellFailures(run);
   return static_cast<int>(ExitCode::kDeviceFailed);
 }

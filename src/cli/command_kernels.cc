@@ -126,10 +126,10 @@ std::string Write(KernelReport& report, const Arguments& arguments) {
     return "--out DIR writes a table of every microkernel and kernel_view.md";
   }
   const auto write_csv = [](const std::filesystem::path& file, const KernelView& view) {
-    WriteFileAtomically(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
+    WriteOutput(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
   };
   // The profiling kit's scripts take the file itself.
-  const bool view_alone = output.extension() == ".md" && !IsFolder(output);
+  const bool view_alone = IsStdout(output) || (output.extension() == ".md" && !IsFolder(output));
   if (output.extension() == ".csv" && !IsFolder(output)) {
     if (report.views.size() != 1)
       throw Error(ExitCode::kUsage, "--out FILE.csv takes the microkernels of one log: give a folder");
@@ -150,8 +150,8 @@ std::string Write(KernelReport& report, const Arguments& arguments) {
   const std::string name =
       arguments.filter.empty() ? "kernel_view.md" : "kernel_view_" + FileWord(arguments.filter) + ".md";
   const std::filesystem::path view = view_alone ? output : output / name;
-  WriteFileAtomically(view, [&](std::ostream& out) { RenderKernelsMarkdown(report, out); });
-  return view.string();
+  WriteOutput(view, [&](std::ostream& out) { RenderKernelsMarkdown(report, out); });
+  return IsStdout(view) ? "" : view.string();
 }
 
 int Run(Arguments arguments) {
@@ -184,7 +184,10 @@ int Run(Arguments arguments) {
     CompareOffWithOn(report);
   }
   const std::string more = Write(report, arguments);
-  if (arguments.quiet) return static_cast<int>(ExitCode::kDone);
+  if (arguments.quiet || IsStdout(arguments.output)) {
+    FlushStdout();
+    return static_cast<int>(ExitCode::kDone);
+  }
   if (arguments.json) {
     RenderKernelsJson(report, std::cout);
   } else {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/quicktest.h"
+#include "cli/say.h"
 #include "core/error.h"
 
 namespace etprof {
@@ -95,8 +96,7 @@ int Run(const Arguments& arguments) {
   const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
     if (arguments.json) {
       // A script that keeps the JSON in a file sees why it stopped.
-      if (step.state == State::kFailed)
-        fmt::print(stderr, "etprof: quick-test, {}: {}\n", step.name, Said(step));
+      if (step.state == State::kFailed) Say("etprof: quick-test, {}: {}\n", step.name, Said(step));
       return;
     }
     fmt::print("{}", Line(step));

@@ -108,16 +108,18 @@ int Run(const Arguments& arguments) {
       arguments.out.empty() || std::filesystem::is_directory(file, ignored) || arguments.out.ends_with('/');
   if (arguments.brief) {
     if (into_folder) files = {file / "report_brief.md"};
-    WriteFileAtomically(files.front(), [&](std::ostream& out) { RenderBriefMarkdown(report, out); });
-    std::cout << files.front().string() << '\n';
+    WriteOutput(files.front(), [&](std::ostream& out) { RenderBriefMarkdown(report, out); });
+    if (!IsStdout(files.front())) std::cout << files.front().string() << '\n';
+    FlushStdout();
     return static_cast<int>(ExitCode::kDone);
   }
   if (into_folder) files = {file / "report.md", file / "report.html"};
   for (const std::filesystem::path& one : files) {
     const bool page = Lower(one.extension().string()) == ".html";
-    WriteFileAtomically(one, [&](std::ostream& out) { (page ? RenderHtml : RenderMarkdown)(report, out); });
-    std::cout << one.string() << '\n';
+    WriteOutput(one, [&](std::ostream& out) { (page ? RenderHtml : RenderMarkdown)(report, out); });
+    if (!IsStdout(one)) std::cout << one.string() << '\n';
   }
+  FlushStdout();
   return static_cast<int>(ExitCode::kDone);
 }
 

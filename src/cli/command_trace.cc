@@ -6,6 +6,7 @@
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
+#include "cli/say.h"
 #include "cli/stdout_terminal.h"
 #include "cli/time_scale.h"
 #include "core/error.h"
@@ -134,23 +135,23 @@ int Run(Arguments arguments) {
       write(out);
     }
   };
-  if (output == "-") {
-    write_form(std::cout);
-    FlushStdout();
-    return static_cast<int>(ExitCode::kDone);
+  if (arguments.output.empty()) {
+    WriteFileAtomically(output, write_form);
+  } else {
+    WriteOutput(output, write_form);
   }
-  WriteFileAtomically(output, write_form);
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {
       if (data.etdump.empty()) continue;
-      fmt::print(stderr, "etprof: {}: {}\n", data.label.empty() ? data.name : data.label, warning);
+      Say("etprof: {}: {}\n", data.label.empty() ? data.name : data.label, warning);
     }
   }
-  fmt::print(stderr, "{} of {}; open it at https://ui.perfetto.dev{}\n",
-             written.runs == 1 ? "1 run" : fmt::format("{} runs", written.runs),
-             written.experiments == 1 ? "1 experiment" : fmt::format("{} experiments", written.experiments),
-             form.chrome ? " or in speedscope" : "");
-  std::cout << output.string() << '\n';
+  Say("{} of {}; open it at https://ui.perfetto.dev{}\n",
+      written.runs == 1 ? "1 run" : fmt::format("{} runs", written.runs),
+      written.experiments == 1 ? "1 experiment" : fmt::format("{} experiments", written.experiments),
+      form.chrome ? " or in speedscope" : "");
+  if (!IsStdout(output)) std::cout << output.string() << '\n';
+  FlushStdout();
   return static_cast<int>(ExitCode::kDone);
 }
 

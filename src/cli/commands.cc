@@ -3,10 +3,11 @@
 namespace etprof {
 
 std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(), RunCommand(),     AnalyzeCommand(),   CompareCommand(),    CheckCommand(),
-          ReportCommand(),  TraceCommand(),   NewModelCommand(),  ExportCommand(),     BuildCommand(),
-          InspectCommand(), KernelsCommand(), IsaCommand(),       PeaksCommand(),      ValidateCommand(),
-          DevicesCommand(), DoctorCommand(),  QuickTestCommand(), CompletionCommand(), ReferenceCommand()};
+  return {ProfileCommand(),  RunCommand(),     AnalyzeCommand(),  CompareCommand(),   CheckCommand(),
+          ReportCommand(),   TraceCommand(),   NewModelCommand(), ExportCommand(),    BuildCommand(),
+          InspectCommand(),  KernelsCommand(), IsaCommand(),      PeaksCommand(),     ValidateCommand(),
+          RecoverCommand(),  DevicesCommand(), DoctorCommand(),   QuickTestCommand(), CompletionCommand(),
+          ReferenceCommand()};
 }
 
 }  // namespace etprof

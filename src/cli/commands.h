@@ -20,6 +20,7 @@ CommandSpec KernelsCommand();
 CommandSpec IsaCommand();
 CommandSpec PeaksCommand();
 CommandSpec ValidateCommand();
+CommandSpec RecoverCommand();
 CommandSpec DevicesCommand();
 CommandSpec DoctorCommand();
 CommandSpec QuickTestCommand();

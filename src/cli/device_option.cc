@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cli/locate.h"
+#include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "device/local_properties.h"
@@ -65,7 +66,7 @@ void AddDevicesOption(CLI::App& app, DevicesChoice& choice) {
 std::unique_ptr<Device> Open(const DeviceChoice& choice) {
   RemoteOptions options;
   options.keep = choice.keep;
-  options.notice = [](const std::string& text) { fmt::print(stderr, "etprof: {}\n", text); };
+  options.notice = [](const std::string& text) { Say("etprof: {}\n", text); };
   return OpenDevice(choice.name, options);
 }
 

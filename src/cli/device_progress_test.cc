@@ -64,13 +64,14 @@ TEST(DeviceProgress, OnATerminalALineADevice) {
     progress.State(0, "connecting");
     progress.State(1, "connecting");
     progress.Of(0).Update(Finished(3));
-    EXPECT_THAT(Shown(screen.written), testing::ElementsAre("local      launch 3 of 10 · 0 s of at most 60",
-                                                            "ssh:board  connecting"));
+    EXPECT_THAT(Shown(screen.written),
+                testing::ElementsAre("local      launch 3 (next check at 10) · 0 s of 60 s max",
+                                     "ssh:board  connecting"));
     progress.Of(1).Message("the connection was lost");
     progress.Of(1).Update(Finished(4));
-    EXPECT_THAT(Shown(screen.written),
-                testing::ElementsAre("ssh:board: the connection was lost", HasSubstr("launch 3 of 10"),
-                                     HasSubstr("launch 4 of 10")));
+    EXPECT_THAT(Shown(screen.written), testing::ElementsAre("ssh:board: the connection was lost",
+                                                            HasSubstr("launch 3 (next check at 10)"),
+                                                            HasSubstr("launch 4 (next check at 10)")));
   }
   // What passes goes, what was said stays.
   EXPECT_THAT(Shown(screen.written), testing::ElementsAre("ssh:board: the connection was lost"));
@@ -94,9 +95,10 @@ TEST(DeviceProgress, WithoutATerminalLinesWithTheName) {
   progress.Of(1).Update(Finished(1));  // of another device
   progress.Of(1).Message("ssh:board: pushing model.pte");
   progress.Of(1).Message("worse\x1b[2J");
-  EXPECT_THAT(screen.written, AllOf(HasSubstr("local: launch 1 of 10"), Not(HasSubstr("launch 2 of 10")),
-                                    HasSubstr("\nssh:board: launch 1 of 10"),
-                                    HasSubstr("\nssh:board: pushing model.pte\n"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(screen.written,
+              AllOf(HasSubstr("local: launch 1 (next check at 10)"), Not(HasSubstr("launch 2 (next")),
+                    HasSubstr("\nssh:board: launch 1 (next check at 10)"),
+                    HasSubstr("\nssh:board: pushing model.pte\n"), Not(HasSubstr("\x1b"))));
 }
 
 TEST(DeviceProgress, ThreadsDoNotMixTheirLines) {

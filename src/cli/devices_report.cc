@@ -41,11 +41,16 @@ void WriteAndShowDevices(std::vector<Report> runs, const DevicesReportOptions& o
   DevicesReport report = AssembleDevices(std::move(runs));
   report.title = options.title;
   const bool files = !options.only_json;
+  const auto render = [&](std::ostream& out) { RenderDevicesMarkdown(report, out); };
+  if (IsStdout(markdown)) {
+    WriteOutput(markdown, render);
+    return FlushStdout();
+  }
   if (files) {
     fs::path json = markdown;
     json.replace_extension(".json");
-    WriteFileAtomically(markdown, [&](std::ostream& out) { RenderDevicesMarkdown(report, out); });
-    WriteFileAtomically(json, [&](std::ostream& out) { RenderDevicesJson(report, out); });
+    WriteOutput(markdown, render);
+    WriteOutput(json, [&](std::ostream& out) { RenderDevicesJson(report, out); });
   }
   const fs::path near = fs::absolute(markdown).lexically_proximate(fs::current_path());
   const std::string shown = (*near.begin() == ".." ? markdown : near).string();

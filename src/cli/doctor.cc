@@ -23,6 +23,7 @@
 #include "device/executable.h"
 #include "device/local.h"
 #include "device/local_properties.h"
+#include "device/other_load.h"
 #include "device/tool.h"
 
 namespace etprof {
@@ -124,11 +125,22 @@ void AddSteadiness(std::vector<Check>& checks) {
     checks.push_back({"steadiness", State::kOk, "nothing seen that would disturb measurements", ""});
 }
 
+// Whether the processor is free for a measurement with one thread.
+Check Others() {
+  const std::string name = "other processes";
+  const std::unique_ptr<Device> device = MakeLocalDevice();
+  const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
+  if (!load) return {name, State::kOk, "not known: this system does not say what they use", ""};
+  if (Matters(*load, 1)) return {name, State::kWarning, LoadText(*load), "stop them, or wait until they end"};
+  return {name, State::kOk, "they use " + LoadAmountText(*load), ""};
+}
+
 DoctorGroup Measuring() {
   DoctorGroup group{"measure", "profile, run, check on this machine", {}};
   AddRunner(group.checks);
   group.checks.push_back(Disk(fs::current_path(), kLittleDisk, "make room: traces are written there"));
   AddSteadiness(group.checks);
+  group.checks.push_back(Others());
   return group;
 }
 

@@ -27,7 +27,6 @@ InterruptionScope::InterruptionScope() {
   ::sigaction(SIGINT, &action, &old_[0]);
   ::sigaction(SIGTERM, &action, &old_[1]);
   ::sigaction(SIGHUP, &action, &old_[2]);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, not the end of etprof
 }
 
 InterruptionScope::~InterruptionScope() {

@@ -9,9 +9,11 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/stdout_terminal.h"
 #include "cli/suggest.h"
 #include "core/error.h"
+#include "core/process_start.h"
 
 namespace {
 
@@ -25,10 +27,9 @@ int Run(const std::function<int()>& command) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
+// Returns the exit code, or throws.
+int Main(int argc, char** argv) {
+  etprof::PrepareProcess();
   CLI::App app("etprof measures ExecuTorch models and says where every nanosecond goes.", "etprof");
   app.set_version_flag("--version", ETPROF_VERSION);
   app.require_subcommand(1);
@@ -39,18 +40,36 @@ int main(int argc, char** argv) {
     subcommand->footer("Example:\n  " + command.example);
     run_of[subcommand] = command.setup(*subcommand);
   }
+  int code = 0;
   try {
     app.parse(argc, argv);
-    const int code = Run(run_of.at(app.get_subcommands().front()));
-    etprof::FlushStdout();
-    return code;
+    code = Run(run_of.at(app.get_subcommands().front()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));
-    return static_cast<int>(etprof::ExitCode::kUsage);
+    if (error.get_exit_code() != 0) {
+      etprof::Say("etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));
+      return static_cast<int>(etprof::ExitCode::kUsage);
+    }
+    code = app.exit(error);  // --help, --version
+  }
+  etprof::FlushStdout();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int code = 0;
+  try {
+    code = Main(argc, argv);
   } catch (const std::exception& exception) {
     const etprof::Error error = etprof::AsError(exception);
-    fmt::print(stderr, "etprof: {}\n", error.Message());
-    return static_cast<int>(error.exit_code());
+    etprof::Say("etprof: {}\n", error.Message());
+    code = static_cast<int>(error.exit_code());
   }
+  if (etprof::MessagesLost() && code == 0) {
+    code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
+    etprof::Say("etprof: messages could not be written to the standard error\n");  // there is room again
+  }
+  return code;
 }

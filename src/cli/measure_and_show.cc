@@ -11,6 +11,8 @@
 #include "cli/analyze_run.h"
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
+#include "cli/say.h"
+#include "cli/validate_run.h"
 #include "core/error.h"
 #include "measure/measure.h"
 
@@ -30,6 +32,7 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
   ProgressLine progress;
   MeasureOptions options;
   options.resume = given.resume;
+  options.look_at_load = given.look_at_load;
   options.interrupted = Interrupted;
   options.progress = &progress;
   options.etprof_version = ETPROF_VERSION;
@@ -41,9 +44,8 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
 
 int TellInterruption(const RunData& run, const std::string& resume_command) {
   const std::string folder = FolderOf(run);
-  fmt::print(stderr,
-             "etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n",
-             folder, folder, resume_command);
+  Say("etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n", folder,
+      folder, resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -51,8 +53,8 @@ bool TellFailures(const RunData& run, const std::string& device) {
   bool failed = false;
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
-    fmt::print(stderr, "etprof: {}{}experiment \"{}\" failed: {}\n", device, device.empty() ? "" : ": ",
-               data.label, Error(ExitCode::kDeviceFailed, data.error).Message());
+    Say("etprof: {}{}experiment \"{}\" failed: {}\n", device, device.empty() ? "" : ": ", data.label,
+        Error(ExitCode::kDeviceFailed, data.error).Message());
     failed = true;
   }
   return failed;
@@ -68,6 +70,7 @@ int MeasureAndShow(const Config& config, Device& device, const MeasureAndShowOpt
   if (run.status != RunData::Status::kFailed)
     code = AnalyzeAndShow(FolderOf(run), {.json = options.json, .all = options.all});
   if (TellFailures(run)) code = static_cast<int>(ExitCode::kDeviceFailed);
+  if (options.resume && code == static_cast<int>(ExitCode::kDone)) code = ValidateRecovered(FolderOf(run));
   return code;
 }
 

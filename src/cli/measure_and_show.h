@@ -19,6 +19,7 @@ struct MeasureAndShowOptions {
 
 struct MeasureWithProgressOptions {
   bool resume = false;
+  bool look_at_load = true;    // as MeasureOptions
   double look_confidence = 0;  // as MeasureOptions
   double wait_for_device_seconds = 60;
   bool counters = false;

@@ -15,8 +15,10 @@
 #include "cli/devices_report.h"
 #include "cli/interruption.h"
 #include "cli/measure_and_show.h"
+#include "cli/say.h"
 #include "cli/show_plan.h"
 #include "cli/stdout_terminal.h"
+#include "cli/validate_run.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "device/open_device.h"
@@ -75,12 +77,7 @@ class Measurements {
     std::vector<std::string> names;
     for (const DeviceJob& job : jobs_) names.push_back(job.device);
     DeviceProgress progress(
-        names,
-        [](const std::string& text) {
-          fmt::print(stderr, "{}", ForTerminal(text));
-          std::fflush(stderr);
-        },
-        SizeOfStderr);
+        names, [](const std::string& text) { Say("{}", ForTerminal(text)); }, SizeOfStderr);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       threads.emplace_back([this, i, &progress] { RunOn(i, progress); });
@@ -191,7 +188,7 @@ std::string Shown(const fs::path& folder) { return folder.lexically_proximate(fs
 // "DEVICE: message", and the name once.
 void Tell(const std::string& device, const Error& error) {
   const bool named = error.Message().starts_with(device + ":") || error.Message().starts_with(device + " ");
-  fmt::print(stderr, "etprof: {}{}\n", named ? "" : device + ": ", error.Message());
+  Say("etprof: {}{}\n", named ? "" : device + ": ", error.Message());
 }
 
 int TellInterruptions(const std::vector<DeviceState>& states, const std::string& resume_command) {
@@ -201,11 +198,10 @@ int TellInterruptions(const std::vector<DeviceState>& states, const std::string&
     if (state.measured) kept.push_back(Shown(state.config.output_root));
   }
   if (kept.empty()) {
-    fmt::print(stderr, "etprof: interrupted before anything was measured\n");
+    Say("etprof: interrupted before anything was measured\n");
   } else {
-    fmt::print(stderr,
-               "etprof: interrupted; what was measured is kept in {} (see it: etprof report {}; go on: {})\n",
-               fmt::join(kept, ", "), fmt::join(kept, " "), resume_command);
+    Say("etprof: interrupted; what was measured is kept in {} (see it: etprof report {}; go on: {})\n",
+        fmt::join(kept, ", "), fmt::join(kept, " "), resume_command);
   }
   return static_cast<int>(ExitCode::kInterrupted);
 }
@@ -282,8 +278,11 @@ int MeasureAndShowDevices(const std::vector<DeviceJob>& jobs, const MeasureDevic
     if (state.measured && !nothing) folders.push_back({state.device, state.config.output_root});
   }
   const int shown = AnalyzeAndShowFolders(folders, options.json, options.all);
-  const int problems = TellProblems(states);
-  return problems != 0 ? problems : shown;
+  if (const int problems = TellProblems(states); problems != 0 || shown != 0 || !options.resume)
+    return problems != 0 ? problems : shown;
+  int found = static_cast<int>(ExitCode::kDone);
+  for (const Folder& folder : folders) found = std::max(found, ValidateRecovered(Shown(folder.path)));
+  return found;
 }
 
 fs::path FolderOfDevices(const Config& config) {

@@ -8,6 +8,7 @@
 
 #include "cli/analyze_files.h"
 #include "cli/interruption.h"
+#include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -41,7 +42,7 @@ std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOp
         .InFile(options.model.string())
         .Remedy("name the .etrecord with --etrecord, or group by delegate (--by delegate)");
   }
-  fmt::print(stderr, "etprof: {}: nodes are grouped by delegate, not by the model's modules\n", problem);
+  Say("etprof: {}: nodes are grouped by delegate, not by the model's modules\n", problem);
   return std::nullopt;
 }
 
@@ -74,7 +75,7 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const std::optional<Profile>& profile = report.experiments[i].profile;
     for (const std::string& warning : report.run.experiments[report.experiments[i].index].warnings) {
-      fmt::print(stderr, "etprof: {}: {}\n", report.experiments[i].label, warning);
+      Say("etprof: {}: {}\n", report.experiments[i].label, warning);
       problem = warning;
     }
     if (profile && profile->program && !profile->program->problem.empty())
@@ -120,8 +121,8 @@ class Files {
  private:
   static void Write(const fs::path& file, const std::function<void(std::ostream&)>& render) {
     StopWhenInterrupted();
-    WriteFileAtomically(file, render);
-    std::cout << file.string() << '\n';
+    WriteOutput(file, render);
+    if (!IsStdout(file)) std::cout << file.string() << '\n';
   }
 
   fs::path output_;
@@ -132,7 +133,11 @@ class Files {
 }  // namespace
 
 void WriteModelExplorer(const Program& program, const ModelExplorerOptions& options) {
-  if (!Lower(options.output.filename().string()).ends_with(".json")) {
+  if (IsStdout(options.output) && !options.runs.empty()) {
+    throw Error(ExitCode::kUsage, "--model-explorer -: with --run there are several files")
+        .Remedy("name a file");
+  }
+  if (!IsStdout(options.output) && !Lower(options.output.filename().string()).ends_with(".json")) {
     throw Error(ExitCode::kUsage,
                 fmt::format("--model-explorer {}: Model Explorer opens files that end with .json",
                             options.output.string()));
@@ -169,10 +174,9 @@ void WriteModelExplorer(const Program& program, const ModelExplorerOptions& opti
                                     report->experiments[pair.baseline].label),
                         [&](std::ostream& out) { RenderExplorerRatios(model, comparison, out); });
   }
-  fmt::print(stderr, "open: model-explorer {}{}\n", options.output.string(),
-             files.node_data().empty()
-                 ? ""
-                 : fmt::format(" --node_data_paths {}", fmt::join(files.node_data(), ",")));
+  Say("open: model-explorer {}{}\n", options.output.string(),
+      files.node_data().empty() ? ""
+                                : fmt::format(" --node_data_paths {}", fmt::join(files.node_data(), ",")));
 }
 
 }  // namespace etprof

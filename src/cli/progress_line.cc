@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/say.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/table.h"
@@ -16,20 +17,40 @@
 namespace etprof {
 namespace {
 
+constexpr double kAllClean = 0.995;  // a share from here on would be shown as 100%
+
 // The first launches may know next to nothing.
 std::string HalfWidthText(double percent) {
-  return percent > 100 ? "±>100 %" : fmt::format("±{:.2g} %", percent);
+  return percent > 100 ? "±>100%" : fmt::format("±{:.2g}%", percent);
 }
 
-std::string EstimateText(const ProgressUpdate::Estimate& estimate) {
+// Where there is one estimate only, it needs no name.
+std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
   if (!estimate.estimate) return "";
   const double percent = 100 * estimate.estimate->half_width();
+  const std::string name = named ? estimate.candidate + " " : "";
   if (estimate.median_ns)
-    return fmt::format("{} {} {}", estimate.candidate, FormatMilliseconds(*estimate.median_ns),
-                       HalfWidthText(percent));
+    return fmt::format("{}{} {}", name, FormatMilliseconds(*estimate.median_ns), HalfWidthText(percent));
   const double ratio = estimate.estimate->ratio();
-  return fmt::format("{} {:.3g}x {} {}", estimate.candidate, ratio >= 1 ? ratio : 1 / ratio,
+  return fmt::format("{}{:.2f}x {} {}", name, ratio >= 1 ? ratio : 1 / ratio,
                      ratio >= 1 ? "faster" : "slower", HalfWidthText(percent));
+}
+
+// The number of launches grows with every look of the stop rule that does not end it, so it is no total.
+std::string LaunchText(const ProgressUpdate& update) {
+  if (update.launches_given) return fmt::format("launch {} of {}", update.launch, update.launches);
+  if (update.launch >= update.launches) return fmt::format("launch {}", update.launch);
+  return fmt::format("launch {} (next check at {})", update.launch, update.launches);
+}
+
+std::string CleanText(const ProgressUpdate& update) {
+  if (!update.clean_share || *update.clean_share >= kAllClean) return "";
+  return fmt::format(" · {:.0f}% clean", 100 * *update.clean_share);
+}
+
+std::string TimeText(const ProgressUpdate& update) {
+  if (update.max_seconds <= 0) return fmt::format(" · {:.0f} s", update.seconds);
+  return fmt::format(" · {:.0f} s of {:.0f} s max", update.seconds, update.max_seconds);
 }
 
 }  // namespace
@@ -48,18 +69,20 @@ ScreenSize SizeOfStderr() {
 
 std::string ProgressText(const ProgressUpdate& update, int width) {
   std::string text = update.what;
-  if (text.empty()) text = fmt::format("launch {} of {}", update.launch, update.launches);
+  if (text.empty()) text = LaunchText(update);
   if (update.what.empty() && !update.launch_finished) {
     text += update.round == 0 ? ", starting" : fmt::format(", round {} of {}", update.round, update.rounds);
   }
-  const std::string time = fmt::format(" · {:.0f} s of at most {:.0f}", update.seconds, update.max_seconds);
+  const std::string clean = CleanText(update), time = TimeText(update);
   for (const ProgressUpdate::Estimate& estimate : update.estimates) {
-    const std::string more = EstimateText(estimate);
+    const std::string more = EstimateText(estimate, update.estimates.size() > 1);
     if (more.empty()) continue;
-    if (DisplayWidth(text + " · " + more + time) > width) break;
+    if (DisplayWidth(text + " · " + more + clean + time) > width) break;
     text += " · " + more;
   }
-  if (DisplayWidth(text + time) <= width) text += time;
+  for (const std::string& more : {clean, time}) {
+    if (DisplayWidth(text + more) <= width) text += more;
+  }
   return text;
 }
 
@@ -69,8 +92,7 @@ ProgressLine::ProgressLine()
 ProgressLine::~ProgressLine() { Clear(); }
 
 void ProgressLine::Clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  if (drawn_) Say("\r\x1b[K");
   drawn_ = false;
 }
 
@@ -79,33 +101,31 @@ void ProgressLine::Update(const ProgressUpdate& update) {
   if (terminal_) {
     if (!update.launch_finished && drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
-    fmt::print(stderr, "\r{}\x1b[K", ForTerminal(ProgressText(update, SizeOfStderr().columns - 1)));
-    std::fflush(stderr);
+    Say("\r{}\x1b[K", ForTerminal(ProgressText(update, SizeOfStderr().columns - 1)));
     drawn_ = true;
     return;
   }
   const bool news = update.launch_finished || !update.what.empty();
   if (!news || now - last_ < std::chrono::seconds(5)) return;
   last_ = now;
-  fmt::print(stderr, "{}\n", ForTerminal(ProgressText(update, 200)));
+  Say("{}\n", ForTerminal(ProgressText(update, 200)));
 }
 
 void ProgressLine::Waiting(const std::string& text) {
   constexpr std::chrono::seconds kSilence(30);
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
-    fmt::print(stderr, "\r{}\x1b[K", text);
+    Say("\r{}\x1b[K", text);
     drawn_ = true;
   } else if (!last_waiting_ || now - *last_waiting_ >= kSilence) {
     last_waiting_ = now;
-    fmt::print(stderr, "{}\n", text);
+    Say("{}\n", text);
   }
-  std::fflush(stderr);
 }
 
 void ProgressLine::Message(const std::string& text) {
   Clear();
-  fmt::print(stderr, "{}\n", Error(ExitCode::kDeviceFailed, text).Message());  // control characters escaped
+  Say("{}\n", Error(ExitCode::kDeviceFailed, text).Message());  // control characters escaped
 }
 
 }  // namespace etprof

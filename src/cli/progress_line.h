@@ -8,8 +8,8 @@
 
 namespace etprof {
 
-// "launch 4 of 10, round 3 of 7 · avx512 on 1.84x faster ±0.9 % · 12 s of at most 60": what fits into `width`
-// columns.
+// "launch 15 (next check at 20), round 3 of 7 · 1.84x faster ±0.9% · 93% clean · 12 s of 60 s max": what fits
+// into `width` columns. With several estimates each has its name.
 std::string ProgressText(const ProgressUpdate& update, int width);
 
 // What stderr is: whether lines can be drawn anew there, and its size.

@@ -10,6 +10,7 @@
 #include "core/table.h"
 #include "measure/emulation.h"
 #include "measure/forecast.h"
+#include "measure/schedule.h"
 #include "render/check_words.h"
 
 namespace etprof {
@@ -19,7 +20,6 @@ using check::Clean;
 using nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
-constexpr double kRoofSeconds = 2;  // of one measurement of the machine's roofs, about
 
 struct Planned {
   const DevicePlan& on;
@@ -92,6 +92,13 @@ std::vector<std::string> TimeWords(const Planned& planned) {
   return {};
 }
 
+// The part of a limited time that is kept for the roofs.
+void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
+  if (forecast.roof_seconds == 0) return;
+  words.push_back(fmt::format("about {} of it for {} of the machine's roofs", Seconds(forecast.roof_seconds),
+                              Count(forecast.roofs, "measurement")));
+}
+
 // What is not in that time.
 std::vector<std::string> BesidesWords(const Planned& planned, bool counters) {
   const Config& config = planned.on.config;
@@ -101,11 +108,8 @@ std::vector<std::string> BesidesWords(const Planned& planned, bool counters) {
                     ", as long as the runs take");
   }
   if (counters) words.emplace_back("runs for the processor's counters");
-  if (planned.forecast.roofs > 0) {
-    words.push_back(fmt::format("the machine's roofs, about {} ({})",
-                                Seconds(kRoofSeconds * double(planned.forecast.roofs)),
-                                Count(planned.forecast.roofs, "measurement")));
-  }
+  if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
+    words.push_back(Count(planned.forecast.roofs, "measurement") + " of the machine's roofs");
   if (config.max_temp) {
     words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
                                 Seconds(config.max_temp_wait)));
@@ -136,6 +140,18 @@ std::string RoundWords(const Forecast& forecast) {
   std::string words = RangeText(forecast.rounds) + " in a launch";
   if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
   return words + "; of an executor_runner one long one";
+}
+
+// Recorded runs of each experiment. How many fit is known once a run has been timed.
+std::string RunWords(const Planned& planned) {
+  if (planned.on.config.sustained > 0) return "one after the other, as many as the time holds";
+  int traced = 0;
+  for (const ExperimentConfig& experiment : planned.on.config.experiments)
+    traced = std::max(traced, experiment.runs);
+  return fmt::format(
+      "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
+      "where time allows; fewer only where that does not fit",
+      kLeastUntraced, kLeastTraced, traced);
 }
 
 // As seen from here, where that is shorter.
@@ -178,7 +194,9 @@ void Print(const std::vector<Planned>& all, bool counters) {
     if (planned.plan.pairs.empty()) fmt::print("{}compare nothing: there is no pair\n", on);
     fmt::print("{}launches: {}\n", on, LaunchWords(planned.forecast));
     if (planned.forecast.timed > 0) fmt::print("{}rounds: {}\n", on, RoundWords(planned.forecast));
-    const std::vector<std::string> time = TimeWords(planned);
+    if (planned.forecast.timed > 0) fmt::print("{}runs: {}\n", on, RunWords(planned));
+    std::vector<std::string> time = TimeWords(planned);
+    AddRoofWords(planned.forecast, time);
     fmt::print("{}time: {}\n", on, time.front());
     for (std::size_t i = 1; i < time.size(); ++i) fmt::print("{}      {}\n", on, time[i]);
     const std::vector<std::string> besides = BesidesWords(planned, counters);

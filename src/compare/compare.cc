@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "compare/comparison.h"
 #include "stats/multiple.h"
@@ -21,6 +22,8 @@ using BurstMedians = std::map<BurstPlace, double>;  // ns
 struct Series {
   BurstMedians bursts;
   std::vector<double> runs;
+  std::set<int> launches;  // those in which it was measured, clean or not
+  Comparison::CleanRuns clean;
 };
 
 Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
@@ -30,6 +33,10 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
     if (const auto median = stats::Median(latency); median && burst.round >= 0)
       series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
+    if (burst.round >= 0) series.launches.insert(burst.launch);
+    const auto clean = static_cast<std::int64_t>(burst.latency.size());
+    series.clean.clean += clean;
+    series.clean.all += std::max(burst.runs, clean);
   }
   return series;
 }
@@ -59,6 +66,17 @@ Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
   }
   for (const std::size_t run : steady.all) series.runs.push_back(time_of(run));
   return series;
+}
+
+// Whether other processes left too few clean runs: runs were left out for it, and of the launches that both
+// sides have fewer than kLeastCleanLaunches can be compared.
+bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
+  if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
+  std::size_t measured = 0;
+  for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1 : 0;
+  if (measured == 0) return !estimate;  // not paired
+  const auto wanted = std::min<std::size_t>(measured, kLeastCleanLaunches);
+  return !estimate || static_cast<std::size_t>(estimate->launches) < wanted;
 }
 
 // Bursts of both sides, launch by launch; a round that one side lacks is NaN there.
@@ -106,7 +124,7 @@ class Comparer {
           "the two sides were not measured alternately: a drift of the machine between them cannot be told "
           "from an effect");
     }
-    if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds) {
+    if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds && result_.latency.estimate) {
       result_.warnings.push_back(fmt::format("only {} rounds: the interval is a rough one", result_.rounds));
     }
     return std::move(result_);
@@ -120,6 +138,8 @@ class Comparer {
     result_.candidate_runs = static_cast<std::int64_t>(b.CommonSet().size());
     const SteadyRuns steady_a(a);
     const SteadyRuns steady_b(b);
+    CompareLatency();
+    FindContention(a, b);
     std::vector<DeltaRow> rows;
     for (const OperatorSet& set : sets) {
       DeltaRow row;
@@ -140,7 +160,8 @@ class Comparer {
     if (refused_) return;
     Series a = SeriesOfLatency(baseline_.bursts);
     Series b = SeriesOfLatency(candidate_.bursts);
-    if ((a.runs.empty() || b.runs.empty()) && baseline_.profile != nullptr && candidate_.profile != nullptr) {
+    if ((a.clean.all == 0 || b.clean.all == 0) && baseline_.profile != nullptr &&
+        candidate_.profile != nullptr) {
       result_.latency_from_trace = true;
       a = SeriesOfTotals(*baseline_.profile);
       b = SeriesOfTotals(*candidate_.profile);
@@ -148,6 +169,19 @@ class Comparer {
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
+    result_.baseline_clean = a.clean;
+    result_.candidate_clean = b.clean;
+    contended_ = IsContended(a, b, result_.latency.estimate);
+    if (contended_) {
+      if (!a.launches.empty() && !b.launches.empty()) result_.pairing = Pairing::kLaunches;
+      if (result_.latency.estimate) {
+        result_.launches = result_.latency.estimate->launches;
+        result_.rounds = result_.latency.estimate->rounds;
+      }
+      result_.latency.estimate.reset();
+      result_.latency.verdict = VerdictOf(stats::Verdict::kContended);
+      return;
+    }
     if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
       result_.latency.estimate = stats::WithConfidence(*result_.latency.estimate, options_.look_confidence);
       result_.latency.estimate->confidence = options_.confidence;  // what it covers, looks and all
@@ -186,18 +220,23 @@ class Comparer {
     if (refused_) return std::nullopt;
     if (!a.bursts.empty() && !b.bursts.empty()) {
       const std::vector<stats::LaunchBursts> launches = Pair(a.bursts, b.bursts);
-      return stats::EstimateRatio(launches, options_.confidence);
+      const auto estimate = stats::EstimateRatio(launches, options_.confidence);
+      const double waited = std::max(baseline_.waited_share, candidate_.waited_share);
+      return estimate ? std::optional(stats::WithSystematicError(*estimate, kErrorOfWaiting * waited))
+                      : std::nullopt;
     }
     return stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
   }
 
   stats::Verdict VerdictOf(stats::Verdict verdict) const {
-    return emulated_ ? stats::Verdict::kEmulated : verdict;
+    if (emulated_) return stats::Verdict::kEmulated;
+    return contended_ ? stats::Verdict::kContended : verdict;
   }
 
   void CompareProfiles(const Profile& a, const Profile& b) {
     const SteadyRuns steady_a(a);
     const SteadyRuns steady_b(b);
+    FindContention(a, b);
     const Breakdown whole_a = ByOperator(a);
     const Breakdown whole_b = ByOperator(b);
     result_.baseline_runs = whole_a.runs;
@@ -236,6 +275,26 @@ class Comparer {
     result_.categories = CompareRows(a, b, steady_a, steady_b, ByCategory(a), ByCategory(b), of_category);
   }
 
+  // The same of the traced runs.
+  void FindContention(const Profile& a, const Profile& b) {
+    const auto whole = [](const Profile& profile) {
+      Series series = SeriesOfTotals(profile);
+      for (const ProfiledRun& run : profile.runs) {
+        const bool steady = run.label.phase == Phase::kSteady;
+        if (!steady && run.label.phase != Phase::kDisturbed) continue;
+        if (run.label.round >= 0) series.launches.insert(run.label.launch);
+        series.clean.clean += steady ? 1 : 0;
+        ++series.clean.all;
+      }
+      if (series.clean.clean == 0) series.bursts.clear();  // they were made of disturbed runs
+      return series;
+    };
+    const Series of_a = whole(a);
+    const Series of_b = whole(b);
+    const bool known = !of_a.bursts.empty() && !of_b.bursts.empty();
+    contended_ = contended_ || IsContended(of_a, of_b, known ? Estimate(of_a, of_b) : std::nullopt);
+  }
+
   // The sum of these operators' self times, run by run.
   static Series SeriesOfOperators(const Profile& profile, const SteadyRuns& steady,
                                   const std::vector<std::size_t>& operators) {
@@ -255,8 +314,20 @@ class Comparer {
       quantity.candidate_ns =
           static_cast<double>(candidate_total) / static_cast<double>(result_.candidate_runs);
     const bool both_have_time = baseline_total > 0 && candidate_total > 0;
-    if (both_have_time) quantity.estimate = Estimate(a, b);
+    if (both_have_time && !contended_) quantity.estimate = Estimate(a, b);
+    if (quantity.estimate && !IsResolved(quantity)) {
+      quantity.estimate = stats::Unresolved(*quantity.estimate);
+    }
     return quantity;
+  }
+
+  // By the means that tables show, and by the times that the ratio is one of.
+  static bool IsResolved(const Quantity& quantity) {
+    const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
+      return !a || !b || std::abs(*a - *b) >= static_cast<double>(kLeastDifference);
+    };
+    return differ(quantity.baseline_ns, quantity.candidate_ns) &&
+           differ(quantity.estimate->baseline(), quantity.estimate->candidate());
   }
 
   template <typename NameOf>
@@ -315,8 +386,9 @@ class Comparer {
   const Side& baseline_;
   const Side& candidate_;
   const CompareOptions& options_;
-  bool emulated_;  // times mean nothing
-  bool refused_;   // they are not to be compared
+  bool emulated_;           // times mean nothing
+  bool refused_;            // they are not to be compared
+  bool contended_ = false;  // too few runs are clean
   Comparison result_;
 };
 

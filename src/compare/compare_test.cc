@@ -22,8 +22,9 @@ struct Simulated {
 };
 
 // 10 launches of 7 rounds with 2 traced runs each: a convolution of `convolution` ns and an addition of 1000
-// ns, with 1 % of noise; seeded.
-Simulated Simulate(double convolution, unsigned seed) {
+// ns, with 1 % of noise; seeded. Other processes disturb every run of the first `disturbed` launches, traced
+// or not.
+Simulated Simulate(double convolution, unsigned seed, int disturbed = 0) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> noise(0, 0.01);
   TraceBuilder builder;
@@ -33,7 +34,7 @@ Simulated Simulate(double convolution, unsigned seed) {
   for (int launch = 0; launch < 10; ++launch) {
     const double launch_effect = noise(generator);
     for (int round = 0; round < 7; ++round) {
-      UntracedBurst burst{launch, round, {}};
+      UntracedBurst burst{launch, round, {}, 2};
       for (int run = 0; run < 2; ++run) {
         const double factor = std::exp(launch_effect + noise(generator));
         const auto conv = static_cast<Nanoseconds>(convolution * factor);
@@ -43,8 +44,8 @@ Simulated Simulate(double convolution, unsigned seed) {
             .Backend(0, "Add (ND) #1", at + conv, at + conv + add)
             .Framework(0, "DELEGATE_CALL", at, at + conv + add)
             .Framework(-1, "Method::execute", at, at + conv + add);
-        burst.latency.push_back(conv + add);
-        options.labels.push_back({launch, round, Phase::kSteady});
+        if (launch >= disturbed) burst.latency.push_back(conv + add);
+        options.labels.push_back({launch, round, launch >= disturbed ? Phase::kSteady : Phase::kDisturbed});
         at += 1'000'000;
       }
       result.bursts.push_back(std::move(burst));
@@ -99,6 +100,92 @@ TEST(Compare, FindsWhichOperatorCarriesTheGain) {
   ExpectDeltasAddUp(comparison);
 }
 
+TEST(Compare, TooFewCleanLaunchesAreContendedAndHaveNoRatio) {
+  const Simulated fast = Simulate(4'000, 2);
+  for (const int disturbed : {5, 9, 10}) {
+    SCOPED_TRACE(disturbed);
+    const Simulated slow = Simulate(10'000, 1, disturbed);
+    const Comparison comparison =
+        Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
+    EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
+    EXPECT_FALSE(comparison.latency.estimate);
+    EXPECT_EQ(comparison.baseline_clean.clean, 140 - 14 * disturbed);
+    EXPECT_EQ(comparison.baseline_clean.all, 140);
+    EXPECT_EQ(comparison.candidate_clean.clean, 140);
+    for (const auto* rows : {&comparison.groups, &comparison.categories}) {
+      for (const DeltaRow& row : *rows) EXPECT_FALSE(row.quantity.estimate) << row.name;
+    }
+    for (const OperatorMatch& match : comparison.operators) {
+      EXPECT_EQ(match.quantity.verdict, stats::Verdict::kContended);
+      EXPECT_FALSE(match.quantity.estimate);
+    }
+    ExpectDeltasAddUp(comparison);
+    const std::vector<DeltaRow> sets = CompareSets({"off", &slow.profile, slow.bursts},
+                                                   {"on", &fast.profile, fast.bursts}, {{"conv", {0}, {0}}});
+    EXPECT_EQ(sets[0].quantity.verdict, stats::Verdict::kContended);
+  }
+}
+
+TEST(Compare, WhoHadToWaitIsKnownLessWell) {
+  const Simulated slow = Simulate(10'000, 1);
+  const Simulated fast = Simulate(4'000, 2);
+  Side off{"off", &slow.profile, slow.bursts};
+  Side on{"on", &fast.profile, fast.bursts};
+  const Comparison quiet = Compare(off, on);
+  on.waited_share = 0.2;
+  off.waited_share = 0.5;
+  const Comparison busy = Compare(off, on);
+  const auto expect_longer = [](const Quantity& before, const Quantity& after) {
+    EXPECT_NEAR(after.estimate->log_low, before.estimate->log_low - 0.5 * kErrorOfWaiting, 1e-12);
+    EXPECT_NEAR(after.estimate->log_high, before.estimate->log_high + 0.5 * kErrorOfWaiting, 1e-12);
+  };
+  expect_longer(quiet.latency, busy.latency);
+  EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error, 0.5 * kErrorOfWaiting);
+  // What is the same on a quiet machine is not known to be the same on this one.
+  const Comparison same = Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
+  EXPECT_EQ(same.latency.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(Compare(off, {"b", &slow.profile, slow.bursts}).latency.verdict, stats::Verdict::kInconclusive);
+}
+
+TEST(Compare, SixCleanLaunchesAreEnough) {
+  const Simulated fast = Simulate(4'000, 2);
+  const Simulated slow = Simulate(10'000, 1, 4);
+  const Comparison comparison =
+      Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(comparison.launches, 6);
+  EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
+  EXPECT_EQ(RowNamed(comparison.groups, "Convolution").quantity.verdict, stats::Verdict::kFaster);
+  ExpectDeltasAddUp(comparison);
+}
+
+TEST(Compare, FewLaunchesThatAreCleanAreNotContended) {
+  Simulated slow = Simulate(10'000, 1);
+  Simulated fast = Simulate(4'000, 2);
+  for (Simulated* side : {&slow, &fast}) {
+    std::erase_if(side->bursts, [](const UntracedBurst& burst) { return burst.launch >= 3; });
+    for (UntracedBurst& burst : side->bursts) burst.runs = 2;
+  }
+  const Comparison comparison = Compare({"off", nullptr, slow.bursts}, {"on", nullptr, fast.bursts});
+  EXPECT_EQ(comparison.launches, 3);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
+  // With one of them disturbed two are left, which are not all that were measured.
+  for (UntracedBurst& burst : slow.bursts) {
+    if (burst.launch == 0) burst.latency.clear();
+  }
+  EXPECT_EQ(Compare({"off", nullptr, slow.bursts}, {"on", nullptr, fast.bursts}).latency.verdict,
+            stats::Verdict::kContended);
+}
+
+TEST(Compare, AnEmulatedCpuIsSaidBeforeContention) {
+  const Simulated slow = Simulate(10'000, 1, 10);
+  Side side{"off", &slow.profile, slow.bursts};
+  side.emulated = true;
+  const Comparison comparison = Compare(side, side);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
+}
+
 TEST(Compare, TheSameExperimentTwiceIsNotFasterOrSlower) {
   const Simulated a = Simulate(10'000, 3);
   const Simulated b = Simulate(10'000, 4);
@@ -110,6 +197,59 @@ TEST(Compare, TheSameExperimentTwiceIsNotFasterOrSlower) {
     EXPECT_NE(match.quantity.verdict, stats::Verdict::kSlower);
   }
   ExpectDeltasAddUp(comparison);
+}
+
+const OperatorMatch& ConvolutionOf(const Simulated& baseline, const Comparison& comparison) {
+  for (const OperatorMatch& match : comparison.operators) {
+    if (match.baseline && baseline.profile.operators[*match.baseline].name.starts_with("Convolution")) {
+      return match;
+    }
+  }
+  throw std::runtime_error("no convolution");
+}
+
+// Every launch has the same 200 ns, as with a memory layout. No number of launches shows that it means
+// nothing.
+TEST(Compare, ADifferenceBelowWhatTracingResolvesIsNotCalled) {
+  const Simulated low = Simulate(300, 5);
+  const Simulated high = Simulate(500, 6);
+  for (const bool is_slower : {true, false}) {
+    const Simulated& a = is_slower ? low : high;
+    const Simulated& b = is_slower ? high : low;
+    const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
+    for (const Quantity& quantity :
+         {ConvolutionOf(a, comparison).quantity, RowNamed(comparison.groups, "Convolution").quantity}) {
+      EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
+      ASSERT_TRUE(quantity.estimate.has_value());
+      EXPECT_NEAR(quantity.estimate->ratio(), is_slower ? 0.6 : 5.0 / 3, 0.05);
+      EXPECT_LE(quantity.estimate->log_low, 0);  // the interval agrees
+      EXPECT_GE(quantity.estimate->log_high, 0);
+      EXPECT_EQ(quantity.estimate->p_value, 1);
+    }
+    // It is no discovery either: a comparison of two operators that found one would show 95%.
+    EXPECT_DOUBLE_EQ(ConvolutionOf(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
+    ExpectDeltasAddUp(comparison);
+  }
+}
+
+TEST(Compare, ADifferenceAboveWhatTracingResolvesIsCalled) {
+  const Simulated slow = Simulate(100'000, 5);
+  const Simulated fast = Simulate(80'000, 6);
+  const Comparison comparison = Compare({"a", &slow.profile, slow.bursts}, {"b", &fast.profile, fast.bursts});
+  const Quantity& quantity = ConvolutionOf(slow, comparison).quantity;
+  EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(quantity.estimate->ratio(), 1.25, 0.02);
+  EXPECT_GT(quantity.estimate->log_low, 0);
+}
+
+TEST(Compare, SetsHaveTheSameFloor) {
+  const Simulated low = Simulate(300, 5);
+  const Simulated high = Simulate(500, 6);
+  const std::vector<OperatorSet> sets = {{"layer", {0}, {0}}};
+  const DeltaRow row =
+      CompareSets({"a", &low.profile, low.bursts}, {"copy", &high.profile, high.bursts}, sets).at(0);
+  EXPECT_EQ(row.quantity.verdict, stats::Verdict::kInconclusive);
+  EXPECT_GE(row.quantity.estimate->log_high, 0);
 }
 
 TEST(Compare, FilesWithoutRoundsAreUnpairedAndSaySo) {

@@ -17,20 +17,44 @@ namespace etprof {
 struct UntracedBurst {
   int launch = 0;
   int round = 0;
-  std::vector<Nanoseconds> latency;  // recorded runs, in order
+  std::vector<Nanoseconds> latency;  // the clean ones of the recorded runs, in order
+  std::int64_t runs = 0;             // recorded, clean or not
 };
+// The least number of launches in which both sides have clean runs for an interval, where other launches lack
+// them: with fewer the verdict is "contended". (With five, an interval is twice as wide as with ten.)
+inline constexpr int kLeastCleanLaunches = 6;
+
+// A busy machine's clean runs are not quite those of a quiet one: whoever ran in between leaves caches and
+// clocks in another state, in every launch alike, so that an interval of the launches does not show it. The
+// largest such error of a ratio's logarithm, for each share of the time that the threads of the side that
+// waited more had to wait (Side::waited_share): 0.025 where they waited half of the time. Measured
+// (bench/results/contention.md): models of 0.1 ms beside three and four busy loops on two cores; of models of
+// 1 ms and more the error is below the spread between launches.
+inline constexpr double kErrorOfWaiting = 0.05;
+
 struct Side {
   std::string label;                  // "sme2 off"
   const Profile* profile = nullptr;   // may be null: no trace (a foreign runner without one)
   std::vector<UntracedBurst> bursts;  // empty: compare by the traces' Method::execute, and say so
   bool emulated = false;
   bool trace_enabled = false;  // the seeds' "trace-enabled" run: evidence of kernels, its times are refused
+  double waited_share = 0;     // of the bursts' time: for which the threads wanted a processor and had none
 };
 
 // A pair of operator indices; absent: only on the other side.
 struct MatchedPair {
   std::optional<std::size_t> baseline, candidate;
 };
+
+// The smallest difference between two mean self times that can be called faster or slower. Smaller ones are
+// unresolved (stats::Unresolved). The self time of a framework span contains the recording of its children,
+// and every self time contains a reading of the clock. What that costs depends on where things lie in memory.
+// Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for each event (traced
+// less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between 20 layouts of
+// memory, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
+// and by up to 239 ns. etprof-runner draws the layout (runner/layout.h). Other runners do not, and names of
+// different lengths remain a systematic difference.
+inline constexpr Nanoseconds kLeastDifference = 250;
 
 struct CompareOptions {
   double confidence = 0.95;
@@ -82,6 +106,12 @@ struct Comparison {
   Quantity latency;  // of the headline: medians of untraced runs (or of traced, see latency_from_trace)
   bool latency_from_trace = false;
   int launches = 0, rounds = 0;
+  // Untraced recorded runs: those whose threads had a processor whenever they wanted one, of all. Only the
+  // clean ones are compared.
+  struct CleanRuns {
+    std::int64_t clean = 0, all = 0;
+  };
+  CleanRuns baseline_clean, candidate_clean;
   std::int64_t baseline_runs = 0, candidate_runs = 0;   // sizes of the two common sets
   Nanoseconds baseline_total = 0, candidate_total = 0;  // Method::execute over them
   std::vector<DeltaRow> groups;          // as ByGroup: they add up to the totals, and so do their deltas

@@ -15,10 +15,11 @@ double UpperTail(double t, double degrees_of_freedom) {
   return t >= 0 ? half : 1 - half;
 }
 
-// P(at least so large a growth, were it the limit's): small where the candidate is certainly beyond it.
-double FailP(const GateClaim& claim) {
+// P(at least so large a growth, were it the limit's, and the growth measured wrong by `error`): small where
+// the candidate is certainly beyond it.
+double BeyondP(const GateClaim& claim, double error) {
   const stats::RatioEstimate& estimate = *claim.estimate;
-  const double beyond = -estimate.log_ratio - std::log1p(claim.limit);
+  const double beyond = -estimate.log_ratio - std::log1p(claim.limit) - error;
   if (estimate.standard_error == 0) return beyond > 0 ? 0 : 1;
   return UpperTail(beyond / estimate.standard_error, estimate.degrees_of_freedom);
 }
@@ -39,8 +40,9 @@ OneSide Reject(const std::vector<double>& p_values, double q) {
 
 // The half-width of a one-sided bound at `level`.
 double Reach(const stats::RatioEstimate& estimate, double level) {
-  if (estimate.standard_error == 0) return 0;
-  return stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
+  if (estimate.standard_error == 0) return estimate.systematic_error;
+  return estimate.systematic_error +
+         stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
 }
 
 }  // namespace
@@ -61,9 +63,10 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
   std::vector<double> fail_p;
   std::vector<double> pass_p;
   for (const GateClaim& claim : claims) {
-    const double p = claim.estimate ? FailP(claim) : 1;
-    fail_p.push_back(p);
-    pass_p.push_back(claim.estimate ? 1 - p : 1);
+    const double error = claim.estimate ? claim.estimate->systematic_error : 0;
+    const bool resolved = claim.estimate && claim.estimate->resolved;
+    fail_p.push_back(resolved ? BeyondP(claim, error) : 1);
+    pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
   }
   const double q = options.false_discovery * options.look_share;
   const OneSide fail = Reject(fail_p, q);
@@ -77,6 +80,7 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
       const stats::RatioEstimate& estimate = *claims[i].estimate;
       verdict.growth = std::expm1(-estimate.log_ratio);
       verdict.low = std::expm1(-estimate.log_ratio - Reach(estimate, fail.level));
+      if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
       verdict.high = std::expm1(-estimate.log_ratio + Reach(estimate, pass.level));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;

@@ -55,7 +55,8 @@ inline constexpr double kLookShare = 0.15;
 // The bounds say the same: with R failures of m claims every `low` is a one-sided bound at 1 - max(R, 1) q /
 // m, so that it exceeds the limit exactly for the failures (JudgeMany in stats/multiple.h has the argument;
 // false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high` likewise for the passes. A claim without
-// an estimate counts among the m. Without any spread the estimate itself decides, and one at the limit
+// an estimate counts among the m, and so does one that is not resolved: its p-value of a failure is 1, and
+// its `low` is no growth at most. Without any spread the estimate itself decides, and one at the limit
 // passes.
 std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options = {});
 

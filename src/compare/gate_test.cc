@@ -49,11 +49,39 @@ TEST(Gate, WithoutSpreadTheEstimateDecides) {
   EXPECT_FALSE(verdicts[4].growth || verdicts[4].low || verdicts[4].high);
 }
 
+TEST(Gate, AnErrorOfAllLaunchesAlikeIsLeftToBothSides) {
+  const auto doubted = [](double growth) {
+    GateClaim claim = Certain(growth, 0.02);
+    claim.estimate = stats::WithSystematicError(*claim.estimate, 0.025);
+    return claim;
+  };
+  const std::vector<GateVerdict> verdicts =
+      JudgeClaims(std::vector{doubted(-0.01), doubted(0.0), doubted(0.04), doubted(0.05)});
+  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kInconclusive,
+                                               GateDecision::kInconclusive, GateDecision::kFail));
+  EXPECT_NEAR(*verdicts[3].low, std::expm1(std::log1p(0.05) - 0.025), 1e-12);
+  EXPECT_NEAR(*verdicts[3].high, std::expm1(std::log1p(0.05) + 0.025), 1e-12);
+}
+
 TEST(Gate, NothingToJudge) { EXPECT_TRUE(JudgeClaims({}).empty()); }
 
 TEST(Gate, ALimitOfNothingAndOneAtTheLimit) {
   EXPECT_THAT(Decisions(JudgeClaims(std::vector{Certain(0, 0), Certain(0.001, 0)})),
               ElementsAre(GateDecision::kPass, GateDecision::kFail));
+}
+
+// A growth of two thirds that the measurement does not resolve: it fails nothing, and passes no limit below
+// it. It takes no room from, and gives none to, what is resolved.
+TEST(Gate, WhatIsNotResolvedDoesNotFail) {
+  GateClaim unresolved = Certain(2.0 / 3);
+  unresolved.estimate = stats::Unresolved(*unresolved.estimate);
+  const std::vector<GateVerdict> verdicts = JudgeClaims(std::vector{unresolved, Certain(0.10)});
+  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kInconclusive, GateDecision::kFail));
+  EXPECT_NEAR(*verdicts[0].growth, 2.0 / 3, 1e-12);
+  EXPECT_EQ(*verdicts[0].low, 0);
+  GateClaim within = Certain(0.01);
+  within.estimate = stats::Unresolved(*within.estimate);
+  EXPECT_THAT(Decisions(JudgeClaims(std::vector{within})), ElementsAre(GateDecision::kPass));
 }
 
 // By hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond the limit

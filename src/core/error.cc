@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <new>
+#include <system_error>
 
 namespace etprof {
 
@@ -28,12 +30,29 @@ Error& Error::Compose() {
   return *this;
 }
 
+namespace {
+
+constexpr const char* kSeeLimits = "see the limits of this shell: ulimit -a";
+
+}  // namespace
+
 Error AsError(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return Error(ExitCode::kDeviceFailed, "out of memory")
+        .Remedy("free some, or raise its limit (ulimit -v)");
+  }
   if (const auto* error = dynamic_cast<const std::filesystem::filesystem_error*>(&exception)) {
-    return Error(ExitCode::kBadInput, error->code().message())
+    const auto& code = error->code();
+    const bool is_limit = code == std::errc::not_enough_memory || code == std::errc::too_many_files_open ||
+                          code == std::errc::too_many_files_open_in_system;
+    return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput, code.message())
         .InFile(error->path1().string())
-        .Remedy("check the path and its permissions");
+        .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");
+  }
+  if (const auto* error = dynamic_cast<const std::system_error*>(&exception)) {  // a thread, a pipe
+    return Error(ExitCode::kDeviceFailed, "the system refused what etprof needs: " + error->code().message())
+        .Remedy(kSeeLimits);
   }
   return {ExitCode::kDeviceFailed,
           fmt::format("{} (this is a defect of etprof: please report it)", exception.what())};

@@ -66,8 +66,9 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Any exception as an Error: one is itself, what the file system refused names its file (kBadInput), and
-// anything else is a defect of etprof (kDeviceFailed).
+// Any exception as an Error: one is itself, what the file system refused names its file (kBadInput;
+// kDeviceFailed where a limit of the process refused it), too little memory and what else the system refused
+// are kDeviceFailed, and anything else is a defect of etprof (kDeviceFailed).
 Error AsError(const std::exception& exception);
 
 }  // namespace etprof

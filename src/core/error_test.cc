@@ -1,6 +1,6 @@
 #include "core/error.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -35,6 +35,16 @@ TEST(Error, IsMadeOfEveryException) {
                                                   std::make_error_code(std::errc::permission_denied));
   EXPECT_EQ(AsError(refused).Message(), "a/b: Permission denied; check the path and its permissions");
   EXPECT_EQ(AsError(refused).exit_code(), ExitCode::kBadInput);
+
+  const std::filesystem::filesystem_error full("status", "a/b",
+                                               std::make_error_code(std::errc::too_many_files_open));
+  EXPECT_EQ(AsError(full).exit_code(), ExitCode::kDeviceFailed);
+  EXPECT_EQ(AsError(std::bad_alloc()).Message(), "out of memory; free some, or raise its limit (ulimit -v)");
+  EXPECT_EQ(AsError(std::bad_alloc()).exit_code(), ExitCode::kDeviceFailed);
+  const Error thread =
+      AsError(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
+  EXPECT_THAT(thread.Message(), testing::HasSubstr("the system refused what etprof needs"));
+  EXPECT_EQ(thread.exit_code(), ExitCode::kDeviceFailed);
 
   const Error defect = AsError(std::out_of_range("at(7)"));
   EXPECT_EQ(defect.Message(), "at(7) (this is a defect of etprof: please report it)");

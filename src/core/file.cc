@@ -2,18 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <memory>
+#include <mutex>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
+#include "core/units.h"
 
 namespace etprof {
 namespace {
@@ -27,56 +30,142 @@ Error CannotRead(const std::filesystem::path& path, int error) {
   return result;
 }
 
-Error CannotWrite(const std::filesystem::path& path, int error) {
-  const char* remedy = error == ENOSPC || error == EDQUOT ? "free some space, or choose another folder"
-                                                          : "check the folder and its permissions";
-  Error result(ExitCode::kDeviceFailed, "cannot be written: " + SystemReason(error));
-  result.InFile(path.string()).Remedy(remedy);
-  return result;
+Error Changed(const std::filesystem::path& path) {
+  return Error(ExitCode::kBadInput, "changed while it was read: it became shorter")
+      .InFile(path.string())
+      .Remedy("try again once nothing writes it");
+}
+
+// Files up to this size are read: a copy cannot become shorter. Mapping pays where much is not looked at.
+constexpr std::size_t kLargestRead = std::size_t{16} << 20U;
+
+// The mapped files. Where one becomes shorter, the system answers a read beyond its new end with SIGBUS. The
+// handler puts a page of zeros there and notes it, and the reader finds nonsense, or nothing, and then the
+// note.
+struct Guarded {
+  std::atomic<const char*> begin = nullptr;  // null: free
+  std::atomic<std::size_t> size = 0;
+  std::atomic<bool> changed = false;
+};
+constexpr int kMostGuarded = 64;
+std::array<Guarded, kMostGuarded> guarded;
+
+void OnBusError(int signal, siginfo_t* info, void* /*context*/) {
+  const auto* const at = static_cast<const char*>(info->si_addr);
+  for (Guarded& file : guarded) {
+    const char* const begin = file.begin;
+    if (begin == nullptr || at < begin || at >= begin + file.size) continue;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    auto* const start = const_cast<char*>(begin) + static_cast<std::size_t>(at - begin) / page * page;
+    if (::mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start) {
+      file.changed = true;
+      return;
+    }
+  }
+  // Nobody's: as if there were no handler.
+  ::signal(signal, SIG_DFL);
+}
+
+// Its place; -1: there is none left.
+int Guard(void* data, std::size_t size) {
+  static const bool installed = [] {
+    struct sigaction action {};
+    action.sa_sigaction = OnBusError;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    return ::sigaction(SIGBUS, &action, nullptr) == 0;
+  }();
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
+  for (int place = 0; installed && place < kMostGuarded; ++place) {
+    Guarded& file = guarded[static_cast<std::size_t>(place)];
+    if (file.begin != nullptr) continue;
+    file.changed = false;
+    file.size = size;
+    file.begin = static_cast<const char*>(data);
+    return place;
+  }
+  return -1;
+}
+
+// Reads `size` bytes. Returns how many there were.
+std::size_t ReadAll(int descriptor, char* data, std::size_t size, const std::filesystem::path& path) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::read(descriptor, data + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw CannotRead(path, errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
 }
 
 }  // namespace
 
-MappedFile MappedFile::Open(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t most) {
+  // Without waiting for a pipe's other side.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) throw CannotRead(path, errno);
+  struct Closer {
+    int descriptor;
+    ~Closer() { ::close(descriptor); }
+  } const closer{descriptor};
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) {
-    const int error = errno;
-    ::close(descriptor);
-    throw CannotRead(path, error);
-  }
+  if (::fstat(descriptor, &status) != 0) throw CannotRead(path, errno);
   if (!S_ISREG(status.st_mode)) {
-    ::close(descriptor);
     throw Error(ExitCode::kBadInput,
                 S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file")
         .InFile(path.string());
   }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* data = nullptr;
-  if (size > 0) {
-    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) {
-      const int error = errno;
-      ::close(descriptor);
-      throw CannotRead(path, error);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > most) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("is larger than {}, the most that etprof reads of such a file",
+                            FormatBytes(static_cast<double>(most))))
+        .InFile(path.string());
+  }
+  MappedFile file;
+  file.path_ = path;
+  if (size == 0) return file;
+  file.size_ = static_cast<std::size_t>(size);
+  if (size > kLargestRead) {
+    void* const data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data != MAP_FAILED) {
+      file.data_ = data;
+      file.guard_ = Guard(data, file.size_);
+      if (file.guard_ >= 0) return file;
+      ::munmap(data, file.size_);
     }
   }
-  ::close(descriptor);
-  return MappedFile(data, size);
+  file.data_ = ::operator new(file.size_, std::align_val_t{64});
+  file.guard_ = -1;
+  if (ReadAll(descriptor, static_cast<char*>(file.data_), file.size_, path) < file.size_) throw Changed(path);
+  return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (data_ == nullptr) return;
+  if (guard_ >= 0) {
+    ::munmap(data_, size_);
+    guarded[static_cast<std::size_t>(guard_)].begin = nullptr;
+  } else {
+    ::operator delete(data_, std::align_val_t{64});
+  }
+}
+
+void MappedFile::RequireUnchanged() const {
+  if (guard_ >= 0 && guarded[static_cast<std::size_t>(guard_)].changed) throw Changed(path_);
 }
 
 bool Exists(const std::filesystem::path& path) {
@@ -85,38 +174,8 @@ bool Exists(const std::filesystem::path& path) {
 }
 
 std::string ReadTextFile(const std::filesystem::path& path) {
-  const MappedFile file = MappedFile::Open(path);
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
-void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
-  static std::atomic<unsigned> counter = 0;
-  const std::filesystem::path folder = path.parent_path();
-  if (!folder.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw CannotWrite(folder, error.value());
-  }
-  const std::filesystem::path temporary = fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), counter++);
-  try {
-    errno = 0;
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    if (!stream) throw CannotWrite(path, errno);
-    write(stream);
-    // A buffer that could not be flushed sets the stream's state; errno still says why.
-    if (!stream) throw CannotWrite(path, errno != 0 ? errno : EIO);
-    stream.close();
-    if (!stream) throw CannotWrite(path, errno != 0 ? errno : EIO);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw CannotWrite(path, errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-}
-
-void WriteFileAtomically(const std::filesystem::path& path, const std::string& contents) {
-  WriteFileAtomically(path, [&](std::ostream& out) {
-    out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  return WithFile(path, kMostText, [](ByteView bytes) {
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
 }
 

@@ -12,11 +12,19 @@ namespace etprof {
 
 using ByteView = std::span<const std::byte>;
 
-// A whole file mapped read-only into memory. An empty file is an empty view.
+// The largest files that are read, by what they hold (docs/files.md). Larger ones are refused with a message:
+// a sparse file of 100 GB takes no room on a disk, and hours to read.
+inline constexpr std::uint64_t kMostText = std::uint64_t{512} << 20U;    // JSON, latencies, tables in memory
+inline constexpr std::uint64_t kMostTable = std::uint64_t{8} << 30U;     // timelines, logs
+inline constexpr std::uint64_t kMostProgram = std::uint64_t{64} << 30U;  // .pte, .ptd
+
+// A whole file in memory: a small one read into it, a large one mapped, so that what is not looked at is not
+// read. An empty file is an empty view.
 class MappedFile {
  public:
-  // Throws Error (kBadInput) naming `path` when it is missing, a folder, or unreadable.
-  static MappedFile Open(const std::filesystem::path& path);
+  // Throws Error (kBadInput) naming `path` when it is missing, no regular file (a pipe is not waited for),
+  // unreadable, larger than `most` bytes, or became shorter while it was read.
+  static MappedFile Open(const std::filesystem::path& path, std::uint64_t most = kMostProgram);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;
@@ -25,23 +33,54 @@ class MappedFile {
 
   ByteView bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
 
+  // Throws Error (kBadInput) where a mapped file became shorter since: what was beyond its end read as zeros.
+  void RequireUnchanged() const;
+
  private:
-  MappedFile(void* data, std::size_t size) : data_(data), size_(size) {}
+  MappedFile() = default;
+  std::filesystem::path path_;
   void* data_ = nullptr;
   std::size_t size_ = 0;
+  int guard_ = -1;  // of a mapped file: its place among those that SIGBUS is caught for
 };
+
+// What `read` makes of the file's bytes. Throws what it throws, and as MappedFile::Open and RequireUnchanged.
+template <typename Read>
+auto WithFile(const std::filesystem::path& path, std::uint64_t most, const Read& read) {
+  const MappedFile file = MappedFile::Open(path, most);
+  try {
+    auto result = read(file.bytes());
+    file.RequireUnchanged();
+    return result;
+  } catch (...) {
+    file.RequireUnchanged();  // the reason, where it is one
+    throw;
+  }
+}
 
 // Also false where it cannot be looked at (permissions, a loop of links).
 bool Exists(const std::filesystem::path& path);
 
-// Reads a text file whole. Throws as MappedFile::Open.
+// Reads a text file of at most kMostText whole. Throws as MappedFile::Open.
 std::string ReadTextFile(const std::filesystem::path& path);
 
 // Writes by way of a temporary file beside `path` and a rename, so that a reader (or a crash) sees the old
-// file or the whole new one. `write` streams the contents. Creates missing parent folders. Throws Error
-// (kDeviceFailed) with the system's reason when anything could not be written (disk full, permission), and
-// removes the temporary file.
+// file or the whole new one. `write` streams the contents. Creates missing parent folders. A link is
+// replaced, not followed. For files of etprof's own names; what a user's option names goes through
+// WriteOutput. Throws Error (kDeviceFailed) with the system's reason when anything could not be written (disk
+// full, permission), and removes the temporary file.
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void WriteFileAtomically(const std::filesystem::path& path, const std::string& contents);
+
+// Writes what a user's option names. "-" is the standard output. Links are followed: the regular file that
+// they lead to is replaced as WriteFileAtomically does, and keeps its permissions. What is no regular file (a
+// device, a pipe, a socket, a descriptor such as /dev/stdout) is written into. Throws as WriteFileAtomically.
+void WriteOutput(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
+bool IsStdout(const std::filesystem::path& path);
+
+// Whether a file has a name of these functions' temporary files.
+bool IsTemporaryName(const std::filesystem::path& path);
+// Removes those in a folder whose writer is gone: it was killed.
+void RemoveStaleTemporaries(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,11 @@ void ParallelFor(std::size_t count, std::size_t threads, const std::function<voi
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(run);
+    try {
+      for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(run);
+    } catch (const std::system_error&) {
+      // A limit of the process: those that there are do it all.
+    }
     run();
   }
   for (const std::exception_ptr& exception : thrown) {

@@ -25,7 +25,7 @@ std::string Sha256Hex(ByteView bytes) {
 }
 
 std::string Sha256HexOfFile(const std::filesystem::path& path) {
-  return Sha256Hex(MappedFile::Open(path).bytes());
+  return WithFile(path, kMostProgram, [](ByteView bytes) { return Sha256Hex(bytes); });
 }
 
 }  // namespace etprof

@@ -52,6 +52,12 @@ std::string FormatAmount(double amount) {
 
 std::string FormatBytes(double bytes) { return Scaled(bytes, std::array{" B", " kB", " MB", " GB"}); }
 
+std::string FormatCount(std::int64_t count) {
+  if (count > -1000 && count < 1000) return fmt::format("{}", count);
+  const std::int64_t rest = count % 1000;
+  return fmt::format("{},{:03}", FormatCount(count / 1000), rest < 0 ? -rest : rest);
+}
+
 std::string ExactMicroseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 3); }
 std::string ExactMilliseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 6); }
 

@@ -22,6 +22,9 @@ std::string FormatBytes(double bytes);
 // and rates, whose unit the caller says.
 std::string FormatAmount(double amount);
 
+// "1,204": whole, with separators.
+std::string FormatCount(std::int64_t count);
+
 // Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
 // 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.
 std::string ExactMicroseconds(Nanoseconds nanoseconds);

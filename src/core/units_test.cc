@@ -63,5 +63,13 @@ TEST(ExactMicroseconds, LosesNothing) {
   EXPECT_EQ(ExactMicroseconds(std::numeric_limits<Nanoseconds>::min()), "-9223372036854775.808");
 }
 
+TEST(FormatCount, SeparatesThousands) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(-1234567), "-1,234,567");
+  EXPECT_EQ(FormatCount(-123), "-123");
+}
+
 }  // namespace
 }  // namespace etprof

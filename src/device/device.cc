@@ -11,9 +11,17 @@ namespace etprof {
 std::string ShellQuoted(const std::string& text) {
   const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  if (text.find('\0') != std::string::npos)
+    throw Error(ExitCode::kBadInput, fmt::format("a word of a command has a NUL character: {}", text));
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+bool IsVariableName(const std::string& text) {
+  const char* first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  const char* later = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return text.find_first_of(first) == 0 && text.find_first_not_of(later) == std::string::npos;
 }
 
 std::string CommandText(const Command& command) {

@@ -23,8 +23,12 @@ struct Command {
 };
 // For people and manifests: quoted for a POSIX shell where needed.
 std::string CommandText(const Command& command);
-// One word of a POSIX shell's command line.
+// One word of a POSIX shell's command line; the only way by which a text comes into one. Throws Error
+// (kBadInput) for a NUL character, which no word can hold.
 std::string ShellQuoted(const std::string& text);
+// Whether it is a name of an environment variable, as POSIX has them: [A-Za-z_][A-Za-z0-9_]*. A shell would
+// run what else stands before a "=".
+bool IsVariableName(const std::string& text);
 
 // The device cannot be reached any more: what runs there ends by itself, and another try may find it again.
 class DeviceLost : public Error {
@@ -41,6 +45,8 @@ struct ExitStatus {
   int signal = 0;                       // that ended it, or 0
   std::optional<Nanoseconds> cpu_time;  // user and system, of the process and its waited-for children
   std::optional<Bytes> peak_rss;
+  // For how long its main thread wanted a processor and had none (Linux's run delay). Absent: not known.
+  std::optional<Nanoseconds> run_delay;
   bool Success() const { return signal == 0 && code == 0; }
   std::string Text() const;  // "exited with 1", "was killed by signal 9 (Killed)"
 };

@@ -11,12 +11,15 @@
 #ifdef __linux__
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -111,6 +114,57 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
   ::_exit(127);
 }
 
+// Async-signal-safe.
+void CloseAllBut(int kept) {
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, 0, static_cast<unsigned>(kept) - 1, 0) == 0 &&
+      ::syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0U, 0) == 0)
+    return;
+#endif
+  struct rlimit limit {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536));
+  for (int descriptor = 0; descriptor < end; ++descriptor) {
+    if (descriptor != kept) ::close(descriptor);
+  }
+}
+
+// Ends a process group when this process is gone, however it went: PR_SET_PDEATHSIG reaches the group's
+// leader, but not what that one has started (a wrapper's runner). A small process of its own waits until the
+// other end of a pipe is closed.
+class GroupGuard {
+ public:
+  explicit GroupGuard(pid_t group) {
+    if (!life_.Open()) return;
+    guard_ = ::fork();
+    if (guard_ == 0) Watch(life_.read, group);
+    life_.CloseRead();
+  }
+  GroupGuard(const GroupGuard&) = delete;
+  GroupGuard& operator=(const GroupGuard&) = delete;
+  ~GroupGuard() {
+    if (guard_ <= 0) return;
+    ::kill(guard_, SIGKILL);
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  [[noreturn]] static void Watch(int life, pid_t group) {
+    ::setsid();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+    CloseAllBut(life);
+    char byte = 0;
+    while (::read(life, &byte, 1) < 0 && errno == EINTR) {
+    }
+    ::kill(-group, SIGKILL);
+    ::_exit(0);
+  }
+
+  Pipe life_;
+  pid_t guard_ = -1;
+};
+
 class LocalProcess : public Process {
  public:
   LocalProcess(pid_t pid, int input, int output, int errors, Device::Sink on_stderr,
@@ -120,7 +174,8 @@ class LocalProcess : public Process {
         output_(output),
         errors_(errors),
         on_stderr_(std::move(on_stderr)),
-        interrupted_(std::move(interrupted)) {
+        interrupted_(std::move(interrupted)),
+        guard_(pid) {
     for (const int descriptor : {input_, output_, errors_}) {
       ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     }
@@ -222,10 +277,28 @@ class LocalProcess : public Process {
     descriptor = -1;
   }
 
+  // Of the main thread, once it has ended: what it leaves can be read until it is waited for. (Of the second
+  // number of /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst of Linux.)
+  std::optional<Nanoseconds> RunDelayOfTheDead([[maybe_unused]] int flags) const {
+#ifdef __linux__
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | flags);
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0 || info.si_pid != pid_) return std::nullopt;
+    std::ifstream file(fmt::format("/proc/{}/schedstat", pid_));
+    Nanoseconds running = 0, delay = -1;
+    if (file >> running >> delay && delay >= 0) return delay;
+#endif
+    return std::nullopt;
+  }
+
   void Reap(int flags) {
     int status = 0;
     struct rusage usage {};
     pid_t pid = 0;
+    const std::optional<Nanoseconds> run_delay = RunDelayOfTheDead(flags);
     do {
       pid = ::wait4(pid_, &status, flags, &usage);
     } while (pid < 0 && errno == EINTR);
@@ -238,6 +311,7 @@ class LocalProcess : public Process {
              static_cast<Nanoseconds>(time.tv_usec) * 1000;
     };
     result.cpu_time = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+    result.run_delay = run_delay;
 #ifdef __APPLE__
     result.peak_rss = usage.ru_maxrss;
 #else
@@ -281,6 +355,7 @@ class LocalProcess : public Process {
   std::size_t searched_ = 0;  // no newline before here
   std::string last_errors_;
   std::optional<ExitStatus> status_;
+  GroupGuard guard_;
 };
 
 Error CannotStart(const std::string& program, const ChildFailure& failure, const Command& command) {

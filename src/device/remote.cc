@@ -27,7 +27,7 @@ constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
 constexpr double kGuardSeconds = 30;  // it may have settings to put back
 
-// Unique among all who use a device.
+// Unique among all who use a device. kDefineOurs knows this form.
 std::string NewRunId() {
   std::random_device random;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -47,6 +47,25 @@ constexpr const char* kDefineOver =
   if [ -f "$1/guard" ]; then ! kill -0 "$(cat "$1/guard")" 2>/dev/null
   else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
 })sh";
+
+// Defines `ours WHAT NAME`: whether etprof gives such a name to a `run` or to a folder of the `cache`.
+// Nothing else is ever removed.
+constexpr const char* kDefineOurs =
+    R"sh(ours() {
+  [ -d "$2" ] && [ ! -h "$2" ] || return 1
+  n=${2##*/}
+  n=${n#.part-}
+  n=${n#.removed-}
+  case $1,$n in
+    run,*[!0-9a-f-]*|run,*-*-*) return 1;;
+    run,[0-9]*-????????) return 0;;
+    cache,*[!0-9a-f]*) return 1;;
+    cache,????????????????????) return 0;;
+  esac
+  return 1
+})sh";
+
+constexpr std::size_t kCacheDigits = 20;  // of a digest: the name of a folder of the cache
 
 class RemoteDevice : public Device {
  public:
@@ -204,20 +223,31 @@ class RemoteDevice : public Device {
     const std::string script = fmt::format(
         R"sh({3}
 {5}
-d=${{ETPROF_DEVICE_DIR:-{0}}}
-mkdir -p "$d/cache" "$d/runs" && cd "$d" || exit 1
+{6}
+d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}
+d=${{d:-{0}}}
+mkdir -p "$d" && cd "$d" || exit 1
+if [ ! -f .etprof ]; then
+  for f in * .[!.]*; do
+    case $f in cache|runs|settings.before|settings.lock|.removed-*|'*'|'.[!.]*') ;; *)
+      echo "$d is there already, and not a folder of etprof's: it has $f; set ETPROF_DEVICE_DIR there to another" >&2
+      exit 1;; esac
+  done
+  echo "etprof keeps its files in this folder" >.etprof || exit 1
+fi
+mkdir -p cache runs || exit 1
 g=runs/{4}/guard; [ ! -f "$g" ] || kill -9 "$(cat "$g")" 2>/dev/null
 for r in runs/*; do
-  [ -d "$r" ] && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
+  ours run "$r" && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
   over "$r" || continue
   ( cd "$r" || exit 0
 {1} ) >/dev/null
 done
 restore_power >/dev/null
-for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || rm -rf "$p"; done
+for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
 mkdir -p runs/{2}/pids && pwd)sh",
         connection_->DefaultFolder(), kEndRun, id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
-        DefineRestorePower());
+        DefineRestorePower(), kDefineOurs);
     const std::string folder = Do(script, "make a folder for etprof's files");
     folder_ = folder.substr(0, folder.find('\n'));
     run_ = folder_ + "/runs/" + id_;
@@ -228,23 +258,32 @@ mkdir -p runs/{2}/pids && pwd)sh",
   // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
   // the cache's files; with `remove` they are gone then.
   std::string StoredScript(bool remove) const {
-    // The cache first gets another name, so that who comes meanwhile finds it empty and whole.
+    // A folder of the cache first gets another name, so that who comes meanwhile finds it whole or not there.
     return fmt::format(
         R"sh(cd {0} || exit 1
+{4}
 {5}
 size() {{ find "$@" -type f -exec wc -c {{}} + 2>/dev/null; }}
 live=
 for r in runs/*; do
-  [ -d "$r" ] && [ "$r" != runs/{1} ] || continue
+  ours run "$r" && [ "$r" != runs/{1} ] || continue
   over "$r" || {{ live=1; echo live; continue; }}
   size "$r"{2}
 done
 echo cache
-{3}size cache .removed-*{4}
+{3}for c in cache/* .removed-*/*; do
+  ours cache "$c" || continue
+  size "$c"{6}
+done
+for r in .removed-*; do ours run "$r" && rmdir "$r" 2>/dev/null; done
 true)sh",
         ShellQuoted(folder_), id_, remove ? "; rm -rf \"$r\"" : "",
-        remove ? "[ -z \"$live\" ] || exit 0\nmv cache .removed-" + id_ + " && mkdir cache\n" : "",
-        remove ? "; rm -rf .removed-*" : "", kDefineOver);
+        remove ? fmt::format("[ -z \"$live\" ] || exit 0\nmkdir .removed-{0} || exit 1\nfor c in cache/*; do "
+                             "ours cache \"$c\" && "
+                             "mv \"$c\" .removed-{0}/; done\n",
+                             id_)
+               : "",
+        kDefineOver, kDefineOurs, remove ? "; rm -rf \"$c\"" : "");
   }
 
   static StoredFiles ParseStored(const std::string& printed) {
@@ -351,7 +390,7 @@ true)sh",
       text += digests.back() + "  " + file.filename().string() + "\n";
       bytes += double(fs::file_size(file));
     }
-    const std::string digest = Sha256Hex(std::as_bytes(std::span(text))).substr(0, 20);
+    const std::string digest = Sha256Hex(std::as_bytes(std::span(text))).substr(0, kCacheDigits);
     const std::string folder = folder_ + "/cache/" + digest;
     if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
       if (options_.notice && bytes > 1e6)

@@ -50,8 +50,11 @@ std::optional<int> TakeExitMark(std::string& errors, const std::string& tag) {
 
 std::string StartScript(const Command& command, const std::string& folder, const std::string& tag) {
   std::string script = "cd " + ShellQuoted(folder) + " || exit 1\n";
-  for (const auto& [name, value] : command.environment)
+  for (const auto& [name, value] : command.environment) {
+    if (!IsVariableName(name))
+      throw Error(ExitCode::kBadInput, fmt::format("\"{}\" is no name of an environment variable", name));
     script += fmt::format("export {}={}\n", name, ShellQuoted(value));
+  }
   // A shell gives what it starts in the background no stdin, unless it is told to.
   script += "exec 3<&0 </dev/null\n";
   if (!command.cpus.empty()) script += "taskset " + CpuMask(command.cpus) + " ";

@@ -103,6 +103,14 @@ TEST_F(ScriptTest, WhatStillRunsIsKilledOnTheDeviceToo) {
   EXPECT_TRUE(killed_);
 }
 
+TEST(StartScript, WhatIsNoNameOfAVariableReachesNoShell) {
+  for (const char* name : {"A; touch x", "$(x)", "A B", "A=B", "", "1", "\n"})
+    EXPECT_THROW(StartScript({{"x"}, {{name, "y"}}, {}}, "/f", "1"), Error) << name;
+  EXPECT_THROW(StartScript({{std::string("x\0y", 3)}, {}, {}}, "/f", "1"), Error);
+  EXPECT_THROW(StartScript({{"x"}, {{"A", std::string(1, '\0')}}, {}}, "/f", "1"), Error);
+  EXPECT_THAT(StartScript({{"x"}, {{"_a1", "b c"}}, {}}, "/f", "1"), HasSubstr("export _a1='b c'\n"));
+}
+
 TEST(StartScript, RestrictsToCpusAsTasksetTakesThem) {
   EXPECT_THAT(StartScript({{"x"}, {}, {0, 4, 7}}, "/f", "1"), HasSubstr("taskset 91 x "));
   EXPECT_THAT(StartScript({{"x"}, {}, {9}}, "/f", "1"), HasSubstr("taskset 200 x "));

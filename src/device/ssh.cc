@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include "core/file.h"
@@ -15,6 +19,29 @@ namespace {
 
 constexpr double kConnectSeconds = 20;
 constexpr double kCopySeconds = 3600;
+constexpr std::string_view kFolderStart = "etprof-ssh-";  // of the folder of a control socket
+
+// Removes the folders of those who were killed: of this user, with nothing but a socket in them.
+void RemoveStaleFolders() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator at(fs::temp_directory_path(error), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kFolderStart)) continue;
+    const auto process = AsNumber<pid_t>(std::string_view(name).substr(
+        kFolderStart.size(), name.find('-', kFolderStart.size()) - kFolderStart.size()));
+    struct stat status {};
+    if (!process || *process <= 0 || ::kill(*process, 0) == 0 || errno != ESRCH ||
+        ::lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
+      continue;
+    std::error_code ignored;
+    for (const auto& file : fs::directory_iterator(at->path(), ignored)) {
+      if (file.symlink_status(ignored).type() == fs::file_type::socket) fs::remove(file.path(), ignored);
+    }
+    ::rmdir(at->path().c_str());
+  }
+}
 
 // One connection that lives as long as this object; all else goes through its control socket, which spares
 // the handshake and makes a lost connection end everything at once.
@@ -32,7 +59,10 @@ class SshConnection : public Connection {
   void Open() override {
     Close();
     // The path of a socket is short, so it is not below a folder of the user's.
-    std::string folder = (std::filesystem::temp_directory_path() / "etprof-ssh-XXXXXX").string();
+    RemoveStaleFolders();
+    std::string folder =
+        (std::filesystem::temp_directory_path() / fmt::format("{}{}-XXXXXX", kFolderStart, ::getpid()))
+            .string();
     if (::mkdtemp(folder.data()) == nullptr) {
       throw Error(ExitCode::kDeviceFailed, "cannot make a folder for ssh's control socket").InFile(folder);
     }

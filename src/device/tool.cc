@@ -46,7 +46,8 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
     process->Kill();
     result.timed_out = true;
   }
-  result.status = status.value_or(ExitStatus{-1, 9, {}, {}});
+  result.status =
+      status.value_or(ExitStatus{.code = -1, .signal = 9, .cpu_time = {}, .peak_rss = {}, .run_delay = {}});
   result.errors = process->LastErrors();
   return result;
 }

@@ -8,12 +8,13 @@
 
 namespace etprof {
 
-void MergeEtdumps(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output) {
+std::string MergedEtdumps(const std::vector<std::filesystem::path>& inputs) {
   ::etdump::ETDumpT merged;
   std::vector<std::unique_ptr<::etdump::RunDataT>> executions;
   for (const std::filesystem::path& path : inputs) {
-    const MappedFile file = MappedFile::Open(path);
-    std::unique_ptr<::etdump::ETDumpT> part(VerifiedEtdump(file.bytes(), path.string()).UnPack());
+    const auto part = WithFile(path, kMostTable, [&](ByteView bytes) {
+      return std::unique_ptr<::etdump::ETDumpT>(VerifiedEtdump(bytes, path.string()).UnPack());
+    });
     merged.version = part->version;
     for (auto& run : part->run_data) {
       (run->name == "Execute" ? executions : merged.run_data).push_back(std::move(run));
@@ -22,10 +23,7 @@ void MergeEtdumps(const std::vector<std::filesystem::path>& inputs, const std::f
   for (auto& run : executions) merged.run_data.push_back(std::move(run));
   flatbuffers::FlatBufferBuilder builder;
   ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &merged));
-  WriteFileAtomically(output, [&](std::ostream& out) {
-    out.write(reinterpret_cast<const char*>(builder.GetBufferPointer()),
-              static_cast<std::streamsize>(builder.GetSize()));
-  });
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
 }  // namespace etprof

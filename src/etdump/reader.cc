@@ -137,8 +137,8 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
 }
 
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options) {
-  const MappedFile file = MappedFile::Open(path);
-  return ReadEtdump(file.bytes(), path.string(), options);
+  return WithFile(path, kMostTable,
+                  [&](ByteView bytes) { return ReadEtdump(bytes, path.string(), options); });
 }
 
 }  // namespace etprof

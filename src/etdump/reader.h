@@ -23,9 +23,9 @@ struct EtdumpOptions {
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options = {});
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options = {});
 
-// Writes the blocks of `inputs`, one file after the other, as one ETDump that ExecuTorch's Inspector reads:
-// all blocks named "Execute" in order; blocks of loading ("Default") of every file come first. Throws as
-// ReadEtdump and WriteFileAtomically.
-void MergeEtdumps(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output);
+// The blocks of `inputs`, one file after the other, as one ETDump that ExecuTorch's Inspector reads: all
+// blocks named "Execute" in order; blocks of loading ("Default") of every file come first. Returns the file's
+// contents. Throws as ReadEtdump.
+std::string MergedEtdumps(const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace etprof

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -275,6 +277,22 @@ TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
   EXPECT_EQ(trace.NameOf(trace.layouts[0], 1), "7");
   EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
   EXPECT_EQ(trace.layouts[0].source[1], Trace::Source::kDelegate);
+}
+
+TEST(ReadEtdump, WhatEndsInZerosIsTruncated) {
+  const std::string whole = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
+  for (const std::size_t kept : {whole.size() - 100, whole.size() * 3 / 4, whole.size() / 2,
+                                 std::size_t{4096}, std::size_t{100}, std::size_t{0}}) {
+    std::string lost = whole;
+    std::fill(lost.begin() + static_cast<std::ptrdiff_t>(kept), lost.end(), '\0');
+    try {
+      ReadEtdump(std::as_bytes(std::span(lost)), "lost.etdump");
+      ADD_FAILURE() << kept << " bytes: no error";
+    } catch (const Error& error) {
+      EXPECT_NE(error.Message().find("lost.etdump, byte"), std::string::npos);
+      EXPECT_NE(error.Message().find("is truncated: its last"), std::string::npos) << error.Message();
+    }
+  }
 }
 
 }  // namespace

@@ -23,6 +23,26 @@ bool HasIdentifier(ByteView bytes, std::size_t root) {
          std::memcmp(bytes.data() + root + kIdentifierAt, ::etdump::ETDumpIdentifier(), 4) == 0;
 }
 
+// So many zeros at the end of a file are none of its own: it ends in texts or vtables, and at most some bytes
+// to align them. Where the power was lost while it was written, its length may be stored before its bytes,
+// and a table of zeros is a valid one, without any field.
+constexpr std::size_t kLostZeros = 64;
+
+std::size_t ZerosAtEnd(const std::uint8_t* data, std::size_t size) {
+  std::size_t zeros = 0;
+  while (zeros < size && data[size - 1 - zeros] == 0) ++zeros;
+  return zeros;
+}
+
+Error Truncated(const std::string& file_name, std::size_t zeros, std::size_t size) {
+  return Error(ExitCode::kBadInput,
+               fmt::format("is truncated: its last {} of {} bytes were never written (they are zeros)", zeros,
+                           size))
+      .InFile(file_name)
+      .AtOffset(size - zeros)
+      .Remedy("copy it again, or measure again");
+}
+
 // Generated tables hide that they are one.
 template <typename Generated>
 const flatbuffers::Table& AsTable(const Generated& table) {
@@ -50,6 +70,8 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
           .Remedy("copy it again, or measure again");
     }
   } else if (!HasIdentifier(bytes, 0)) {
+    const std::size_t zeros = ZerosAtEnd(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);
     throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
         .InFile(file_name)
         .AtOffset(kIdentifierAt)
@@ -63,6 +85,8 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
         .InFile(file_name)
         .Remedy("trace fewer runs at once");
   }
+  if (const std::size_t zeros = ZerosAtEnd(data_, length_); zeros >= kLostZeros)
+    throw Truncated(file_name, zeros, length_);
   flatbuffers::Verifier verifier = MakeVerifier();
   const auto offset = verifier.VerifyOffset(root);
   if (offset == 0) throw Malformed();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -29,11 +31,51 @@ constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
 bool IsSafeFileName(const std::string& name) {
   if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
-  if (name == "previous" || name == "launches") return false;  // folders of the run directory
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
   });
 }
+
+// Whether etprof itself writes such a name into a run directory: its folders, and every file by its ending.
+// File systems may hold "Report.MD" for the same name.
+bool IsTaken(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name == "previous" || name == "launches") return true;
+  return std::ranges::any_of(
+      std::array{".json", ".md", ".html", ".csv", ".pftrace", ".etdump", ".log", ".svg", ".gz", ".tmp"},
+      [&](const char* ending) { return name.ends_with(ending); });
+}
+
+// What a file system takes for one name, less what etprof puts behind a stem: the longest ending
+// ("_exec_all_runs_timeline.csv"), and the mark of a file that is being written.
+constexpr std::size_t kMostStemBytes = 255 - 28 - 32;
+
+// Throws Error (kBadInput) where files of these stems (names, without folders) could not be written.
+void CheckStem(const Config& config, const ExperimentConfig& experiment, const std::string& stem) {
+  if (stem.size() <= kMostStemBytes) return;
+  throw Error(
+      ExitCode::kBadInput,
+      fmt::format("experiment \"{}\" of model \"{}\": their files' names would be too long, by {} bytes",
+                  experiment.name, ModelId(experiment.model), stem.size() - kMostStemBytes))
+      .InFile(config.file.string())
+      .Remedy("shorten the name of the model's file or of the experiment");
+}
+
+// Throws Error (kBadInput) for a model whose name cannot stand in the names of files and in tables.
+void CheckModelName(const ExperimentConfig& experiment) {
+  const std::string name = experiment.model.filename().string();
+  if (std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) return;
+  throw Error(ExitCode::kBadInput, "its name has a control character")
+      .InFile(experiment.model.string())
+      .Remedy("rename the file: its name becomes part of every result's");
+}
+
+// What a configuration may ask for: more than anybody measures, and little enough to be read in no time.
+constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;
+constexpr std::size_t kMostExperiments = 1000;
+constexpr std::size_t kMostUnits = 2000;
+constexpr std::size_t kMostPairs = 10'000;
 
 constexpr const char* kRemedy = "see docs/config.md, or start from configs/templates";
 
@@ -71,6 +113,12 @@ class Reader {
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
       throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
+    if (experiments->size() > kMostExperiments) {
+      throw fields
+          .Wrong("experiments",
+                 fmt::format("there are {}, and {} at most are taken", experiments->size(), kMostExperiments))
+          .Remedy("split the configuration");
+    }
     for (std::size_t i = 0; i < experiments->size(); ++i) {
       config.experiments.push_back(
           ReadExperiment((*experiments)[i], fmt::format("experiments[{}]", i), config));
@@ -86,6 +134,10 @@ class Reader {
   }
 
   json ParseText() const {
+    if (source_.text.size() > kMostConfigBytes) {
+      throw Bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", source_.text.size(),
+                            kMostConfigBytes >> 20U));
+    }
     if (NestsTooDeep(source_.text, /*with_comments=*/true)) {
       throw Bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
     }
@@ -155,11 +207,14 @@ class Reader {
     if (const json* environment = fields.Find("env")) {
       if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
       for (const auto& [name, value] : environment->items()) {
-        if (name.empty() || name.find('=') != std::string::npos)
-          throw fields.Wrong("env", "a variable's name is empty or has a \"=\"");
+        if (!IsVariableName(name))
+          throw fields.Wrong(
+              "env", fmt::format("\"{}\" is no name of a variable: letters, digits and _ make one", name));
         if (!value.is_string() && !value.is_number())
           throw fields.Wrong("env", fmt::format("{} must be a text", name));
         experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
+        if (experiment.environment[name].find('\0') != std::string::npos)
+          throw fields.Wrong("env", fmt::format("{} has a NUL character", name));
       }
     }
   }
@@ -246,6 +301,11 @@ class Reader {
       throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
           .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
     }
+    if (IsTaken(experiment.name)) {
+      throw fields
+          .Wrong("name", fmt::format("\"{}\" is the name of what etprof writes there", experiment.name))
+          .Remedy("choose another, without a file's ending");
+    }
     for (const ExperimentConfig& other : config.experiments) {
       if (other.name == experiment.name)
         throw fields.Wrong("name", fmt::format("\"{}\" is there twice", experiment.name));
@@ -270,6 +330,10 @@ class Reader {
     fields.Finish();
     if (pairs == nullptr) return;
     if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
+    if (pairs->size() > kMostPairs) {
+      throw fields.Wrong("compare_pairs",
+                         fmt::format("there are {}, and {} at most are taken", pairs->size(), kMostPairs));
+    }
     config.pairs_given = true;
     for (std::size_t i = 0; i < pairs->size(); ++i) {
       JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
@@ -296,9 +360,7 @@ class Reader {
       side.label = fields.Text("label").value_or("");
       fields.Finish();
     }
-    std::set<std::string> names;
     for (const ExperimentConfig& experiment : config.experiments) {
-      names.insert(experiment.name);
       if (experiment.name != side.experiment) continue;
       if (side.threads == 0) side.threads = experiment.threads[0];
       if (std::find(experiment.threads.begin(), experiment.threads.end(), side.threads) ==
@@ -308,6 +370,8 @@ class Reader {
       }
       return side;
     }
+    std::set<std::string> names;
+    for (const ExperimentConfig& experiment : config.experiments) names.insert(experiment.name);
     Error error = pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment));
     if (const std::string nearest = Closest(side.experiment, names); !nearest.empty())
       error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
@@ -395,7 +459,16 @@ Plan MakePlan(const Config& config) {
   std::set<std::string> labels;
   for (std::size_t i = 0; i < config.experiments.size(); ++i) {
     const ExperimentConfig& experiment = config.experiments[i];
+    CheckModelName(experiment);
     for (const int threads : experiment.threads) {
+      if (plan.units.size() == kMostUnits) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("its experiments have more than {} numbers of threads in all, "
+                                "and each is a measurement",
+                                kMostUnits))
+            .InFile(config.file.string())
+            .Remedy("split the configuration");
+      }
       Unit unit;
       unit.experiment = i;
       unit.threads = threads;
@@ -403,8 +476,8 @@ Plan MakePlan(const Config& config) {
       if (experiment.threads.size() > 1)
         unit.label += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
       while (!labels.insert(unit.label).second) unit.label += fmt::format(" ({})", experiment.name);
-      unit.stem =
-          fmt::format("{}/{}_{}_t{}", experiment.name, ModelId(experiment.model), experiment.name, threads);
+      unit.stem = UnitStem(experiment.name, experiment.model, threads);
+      CheckStem(config, experiment, unit.stem.substr(experiment.name.size() + 1));
       plan.units.push_back(unit);
     }
   }
@@ -428,6 +501,12 @@ Plan MakePlan(const Config& config) {
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
+    // As the files of a comparison are called (cli/summary_files.cc).
+    const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
+    const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
+    CheckStem(config, c,
+              fmt::format("{}_{}_t{}_vs_{}_t{}", ModelId(config.experiments[0].model), c.name,
+                          plan.units[candidate].threads, b.name, plan.units[baseline].threads));
   };
   if (config.pairs_given) {
     for (const PairConfig& pair : config.pairs) add(find(pair.baseline), find(pair.candidate), pair);
@@ -587,6 +666,10 @@ std::string ConfigHash(const Config& config) {
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   const std::string text = object.dump();
   return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads) {
+  return fmt::format("{0}/{1}_{0}_t{2}", experiment, ModelId(model), threads);
 }
 
 std::string ModelId(const std::filesystem::path& model) { return model.stem().string(); }

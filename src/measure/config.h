@@ -78,7 +78,7 @@ struct Unit {
   std::size_t experiment = 0;  // index into Config::experiments
   int threads = 1;
   std::string label;  // unique among the units
-  std::string stem;   // "<experiment>/<model>_<experiment>_t<threads>", of its files in the run directory
+  std::string stem;   // UnitStem
 };
 struct UnitPair {
   std::size_t baseline = 0, candidate = 0;  // indices of units
@@ -97,7 +97,8 @@ struct ConfigContext {
 // Reads a configuration file. Relative paths are relative to the current folder where such a file exists
 // there, else to the configuration's folder. Throws Error (kBadInput) with file, line where it can be told,
 // JSON path and remedy: JSON that does not parse, unknown keys (with the nearest known one), wrong types,
-// values out of range, names that repeat or are no file names.
+// values out of range, names that repeat, are no file names or are those of etprof's own files, and what is
+// larger than the limits of docs/config.md.
 Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
 
@@ -112,7 +113,9 @@ inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min,
 // there.
 void KeepOnly(Config& config, const std::vector<std::string>& names);
 
-// Throws Error (kUsage) when two labels or file names would collide, or a pair names what is not there.
+// Throws Error (kUsage) when two labels or file names would collide, or a pair names what is not there, and
+// Error (kBadInput) for more measurements than are taken, a model's name with a control character, and names
+// that would make those of files longer than 255 bytes.
 Plan MakePlan(const Config& config);
 
 // Throws Error (kBadInput): a model that is missing, empty, cut or no .pte; a missing runner, data or inputs
@@ -133,6 +136,9 @@ std::string ConfigHash(const Config& config);
 
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
+
+// How the names of a unit's files in the run directory begin: "<experiment>/<model>_<experiment>_t<threads>".
+std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads);
 
 // Exported files are named <model>_<backend>_<dtype>: the model alone, "mobilenet_v3_small". Other names
 // stay.

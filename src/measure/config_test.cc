@@ -67,6 +67,50 @@ TEST(Config, WithoutPairsTheFirstExperimentIsTheBaselineAtTheSameThreads) {
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
 }
 
+TEST(Config, NamesOfEtprofsOwnFilesAreRefused) {
+  for (const char* name :
+       {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp"}) {
+    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+                HasSubstr("is the name of what etprof writes there"))
+        << name;
+  }
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": ".lock"}]})"),
+              HasSubstr("cannot be the name of a folder"));
+  EXPECT_EQ(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "json"}]})"), "no error");
+}
+
+TEST(Config, NamesThatMakeFilesNamesTooLongAreRefused) {
+  const auto error = [](std::size_t model, std::size_t a, std::size_t b) {
+    return ErrorOf(
+        fmt::format(R"({{"model": "/m/{}.pte", "experiments": [{{"name": "{}"}}, {{"name": "{}"}}]}})",
+                    std::string(model, 'm'), std::string(a, 'a'), std::string(b, 'b')));
+  };
+  EXPECT_EQ(error(20, 80, 80), "no error");
+  EXPECT_THAT(error(20, 90, 90), HasSubstr("would be too long, by"));  // of the comparison
+  EXPECT_THAT(error(250, 1, 1), HasSubstr("would be too long, by"));   // of the experiment
+}
+
+TEST(Config, AModelsNameHasNoControlCharacters) {
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})"),
+              HasSubstr("a\\x0ab.pte: its name has a control character"));
+}
+
+TEST(Config, WhatIsTooLargeIsRefused) {
+  EXPECT_THAT(ErrorOf(std::string(std::size_t{5} << 20U, '\n')), HasSubstr("4 MiB at most"));
+  std::string many = R"({"model": "/m/a.pte", "experiments": [{"name": "a"})";
+  for (int i = 0; i < 1000; ++i) many += ",{}";
+  EXPECT_THAT(ErrorOf(many + "]}"), HasSubstr("there are 1001, and 1000 at most are taken"));
+  std::string threads = "[1";
+  for (int i = 2; i <= 1024; ++i) threads += fmt::format(",{}", i);
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": )" +
+                      threads + "]}"),
+              HasSubstr("more than 2000 numbers of threads"));
+  std::string pairs =
+      R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "analysis": {"compare_pairs": [1)";
+  for (int i = 0; i < 10'000; ++i) pairs += ",1";
+  EXPECT_THAT(ErrorOf(pairs + "]}}"), HasSubstr("there are 10001, and 10000 at most are taken"));
+}
+
 TEST(Config, ThreadsOfOneExperimentAreCompared) {
   const Plan plan =
       MakePlan(Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "threads": [1, 2]}]})"));
@@ -98,8 +142,12 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
   EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
   EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));
+  for (const char* name : {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"})
+    EXPECT_THAT(experiment(fmt::format(R"("env": {{"{}": "x"}})", name)),
+                HasSubstr("is no name of a variable"));
+  EXPECT_THAT(experiment(R"("env": {"A": "x\u0000y"})"), HasSubstr("A has a NUL character"));
   EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
-  for (const char* name : {"", "..", "a/b", ".a", "-x", "previous", "a b", "a\\n"}) {
+  for (const char* name : {"", "..", "a/b", ".a", "-x", "a b", "a\\n"}) {
     EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
                 HasSubstr("cannot be the name of a folder"))
         << name;

@@ -11,7 +11,9 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr int kLeastLaunches = 2;  // an interval needs two
+constexpr int kLeastLaunches = 2;           // an interval needs two
+constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's roofs, about
+constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
 
 bool IsTimed(const Config& config, const Unit& unit) {
   return config.experiments[unit.experiment].mode == "timing";
@@ -70,7 +72,9 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   forecast.launches = {kLeastLaunches, config.launches.value_or(looks.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
-  forecast.least_seconds = std::min(forecast.max_seconds,
+  forecast.roof_seconds = std::min(kSecondsOfRoofs * static_cast<double>(forecast.roofs),
+                                   kMostShareOfRoofs * forecast.max_seconds);
+  forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
                                     bursts_of(config.launches.value_or(looks.front()), forecast.rounds.most));
   return forecast;
 }

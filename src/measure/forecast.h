@@ -34,6 +34,7 @@ struct Forecast {
   double least_seconds = 0;
   std::optional<double> most_seconds;  // absent: no bound
   std::size_t roofs = 0;               // measurements of the machine's roofs, which follow
+  double roof_seconds = 0;             // what they take of max_seconds
 };
 
 // The time that is allowed for a measurement unless its launches are given: max_seconds, or a minute for each

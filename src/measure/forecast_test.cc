@@ -42,7 +42,9 @@ TEST(Forecast, WhatIsGivenBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;
   EXPECT_EQ(Of(config).most_seconds, 3);
-  EXPECT_EQ(Of(config).least_seconds, 3);  // ten launches of seven rounds would take longer
+  // Ten launches of seven rounds would take longer, and a quarter is for the roofs.
+  EXPECT_EQ(Of(config).roof_seconds, 0.75);
+  EXPECT_EQ(Of(config).least_seconds, 2.25);
   config.launches = 4;
   config.rounds = 2;
   Forecast forecast = Of(config);

@@ -268,7 +268,7 @@ void ReadLatencyLog(ExperimentData& data) {
   if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;
   // One list a process: a log may hold several.
   std::vector<ForeignLog> processes;
-  const MappedFile file = MappedFile::Open(data.log);
+  const MappedFile file = MappedFile::Open(data.log, kMostTable);
   const ByteView bytes = file.bytes();
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (!text.empty()) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "etdump/reader.h"
+#include "measure/clean_runs.h"
 #include "measure/device_log.h"
 #include "measure/participants.h"
 #include "xnnpack/kernel_log.h"
@@ -24,6 +26,7 @@ struct ForeignRun {
   std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
   std::vector<Nanoseconds> traced;  // of every run in the ETDump
   ExitStatus status;
+  Nanoseconds wall = 0;        // of the whole process
   bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
   bool trace_enabled = false;  // of levels that only a trace-enabled build has
 };
@@ -70,6 +73,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   };
   log.Line(fmt::format("# {}: {}", title, CommandText(command)));
   ForeignLog said;
+  const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Process> process = device.Start(command, write);
   process->CloseInput();
   std::string line;
@@ -97,6 +101,8 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   ForeignRun run;
   run.status = *status;
+  run.wall = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  if (run.status.run_delay) setup.data->wait_source = protocol::kOutside;
   run.xnnpack_spoke = xnnpack_spoke;
   run.trace_enabled = trace_enabled;
   std::string etdump_problem =
@@ -157,6 +163,13 @@ class ForeignParticipant : public Participant {
     burst.round = round;
     burst.order = order;
     burst.cpu_time = run.status.cpu_time;
+    // From outside only the sum is known: every run gets its share.
+    const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
+      if (!run.status.run_delay || run.wall <= 0) return -1;
+      return static_cast<Nanoseconds>(static_cast<double>(latency) *
+                                      static_cast<double>(*run.status.run_delay) /
+                                      static_cast<double>(run.wall));
+    };
     for (std::size_t i = 0; i < run.times.size(); ++i) {
       if (i == 0) {
         launch.first_run = run.times[i];
@@ -164,16 +177,19 @@ class ForeignParticipant : public Participant {
         launch.warmup.push_back(run.times[i]);
       } else {
         burst.recorded.push_back(run.times[i]);
+        burst.recorded_wait.push_back(waited(run.times[i]));
       }
     }
     if (burst.recorded.empty()) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
     launch.bursts.push_back(burst);
     launch.peak_rss = run.status.peak_rss;
     for (std::size_t i = 0; i < run.traced.size(); ++i) {
+      const bool clean = IsCleanRun(run.traced[i], waited(run.traced[i]));
       const Phase phase = i == 0                             ? Phase::kFirst
                           : static_cast<int>(i) < unrecorded ? Phase::kWarmup
-                                                             : Phase::kSteady;
-      launch.traced_runs.push_back({launch.index, phase == Phase::kSteady ? round : -1, phase});
+                          : clean                            ? Phase::kSteady
+                                                             : Phase::kDisturbed;
+      launch.traced_runs.push_back({launch.index, static_cast<int>(i) < unrecorded ? -1 : round, phase});
     }
     if (!run.traced.empty()) launch.etdump_part = part;
   }

@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
+#include "core/beneath.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -27,7 +29,10 @@ struct Row {
   int launch = 0, round = -1, order = 0;
   std::string_view phase;
   Nanoseconds latency = 0;
+  Nanoseconds wait = -1, cpu = -1;  // -1: not known
 };
+
+constexpr std::string_view kHeaderWithoutWaits = "launch,round,order,position,phase,traced,latency_ns\n";
 
 template <typename Integer>
 bool ReadInteger(std::string_view text, Integer& value) {
@@ -37,17 +42,24 @@ bool ReadInteger(std::string_view text, Integer& value) {
 }
 
 bool ReadRow(std::string_view line, Row& row) {
-  std::array<std::string_view, 7> cells;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  std::array<std::string_view, 9> cells;
+  std::size_t count = 0;
+  for (bool more = true; more; ++count) {
+    if (count == cells.size()) return false;
     const std::size_t comma = line.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == cells.size())) return false;
-    cells[i] = line.substr(0, comma);
-    if (comma != std::string_view::npos) line.remove_prefix(comma + 1);
+    more = comma != std::string_view::npos;
+    cells[count] = line.substr(0, comma);
+    if (more) line.remove_prefix(comma + 1);
   }
+  if (count != 7 && count != cells.size()) return false;
   if (!cells[1].empty() && (!ReadInteger(cells[1], row.round) || !ReadInteger(cells[2], row.order)))
     return false;
+  const auto optional = [](std::string_view cell, Nanoseconds& value) {
+    return cell.empty() || (ReadInteger(cell, value) && value >= 0);
+  };
   row.phase = cells[4];
-  return ReadInteger(cells[0], row.launch) && ReadInteger(cells[6], row.latency);
+  return ReadInteger(cells[0], row.launch) && ReadInteger(cells[6], row.latency) &&
+         optional(cells[7], row.wait) && optional(cells[8], row.cpu);
 }
 
 }  // namespace
@@ -55,18 +67,27 @@ bool ReadRow(std::string_view line, Row& row) {
 std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   std::string text;
   int position = 0;
-  const auto add = [&](const std::string& place, const char* phase, bool traced, Nanoseconds latency) {
-    text += fmt::format("{},{},{},{},{},{}\n", launch.index, place, position++, phase,
-                        traced || tracer_always_on ? 1 : 0, latency);
+  const auto cell = [](const std::vector<Nanoseconds>& values, std::size_t run) {
+    return run < values.size() && values[run] >= 0 ? std::to_string(values[run]) : std::string();
   };
-  if (launch.first_run) add(",", "first", true, *launch.first_run);
-  for (const Nanoseconds run : launch.warmup) add(",", "warmup", false, run);
+  const auto add = [&](const std::string& place, const char* phase, bool traced,
+                       const std::vector<Nanoseconds>& latencies, const std::vector<Nanoseconds>& waits,
+                       const std::vector<Nanoseconds>& cpu) {
+    for (std::size_t run = 0; run < latencies.size(); ++run) {
+      text +=
+          fmt::format("{},{},{},{},{},{},{},{}\n", launch.index, place, position++, phase,
+                      traced || tracer_always_on ? 1 : 0, latencies[run], cell(waits, run), cell(cpu, run));
+    }
+  };
+  if (launch.first_run)
+    add(",", "first", true, {*launch.first_run}, {launch.first_run_wait.value_or(-1)}, {});
+  add(",", "warmup", false, launch.warmup, {}, {});
   for (const Burst& burst : launch.bursts) {
     const std::string place = fmt::format("{},{}", burst.round, burst.order);
     position = 0;
-    for (const Nanoseconds run : burst.opening) add(place, "opening", false, run);
-    for (const Nanoseconds run : burst.recorded) add(place, "recorded", false, run);
-    for (const Nanoseconds run : burst.traced) add(place, "traced", true, run);
+    add(place, "opening", false, burst.opening, burst.opening_wait, {});
+    add(place, "recorded", false, burst.recorded, burst.recorded_wait, burst.recorded_cpu);
+    add(place, "traced", true, burst.traced, burst.traced_wait, {});
   }
   return text;
 }
@@ -74,7 +95,7 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
 void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bool tracer_always_on) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor < 0) throw CannotWrite(path, errno);
   struct stat status {};
   ::fstat(descriptor, &status);
@@ -99,7 +120,8 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
   const std::string text = ReadTextFile(path);
   std::int64_t malformed = 0, unknown = 0;
   std::size_t start = text.find('\n');
-  if (text.substr(0, start == std::string::npos ? 0 : start + 1) != kLatencyHeader) {
+  const std::string header = text.substr(0, start == std::string::npos ? 0 : start + 1);
+  if (header != kLatencyHeader && header != kHeaderWithoutWaits) {
     problems.push_back(fmt::format("{}: not the columns that etprof writes; its latencies are left out",
                                    path.filename().string()));
     return;
@@ -118,18 +140,26 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
       }
       Burst* burst = nullptr;
       for (std::size_t i = 0; launch != nullptr && i < launch->bursts.size(); ++i) {
-        if (launch->bursts[i].round == row.round) burst = &launch->bursts[i];
+        // A burst that was repeated shares its round, not its order.
+        Burst& candidate = launch->bursts[i];
+        if (candidate.round == row.round && (burst == nullptr || candidate.order == row.order))
+          burst = &candidate;
       }
       if (launch != nullptr && row.phase == "first") {
         launch->first_run = row.latency;
+        if (row.wait >= 0) launch->first_run_wait = row.wait;
       } else if (launch != nullptr && row.phase == "warmup") {
         launch->warmup.push_back(row.latency);
       } else if (burst != nullptr && row.phase == "opening") {
         burst->opening.push_back(row.latency);
+        burst->opening_wait.push_back(row.wait);
       } else if (burst != nullptr && row.phase == "recorded") {
         burst->recorded.push_back(row.latency);
+        burst->recorded_wait.push_back(row.wait);
+        burst->recorded_cpu.push_back(row.cpu);
       } else if (burst != nullptr && row.phase == "traced") {
         burst->traced.push_back(row.latency);
+        burst->traced_wait.push_back(row.wait);
       } else {
         ++unknown;
       }
@@ -144,6 +174,31 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
                     "measured them)",
                     path.filename().string(), unknown));
   }
+}
+
+bool DropUnknownLatencies(const std::filesystem::path& folder, const std::string& stem,
+                          const std::vector<Launch>& launches) {
+  const std::filesystem::path name = stem + "_latency.csv";
+  if (!IsFileBeneath(folder, name)) return false;
+  const std::string text = ReadTextFile(folder / name);
+  std::set<int> known;
+  for (const Launch& launch : launches) known.insert(launch.index);
+  std::string kept;
+  bool rows = false;
+  for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+    const std::string_view line = std::string_view(text).substr(start, end + 1 - start);
+    const auto launch = AsNumber<int>(line.substr(0, line.find(',')));
+    if (start > 0 && (!launch || !known.contains(*launch))) continue;
+    kept += line;
+    rows = rows || start > 0;
+  }
+  if (kept == text) return false;
+  if (rows) {
+    WriteFileAtomically(folder / name, kept);
+  } else {
+    RemoveFileBeneath(folder, name);
+  }
+  return true;
 }
 
 }  // namespace etprof

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "measure/config.h"
 #include "measure/counters.h"
 #include "measure/foreign_layout.h"
 #include "measure/latency_csv.h"
@@ -53,7 +54,7 @@ nlohmann::json ReadManifestFile(RunData& run) {
 // A log that a trace-enabled runner wrote makes its run one, whatever it is called.
 void LookForTrace(ExperimentData& data) {
   if (data.trace_enabled || data.log.empty()) return;
-  const MappedFile file = MappedFile::Open(data.log);
+  const MappedFile file = MappedFile::Open(data.log, kMostTable);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (!xnnpack::IsTraceEnabled(text)) return;
   data.trace_enabled = true;
@@ -173,42 +174,48 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   return run;
 }
 
+namespace {
+
+std::string StemOf(const ExperimentData& data) { return UnitStem(data.name, data.model, data.threads); }
+
+}  // namespace
+
+void RecoverInMemory(RunData& run) {
+  for (ExperimentData& data : run.experiments) {
+    try {
+      TakeParts(run.folder, StemOf(data), data);
+    } catch (const Error& problem) {
+      data.warnings.push_back("the ETDumps of its last launches are left out: " + problem.Message());
+    }
+  }
+}
+
 bool RecoverRunDirectory(const std::filesystem::path& folder) {
-  RunData run;
-  run.folder = std::filesystem::absolute(folder).lexically_normal();
-  if (!run.folder.has_filename()) run.folder = run.folder.parent_path();
-  if (!ReadManifestFile(run).is_object()) return false;
-  if (run.config_hash.empty()) return false;  // not a manifest of etprof: it is only read
+  RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+  const auto refuse = [&](const std::string& why) {
+    return Error(ExitCode::kBadInput, why).InFile(folder.string());
+  };
+  if (run.config_hash.empty()) throw refuse("is no run of etprof's: there is nothing that it could recover");
   for (const ExperimentData& data : run.experiments) {
     // The names of experiments are folders that are written: they must not lead out of this one.
     const std::filesystem::path name = data.name;
-    if (name != name.filename() || name == "." || name == "..") return false;
+    if (name != name.filename() || name == "." || name == ".." || name.empty())
+      throw refuse(
+          fmt::format("its manifest has an experiment of the name \"{}\", which is no folder's", data.name));
   }
-  const bool parts =
-      std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
-        return std::any_of(data.launches.begin(), data.launches.end(),
-                           [](const Launch& l) { return !l.etdump_part.empty(); });
-      });
-  if (!parts && run.status != RunData::Status::kRunning) return false;
-  try {
-    const RunDirectory directory = RunDirectory::Open(run.folder);
-    for (ExperimentData& data : run.experiments) {
-      if (!data.latency_csv.empty()) ReadLatencies(data.latency_csv, data.launches, run.problems);
-    }
-    std::vector<std::filesystem::path> merged;
-    for (ExperimentData& data : run.experiments) {
-      const std::string stem =
-          fmt::format("{}/{}_{}_t{}", data.name, data.model.stem().string(), data.name, data.threads);
-      const auto more = MergeParts(run.folder, stem, data);
-      merged.insert(merged.end(), more.begin(), more.end());
-    }
-    if (run.status == RunData::Status::kRunning) run.status = RunData::Status::kInterrupted;
-    directory.WriteManifest(run);
-    RemoveParts(merged);
-    return true;
-  } catch (const Error&) {
-    return false;  // measured right now by another etprof, or not writable: it is read as it is
+  const RunDirectory directory = RunDirectory::Open(run.folder);
+  // Read again: until now another process may have written it.
+  run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+  bool changed = false;
+  for (ExperimentData& data : run.experiments) {
+    changed = DropUnknownLatencies(run.folder, StemOf(data), data.launches) || changed;
+    changed = MergeParts(run.folder, StemOf(data), data) || changed;
   }
+  if (run.status == RunData::Status::kRunning) run.status = RunData::Status::kInterrupted;
+  changed = directory.WriteManifest(run) || changed;
+  for (const ExperimentData& data : run.experiments)
+    changed = RemoveParts(run.folder, StemOf(data), data) || changed;
+  return changed;
 }
 
 }  // namespace etprof

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/conditions.h"
+#include "measure/load_watch.h"
 #include "measure/manifest_fields.h"
 #include "stats/distribution.h"
 
@@ -41,6 +42,7 @@ ordered_json BurstJson(const Burst& burst) {
   object["level"] = burst.level;
   object["opening_runs"] = burst.opening.size();
   object["recorded_runs"] = burst.recorded.size();
+  object["clean_runs"] = burst.CleanLatencies().size();
   object["traced_runs"] = burst.traced.size();
   object["median_ns"] = OrNull(burst.Median());
   object["start_ns"] = burst.start;
@@ -54,6 +56,10 @@ ordered_json BurstJson(const Burst& burst) {
   object["frequency_cap_khz"] = OrNull(burst.frequency_cap_khz);
   object["temperature_celsius"] = OrNull(burst.temperature_celsius);
   object["load_average"] = OrNull(burst.load_average);
+  object["steal_ns"] = OrNull(burst.steal);
+  object["throttled_ns"] = OrNull(burst.throttled);
+  object["frequency_start_khz"] = OrNull(burst.frequency_start_khz);
+  object["thread_cpu_ns"] = burst.thread_cpu;
   return object;
 }
 
@@ -84,7 +90,9 @@ ordered_json LaunchJson(const Launch& launch) {
   if (!launch.problem.empty()) object["problem"] = launch.problem;
   object["clocks"] = launch.clocks ? ordered_json(json(*launch.clocks)) : ordered_json(nullptr);
   object["load_ns"] = OrNull(launch.load);
+  object["load_wait_ns"] = OrNull(launch.load_wait);
   object["first_run_ns"] = OrNull(launch.first_run);
+  object["first_run_wait_ns"] = OrNull(launch.first_run_wait);
   object["warmup_runs"] = launch.warmup.size();
   object["rss_after_load_bytes"] = OrNull(launch.rss_after_load);
   object["peak_rss_bytes"] = OrNull(launch.peak_rss);
@@ -105,6 +113,7 @@ void AddMetrics(ordered_json& object, const ExperimentData& experiment, const st
   object["min_ms"] = OrNullMs(spread.min);
   object["max_ms"] = OrNullMs(spread.max);
   object["runs"] = spread.n;
+  object["all_runs"] = experiment.AllLatencies().size();
   object["threads"] = experiment.threads;
   object["etdump"] = OrNull(Relative(experiment.etdump, folder));
   object["log"] = OrNull(Relative(experiment.log, folder));
@@ -133,6 +142,7 @@ ordered_json ExperimentJson(const ExperimentData& data, const std::filesystem::p
   object["executorch_version"] = OrNull(data.executorch_version);
   object["export_executorch_version"] = OrNull(data.export_executorch_version);
   object["operator_clock"] = OrNull(data.operator_clock);
+  object["wait_source"] = OrNull(data.wait_source);
   object["isa"] = data.isa;
   object["isa_state"] = data.isa_state ? ordered_json(json(*data.isa_state)) : ordered_json(nullptr);
   object["cpus"] = data.cpus;
@@ -234,6 +244,7 @@ ordered_json ManifestJson(const RunData& run) {
   plan["seed"] = schedule.seed;
   plan["launches"] = schedule.launches;
   plan["rounds"] = schedule.rounds;
+  plan["repeated_bursts"] = schedule.repeated_bursts;
   plan["sustained_seconds"] = schedule.sustained_seconds;
   plan["interleaved"] = schedule.interleaved;
   plan["why_not_interleaved"] = OrNull(schedule.why_not_interleaved);
@@ -250,6 +261,7 @@ ordered_json ManifestJson(const RunData& run) {
   object["conditions"] = ordered_json::array();
   for (const RoundConditions& conditions : run.conditions)
     object["conditions"].push_back(ConditionsJson(conditions));
+  object["other_load"] = OtherLoadJson(run);
   object["pairs"] = ordered_json::array();
   for (const ComparePair& pair : run.pairs) object["pairs"].push_back(PairJson(pair, run));
   object["results"] = ordered_json::array();
@@ -300,7 +312,7 @@ std::vector<RunLabel> ReadRuns(const Fields& fields, const char* key) {
     entry.Get("round", label.round);
     entry.Get("phase", phase);
     entry.Get("runs", count);
-    label.phase = phase == "first" ? Phase::kFirst : phase == "warmup" ? Phase::kWarmup : Phase::kSteady;
+    label.phase = PhaseNamed(phase).value_or(Phase::kSteady);
     if (count < 0 || count > kMost - static_cast<std::int64_t>(runs.size())) {
       fields.CountWrong();
       return;
@@ -326,6 +338,10 @@ Burst ReadBurst(const Fields& fields) {
   fields.Get("frequency_cap_khz", burst.frequency_cap_khz);
   fields.Get("temperature_celsius", burst.temperature_celsius);
   fields.Get("load_average", burst.load_average);
+  fields.Get("steal_ns", burst.steal);
+  fields.Get("throttled_ns", burst.throttled);
+  fields.Get("frequency_start_khz", burst.frequency_start_khz);
+  fields.Get("thread_cpu_ns", burst.thread_cpu);
   return burst;
 }
 
@@ -340,7 +356,9 @@ Launch ReadLaunch(const Fields& fields) {
   fields.Get("problem", launch.problem);
   fields.Get("clocks", launch.clocks);
   fields.Get("load_ns", launch.load);
+  fields.Get("load_wait_ns", launch.load_wait);
   fields.Get("first_run_ns", launch.first_run);
+  fields.Get("first_run_wait_ns", launch.first_run_wait);
   fields.Get("rss_after_load_bytes", launch.rss_after_load);
   fields.Get("peak_rss_bytes", launch.peak_rss);
   fields.Get("etdump_part", launch.etdump_part);
@@ -373,6 +391,7 @@ ExperimentData ReadExperiment(const Fields& fields, const std::filesystem::path&
   fields.Get("executorch_version", data.executorch_version);
   fields.Get("export_executorch_version", data.export_executorch_version);
   fields.Get("operator_clock", data.operator_clock);
+  fields.Get("wait_source", data.wait_source);
   fields.Get("isa", data.isa);
   fields.Get("isa_state", data.isa_state);
   fields.Get("cpus", data.cpus);
@@ -500,6 +519,7 @@ void ReadManifest(const json& manifest, RunData& run) {
     object.Get("seed", run.schedule.seed);
     object.Get("launches", run.schedule.launches);
     object.Get("rounds", run.schedule.rounds);
+    object.Get("repeated_bursts", run.schedule.repeated_bursts);
     object.Get("sustained_seconds", run.schedule.sustained_seconds);
     object.Get("interleaved", run.schedule.interleaved);
     object.Get("why_not_interleaved", run.schedule.why_not_interleaved);
@@ -515,6 +535,7 @@ void ReadManifest(const json& manifest, RunData& run) {
   fields.Within("power_mode", [&](const Fields& object) { run.power_mode = ReadPowerModeFields(object); });
   fields.Get("warnings", run.warnings);
   fields.Each("conditions", [&](const Fields& entry) { run.conditions.push_back(ReadConditions(entry)); });
+  fields.Each("other_load", [&](const Fields& entry) { ReadOtherLoad(entry, run); });
   fields.Each("results",
               [&](const Fields& entry) { run.experiments.push_back(ReadExperiment(entry, run.folder)); });
   fields.Each("pairs", [&](const Fields& entry) { ReadPair(entry, run); });

@@ -19,6 +19,7 @@
 #include "measure/export_info.h"
 #include "measure/forecast.h"
 #include "measure/latency_csv.h"
+#include "measure/load_watch.h"
 #include "measure/measure_counters.h"
 #include "measure/measure_peaks.h"
 #include "measure/outputs.h"
@@ -77,6 +78,7 @@ class Measurement {
     }
     if (!directory_.Holds(config_.file, "config.json"))
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
+    LookBefore();
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -85,29 +87,26 @@ class Measurement {
       if (options_.counters) ReadCounters();
       MeasureRoofs();
     } catch (const DeviceLost&) {
-      run_.status = RunData::Status::kInterrupted;
-      FinishAfterFailure();
+      FinishAfterFailure(RunData::Status::kInterrupted);
       throw;
     } catch (const Error&) {
-      run_.status = RunData::Status::kFailed;
-      FinishAfterFailure();
+      FinishAfterFailure(RunData::Status::kFailed);
       throw;
     }
     const bool all_failed = std::all_of(run_.experiments.begin(), run_.experiments.end(),
                                         [](const ExperimentData& data) { return !data.error.empty(); });
-    run_.status = Interrupted() ? RunData::Status::kInterrupted
-                  : all_failed  ? RunData::Status::kFailed
-                                : RunData::Status::kComplete;
-    Finish();
+    Finish(Interrupted() ? RunData::Status::kInterrupted
+           : all_failed  ? RunData::Status::kFailed
+                         : RunData::Status::kComplete);
     return run_;
   }
 
  private:
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
 
-  void FinishAfterFailure() {
+  void FinishAfterFailure(RunData::Status status) {
     try {
-      Finish();
+      Finish(status);
     } catch (const Error&) {
       // The first error is the one to tell; the directory is as the last complete launch left it.
     }
@@ -217,6 +216,7 @@ class Measurement {
     run_.method = config_.experiments[0].method;
     watch_.emplace([this](bool all) { return vitals_.Read(all); }, UsedCpus(config_, *run_.device),
                    Cooling());
+    load_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, std::string> digests;
@@ -290,6 +290,7 @@ class Measurement {
       to.command_line = std::move(from.command_line);
       to.executorch_version = from.executorch_version;
       to.operator_clock = from.operator_clock;
+      to.wait_source = from.wait_source;
       to.isa_state = std::move(from.isa_state);
       to.backends = std::move(from.backends);
       to.inputs = std::move(from.inputs);
@@ -299,17 +300,15 @@ class Measurement {
       to.etdump_runs = std::move(from.etdump_runs);
       to.output_digests = std::move(from.output_digests);
       to.warnings = std::move(from.warnings);
+      DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, to.launches);
       if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + "_latency.csv");
-      // Rows of a launch that the manifest does not know are dropped.
-      if (to.latency_csv.empty()) continue;
-      WriteFileAtomically(to.latency_csv, [&](std::ostream& out) {
-        out << kLatencyHeader;
-        for (const Launch& launch : to.launches) out << LatencyRows(launch, to.tracer_always_on);
-      });
     }
     run_.schedule = old.schedule;
     waited_before_ = old.schedule.waited_seconds;
     run_.conditions = std::move(old.conditions);
+    run_.other_load_before = std::move(old.other_load_before);
+    load_->Continue(std::move(old.other_load_during));
+    run_.other_load_during = load_->load();
     run_.schedule.margin = config_.margin;
     run_.generated_at = old.generated_at;
     for (ComparePair& pair : run_.pairs) {
@@ -321,6 +320,19 @@ class Measurement {
     stored_.clear();
     for (const ExperimentData& data : run_.experiments) stored_.push_back(data.launches.size());
     return true;
+  }
+
+  // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
+  void LookBefore() {
+    if (!options_.look_at_load || Interrupted()) return;
+    const std::optional<OtherLoad> load = LookAtOtherLoad(device_, run_.device->cores);
+    if (!load) return;
+    int threads = 1;
+    for (const Unit& unit : plan_.units) threads = std::max(threads, unit.threads);
+    const std::string warning = LoadWarningBefore(*load, threads);
+    if (!warning.empty() && options_.progress != nullptr) options_.progress->Message("warning: " + warning);
+    if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= load->CoresUsed())
+      run_.other_load_before = load;
   }
 
   std::filesystem::path SavedOutputs(std::size_t unit) const {
@@ -361,7 +373,11 @@ class Measurement {
     // Time in which the device only cools is no time of the measurement.
     hooks.now = [this] { return MonotonicSeconds() - watch_->waited_seconds(); };
     hooks.interrupted = [this] { return Interrupted(); };
-    hooks.save = [this] { Save(); };
+    hooks.save = [this] {
+      load_->AfterLaunch();
+      run_.other_load_during = load_->load();
+      Save();
+    };
     hooks.before_round = [this](int launch, int round, int order) {
       if (auto conditions = watch_->BeforeRound(launch, round, order))
         run_.conditions.push_back(std::move(*conditions));
@@ -370,7 +386,11 @@ class Measurement {
     hooks.reconnect = [this] { Reconnect(); };
     hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
     hooks.progress = options_.progress;
-    if (config_.sustained > 0) return RunSustained(config_.sustained, units, hooks, run_.schedule);
+    load_->Begin();
+    if (config_.sustained > 0) {
+      RunSustained(config_.sustained, units, hooks, run_.schedule);
+      return EndLoad();
+    }
     std::vector<ComparePair> pairs = run_.pairs;
     for (ComparePair& pair : pairs) {
       pair.baseline = place[pair.baseline];
@@ -385,7 +405,14 @@ class Measurement {
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
     options.seconds_used = run_.schedule.seconds;
+    options.after_seconds = MakeForecast(config_, plan_, *run_.device).roof_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
+    EndLoad();
+  }
+
+  void EndLoad() {
+    load_->End();
+    run_.other_load_during = load_->load();
   }
 
   std::optional<std::string> EnoughMemory(Bytes rss, std::size_t others) {
@@ -443,7 +470,8 @@ class Measurement {
     directory_.WriteManifest(run_);
   }
 
-  void Finish() {
+  // `status`: how it ended, which holds once all is stored.
+  void Finish(RunData::Status status) {
     AddWarnings(run_, watch_->warnings());
     for (ComparePair& pair : run_.pairs) {
       if (pair.outputs) continue;
@@ -451,13 +479,12 @@ class Measurement {
                                     SavedOutputs(pair.baseline), SavedOutputs(pair.candidate));
     }
     Save();
-    std::vector<std::filesystem::path> parts;
-    for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
-      const auto merged = MergeParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
-      parts.insert(parts.end(), merged.begin(), merged.end());
-    }
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u)
+      MergeParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
+    run_.status = status;
     directory_.WriteManifest(run_);
-    RemoveParts(parts);
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u)
+      RemoveParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
     std::error_code error;
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
   }
@@ -472,6 +499,7 @@ class Measurement {
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMostForAShell};
   std::optional<ConditionsWatch> watch_;  // once the device is known
+  std::optional<LoadWatch> load_;         // likewise
   double waited_before_ = 0;              // seconds, by the measurement that is resumed
   int losses_ = 0;
   std::vector<std::size_t> stored_;  // launches of each unit whose latencies are on disk

@@ -16,11 +16,12 @@ namespace etprof {
 // not be written is left out: a log is no result.
 class ExperimentLog {
  public:
-  explicit ExperimentLog(const std::filesystem::path& path);
+  explicit ExperimentLog(std::filesystem::path path);
   void Write(std::string_view text);
   void Line(const std::string& text);
 
  private:
+  std::filesystem::path path_;
   std::ofstream file_;
   std::size_t written_ = 0;
 };

@@ -16,13 +16,15 @@ struct ProgressUpdate {
     std::optional<stats::RatioEstimate>
         estimate;  // absent before two launches; of a single experiment its half-width only
   };
-  std::string what;  // what goes on, in place of the launch and round of a schedule; empty: those
-  int launch = 0;    // the running one, counted from 1
-  int launches = 0;  // when the stop rule looks next, or how many there will be
-  int round = 0;     // the running one, counted from 1; 0: starting and warming up
+  std::string what;             // what goes on, in place of the launch and round of a schedule; empty: those
+  int launch = 0;               // the running one, counted from 1
+  int launches = 0;             // when the stop rule looks next, or how many there will be
+  bool launches_given = false;  // `launches` is how many there will be
+  int round = 0;                // the running one, counted from 1; 0: starting and warming up
   int rounds = 0;
-  double seconds = 0, max_seconds = 0;
+  double seconds = 0, max_seconds = 0;  // `max_seconds` 0: it takes as long as it takes
   bool launch_finished = false;
+  std::optional<double> clean_share;  // of the runs, 0 to 1: those that nothing disturbed; absent: not known
   std::vector<Estimate> estimates;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/file.h"
+#include "measure/clean_runs.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -15,9 +16,59 @@ std::optional<std::int64_t> MedianOf(std::vector<std::int64_t> values) {
   return static_cast<std::int64_t>(*median);
 }
 
+// Run `run` of `latencies`, whose waits are those of the other column.
+bool IsCleanOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
+               const std::vector<Nanoseconds>& waits, std::size_t run) {
+  const bool known = run < waits.size() && waits[run] >= 0;
+  return !LostToTheHost(burst.steal, burst.end - burst.start) &&
+         IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
+}
+
+template <typename ValueOf>
+std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches, ValueOf value_of) {
+  std::vector<Nanoseconds> values;
+  for (const Launch& launch : launches) {
+    if (const auto value = value_of(launch)) values.push_back(*value);
+  }
+  return MedianOf(values);
+}
+
 }  // namespace
 
-std::optional<Nanoseconds> Burst::Median() const { return MedianOf(recorded); }
+bool Burst::IsClean(std::size_t run) const { return IsCleanOf(*this, recorded, recorded_wait, run); }
+
+bool Burst::IsCleanTraced(std::size_t run) const { return IsCleanOf(*this, traced, traced_wait, run); }
+
+std::vector<Nanoseconds> Burst::CleanLatencies() const {
+  std::vector<Nanoseconds> clean;
+  for (std::size_t run = 0; run < recorded.size(); ++run) {
+    if (IsClean(run)) clean.push_back(recorded[run]);
+  }
+  return clean;
+}
+
+std::optional<Nanoseconds> Burst::Median() const { return MedianOf(CleanLatencies()); }
+
+std::optional<Nanoseconds> Burst::MedianOfAll() const { return MedianOf(recorded); }
+
+std::optional<Nanoseconds> Launch::CleanLoad() const {
+  return load && IsCleanRun(*load, load_wait) ? load : std::nullopt;
+}
+
+std::optional<Nanoseconds> Launch::CleanFirstRun() const {
+  return first_run && IsCleanRun(*first_run, first_run_wait) ? first_run : std::nullopt;
+}
+
+std::map<int, double> Launch::CleanRounds() const {
+  std::map<int, std::vector<double>> clean;
+  for (const Burst& burst : bursts) {
+    for (const Nanoseconds latency : burst.CleanLatencies())
+      clean[burst.round].push_back(static_cast<double>(latency));
+  }
+  std::map<int, double> medians;
+  for (const auto& [round, latencies] : clean) medians[round] = *stats::Median(latencies);
+  return medians;
+}
 
 const char* StatusName(Launch::Status status) {
   switch (status) {
@@ -52,37 +103,81 @@ std::vector<UntracedBurst> ExperimentData::Bursts() const {
   if (trace_enabled) return bursts;
   for (const Launch& launch : launches) {
     if (launch.status == Launch::Status::kFailed) continue;
+    std::map<int, UntracedBurst> rounds;  // a disturbed burst was repeated in its round
     for (const Burst& burst : launch.bursts) {
-      if (!burst.recorded.empty()) bursts.push_back({launch.index, burst.round, burst.recorded});
+      if (burst.recorded.empty()) continue;
+      UntracedBurst& round = rounds[burst.round];
+      round.launch = launch.index;
+      round.round = burst.round;
+      const std::vector<Nanoseconds> clean = burst.CleanLatencies();
+      round.latency.insert(round.latency.end(), clean.begin(), clean.end());
+      round.runs += static_cast<std::int64_t>(burst.recorded.size());
     }
+    for (auto& [index, round] : rounds) bursts.push_back(std::move(round));
   }
   return bursts;
 }
 
-std::vector<Nanoseconds> ExperimentData::Latencies() const {
-  std::vector<Nanoseconds> latencies;
+template <typename Take>
+void ExperimentData::ForRecorded(Take take) const {
   for (const Launch& launch : launches) {
     if (launch.status == Launch::Status::kFailed) continue;
-    for (const Burst& burst : launch.bursts)
-      latencies.insert(latencies.end(), burst.recorded.begin(), burst.recorded.end());
+    for (const Burst& burst : launch.bursts) {
+      for (std::size_t run = 0; run < burst.recorded.size(); ++run) take(burst, run);
+    }
   }
+}
+
+std::vector<Nanoseconds> ExperimentData::Latencies() const {
+  std::vector<Nanoseconds> latencies;
+  ForRecorded([&](const Burst& burst, std::size_t run) {
+    if (burst.IsClean(run)) latencies.push_back(burst.recorded[run]);
+  });
   return latencies;
 }
 
-std::optional<Nanoseconds> ExperimentData::MedianFirstRun() const {
-  std::vector<Nanoseconds> values;
+std::vector<Nanoseconds> ExperimentData::AllLatencies() const {
+  std::vector<Nanoseconds> latencies;
+  ForRecorded([&](const Burst& burst, std::size_t run) { latencies.push_back(burst.recorded[run]); });
+  return latencies;
+}
+
+std::vector<Nanoseconds> ExperimentData::DescribedLatencies() const {
+  std::vector<Nanoseconds> clean = Latencies();
+  return clean.empty() ? AllLatencies() : clean;
+}
+
+double ExperimentData::WaitedShare() const {
+  Nanoseconds waited = 0;
+  Nanoseconds time = 0;
   for (const Launch& launch : launches) {
-    if (launch.first_run) values.push_back(*launch.first_run);
+    if (launch.status == Launch::Status::kFailed) continue;
+    for (const Burst& burst : launch.bursts) {
+      if (burst.end <= burst.start) continue;
+      time += burst.end - burst.start;
+      for (const auto* waits : {&burst.opening_wait, &burst.recorded_wait, &burst.traced_wait}) {
+        for (const Nanoseconds wait : *waits) waited += std::max<Nanoseconds>(0, wait);
+      }
+    }
   }
-  return MedianOf(values);
+  return time > 0 ? std::min(1.0, static_cast<double>(waited) / static_cast<double>(time)) : 0;
+}
+
+std::vector<Nanoseconds> ExperimentData::CpuTimes() const {
+  std::vector<Nanoseconds> times;
+  ForRecorded([&](const Burst& burst, std::size_t run) {
+    if (run < burst.recorded_cpu.size() && burst.recorded_cpu[run] >= 0 && burst.IsClean(run))
+      times.push_back(burst.recorded_cpu[run]);
+  });
+  return times;
+}
+
+std::optional<Nanoseconds> ExperimentData::MedianFirstRun() const {
+  return MedianOfLaunches(launches, [](const Launch& launch) { return launch.CleanFirstRun(); });
 }
 
 std::optional<Nanoseconds> ExperimentData::MedianLoad() const {
-  std::vector<Nanoseconds> values;
-  for (const Launch& launch : launches) {
-    if (launch.load) values.push_back(*launch.load);
-  }
-  return MedianOf(values);
+  return MedianOfLaunches(launches, [](const Launch& launch) { return launch.CleanLoad(); });
 }
 
 std::optional<Bytes> ExperimentData::PeakRss() const {

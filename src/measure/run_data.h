@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "analysis/profile.h"
 #include "compare/comparison.h"
 #include "core/units.h"
+#include "device/other_load.h"
 #include "device/power_mode.h"
 #include "device/properties.h"
 #include "device/vitals.h"
@@ -33,6 +35,12 @@ struct Burst {
   std::vector<Nanoseconds> traced;    // tracer on; for operators, never for the headline
   bool level = true;  // false: the opening runs reached their limit before the latency was level
 
+  // Run by run of the three above: for how long since the end of the run before the threads wanted a
+  // processor and had none (runner/waiting.h). Empty, or -1: not known.
+  std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
+  std::vector<Nanoseconds>
+      recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
+
   // Conditions. Absent: the device does not tell.
   Nanoseconds start = 0, end = 0;       // the device's CLOCK_MONOTONIC; 0: not known
   std::optional<Nanoseconds> cpu_time;  // of the whole process during the burst
@@ -40,9 +48,17 @@ struct Burst {
   std::optional<std::int64_t> migrations, involuntary_switches;
   std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
   std::optional<double> temperature_celsius;
-  std::optional<double> load_average;  // 1 minute
+  std::optional<double> load_average;    // 1 minute
+  std::optional<Nanoseconds> steal;      // taken away by the host of a virtual machine, of cpu_start
+  std::optional<Nanoseconds> throttled;  // for which the control group's quota was used up
+  std::optional<std::int64_t> frequency_start_khz;  // before the burst
+  std::vector<Nanoseconds> thread_cpu;  // processor time of each thread, the largest first; empty: not known
 
-  std::optional<Nanoseconds> Median() const;  // of `recorded`
+  bool IsClean(std::size_t run) const;              // of `recorded`; the rule is IsCleanRun (clean_runs.h)
+  bool IsCleanTraced(std::size_t run) const;        // of `traced`
+  std::vector<Nanoseconds> CleanLatencies() const;  // the clean runs of `recorded`
+  std::optional<Nanoseconds> Median() const;        // of the clean runs
+  std::optional<Nanoseconds> MedianOfAll() const;   // of `recorded`
 };
 
 // One process of an experiment's worker.
@@ -57,10 +73,11 @@ struct Launch {
   Status status = Status::kComplete;
   std::string problem;
 
-  std::optional<protocol::Clocks> clocks;  // one moment of its start; absent: not known
-  std::optional<Nanoseconds> load;         // program and method
-  std::optional<Nanoseconds> first_run;    // weight packing and page faults; traced
-  std::vector<Nanoseconds> warmup;         // unrecorded runs after the first and before the first round
+  std::optional<protocol::Clocks> clocks;                // one moment of its start; absent: not known
+  std::optional<Nanoseconds> load;                       // program and method
+  std::optional<Nanoseconds> first_run;                  // weight packing and page faults; traced
+  std::optional<Nanoseconds> load_wait, first_run_wait;  // as Burst::recorded_wait; absent: not known
+  std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
   std::vector<Burst> bursts;  // by round
 
@@ -69,6 +86,12 @@ struct Launch {
   // Its part of the ETDump relative to the run directory; empty once it is in the merged one, or when there
   // is none.
   std::string etdump_part;
+
+  // Absent where it was not measured, or the process had to wait for a processor meanwhile.
+  std::optional<Nanoseconds> CleanLoad() const;
+  std::optional<Nanoseconds> CleanFirstRun() const;
+  // By round: the median of the clean runs of its bursts. A round without any is not in it.
+  std::map<int, double> CleanRounds() const;
 };
 const char* StatusName(Launch::Status status);  // "complete", "partial", "failed"
 
@@ -107,6 +130,7 @@ struct ExperimentData {
   std::string executorch_version;         // of the runner; empty: not known
   std::string export_executorch_version;  // of the .pte, from the .json beside it; empty: not known
   std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
+  std::string wait_source;     // protocol::kSchedstat, kThreadTime or kOutside; empty: waiting is not known
   std::string isa;             // the mask as configured: "-sme,-sme2"
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
@@ -119,22 +143,35 @@ struct ExperimentData {
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
   std::filesystem::path etdump;                        // absolute; empty: none (yet)
+  // What is read in place of `etdump`: with the parts that a killed measurement left. Null: the file itself.
+  std::shared_ptr<const std::string> etdump_contents;
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
   std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
   std::string error;                                     // why it has failed; empty: it has not
   std::vector<std::string> warnings;
 
-  // The bursts of all complete and partial launches, as the comparison wants them. Empty for trace-enabled
-  // experiments.
+  // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
+  // without any is there, and empty. Empty for trace-enabled experiments.
   std::vector<UntracedBurst> Bursts() const;
-  // All recorded latencies of those launches, in the order they were run.
+  // The recorded latencies of those launches, in the order they were run: of the clean runs, or of all.
   std::vector<Nanoseconds> Latencies() const;
-  std::optional<Nanoseconds> MedianFirstRun() const;
+  std::vector<Nanoseconds> AllLatencies() const;
+  // What is described: the clean ones, or all where none is clean.
+  std::vector<Nanoseconds> DescribedLatencies() const;
+  // Of the clean runs: processor time of all threads, where it is known.
+  std::vector<Nanoseconds> CpuTimes() const;
+  // Of the bursts' time: for which the threads wanted a processor and had none; 0 where it is not known.
+  double WaitedShare() const;
+  std::optional<Nanoseconds> MedianFirstRun() const;  // of the clean ones; absent where none is
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;
   // Whether the per-event CSV of an analysis stands beside the ETDump.
   bool HasTimelineCsv() const;
+
+ private:
+  template <typename Take>
+  void ForRecorded(Take take) const;
 };
 
 struct ComparePair {
@@ -157,8 +194,9 @@ struct ScheduleData {
   int rounds = 0;           // in each launch
   bool interleaved = true;  // all workers alive at once; false: whole processes alternate (rounds is 1)
   std::string why_not_interleaved;
-  std::string stopped;  // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
-  double seconds = 0;   // of wall clock, over all resumptions; without waiting
+  std::string stopped;      // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
+  int repeated_bursts = 0;  // since they were disturbed, over all resumptions
+  double seconds = 0;       // of wall clock, over all resumptions; without waiting
   double waited_seconds = 0;  // for the device to cool (Config::max_temp), over all resumptions
   double max_seconds = 0;
   double precision = 0;  // relative half-width asked for
@@ -194,6 +232,9 @@ struct RunData {
   std::optional<DeviceProperties> device;
   std::optional<PowerMode> power_mode;      // that it was put into; absent: none was asked for
   std::vector<RoundConditions> conditions;  // in the order of time
+  // What other processes used of the device right before the measurement, and on average from its first
+  // launch to its last (over all resumptions). Absent: not known.
+  std::optional<OtherLoad> other_load_before, other_load_during;
   ScheduleData schedule;
   std::optional<Peaks> peaks;  // the machine's roofs; absent: they were not measured
   std::vector<ExperimentData> experiments;
@@ -212,8 +253,13 @@ const char* StatusName(RunData::Status status);  // "unknown", "running", "compl
 // Without `with_bare_files`, ETDumps that the manifest does not name are left out.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
 
-// Merges the launches' ETDumps that a killed measurement left unmerged. Does nothing when another etprof
-// holds the directory's lock, or when nothing is left. Returns whether it changed anything.
+// Takes what a killed measurement left unmerged (TakeParts) as if it were merged. Changes nothing on disk.
+// What cannot be had is in the experiments' warnings.
+void RecoverInMemory(RunData& run);
+
+// Merges on disk what a killed measurement left unmerged, and drops from the latency files what the manifest
+// does not know. Returns whether there was anything to do. Throws Error: another etprof holds the directory's
+// lock (kDeviceFailed), it is no run of etprof's (kBadInput), or it cannot be written.
 bool RecoverRunDirectory(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -30,8 +30,8 @@ class RunDirectory {
   // Whether `file` is `name` in this directory.
   bool Holds(const std::filesystem::path& file, const std::string& name) const;
 
-  // manifest.json and metrics.json, by write-then-rename.
-  void WriteManifest(const RunData& run) const;
+  // manifest.json and metrics.json, by write-then-rename. Returns whether they were others before.
+  bool WriteManifest(const RunData& run) const;
 
  private:
   RunDirectory(std::filesystem::path folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
@@ -39,14 +39,23 @@ class RunDirectory {
   int lock_;
 };
 
-// Merges the launches' parts that are not yet in the experiment's ETDump into it, notes their runs in
-// etdump_runs, and forgets the parts (etdump_part). Returns their files: to be removed once the manifest was
-// written. Killed before that, the next MergeParts sees that they are in already. Throws Error when something
-// could not be written; then nothing has changed.
-std::vector<std::filesystem::path> MergeParts(const std::filesystem::path& folder, const std::string& stem,
-                                              ExperimentData& data);
-// Removes the files, and the folders that are empty without them.
-void RemoveParts(const std::vector<std::filesystem::path>& parts);
+// Measured ETDumps of launches that are not in the experiment's ETDump yet are its parts
+// (Launch::etdump_part): a measurement merges them when it ends, and one that was killed leaves them. Only
+// files that etprof itself names so, and that are reached without links, are taken for parts.
+
+// Merges the parts into `<stem>.etdump`, reads that back, notes their runs in etdump_runs, and forgets them
+// in `data`. A part that is in it already (it was killed after merging) is not merged again. One that cannot
+// be read stays a part, and a warning of `data` says so. Returns whether there was any to merge; the files
+// are to be removed (RemoveParts) once the manifest was written. Throws Error when something could not be
+// written or reads back otherwise; then `data` and the parts are as they were.
+bool MergeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
+// Removes what has a part's name and is none of `data`'s: merged by now (a killed process did not get to
+// remove it), or of a launch that the manifest does not know, which is measured again. Once the manifest was
+// written. Returns whether there was any.
+bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data);
+
+// The same in memory: afterwards `data` reads as if the parts were merged, and nothing on disk has changed.
+void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
 
 // How many runs (blocks with a Method::execute) an ETDump has. Throws Error.
 std::size_t CountRuns(const std::filesystem::path& etdump);

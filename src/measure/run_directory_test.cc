@@ -4,13 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "etdump/reader.h"
 #include "measure/latency_csv.h"
 #include "measure/manifest.h"
 #include "measure/outputs.h"
+#include "measure/participants.h"
 
 namespace etprof {
 namespace {
@@ -209,28 +214,28 @@ TEST_F(RunDirectoryTest, PartsAreMergedOnceHoweverOftenItIsTried) {
   const std::vector<RunLabel> twenty(20, RunLabel{0, 0, Phase::kSteady});
   for (int i = 0; i < 2; ++i) {
     Launch launch = ALaunch(i);
-    launch.etdump_part = "a/launches/l" + std::to_string(i) + ".etdump";
+    launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
     launch.traced_runs = twenty;
     CopyEtdump(launch.etdump_part);
     data.launches.push_back(launch);
   }
   ExperimentData killed = data;  // as the manifest had it, when it was killed after merging
-  const auto parts = MergeParts(folder, "a/toy_a_t1", data);
-  EXPECT_EQ(parts.size(), 2u);
+  EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
   EXPECT_EQ(data.etdump_runs.size(), 40u);
   EXPECT_EQ(CountRuns(data.etdump), 40u);
   MergeParts(folder, "a/toy_a_t1", killed);
   EXPECT_EQ(CountRuns(killed.etdump), 40u);
   EXPECT_EQ(killed.etdump_runs.size(), 40u);
-  RemoveParts(parts);
+  EXPECT_TRUE(RemoveParts(folder, "a/toy_a_t1", data));
   EXPECT_FALSE(std::filesystem::exists(folder / "a/launches"));
-  EXPECT_THAT(MergeParts(folder, "a/toy_a_t1", data), IsEmpty());
+  EXPECT_FALSE(MergeParts(folder, "a/toy_a_t1", data));
+  EXPECT_FALSE(RemoveParts(folder, "a/toy_a_t1", data));
 }
 
 TEST_F(RunDirectoryTest, AForeignManifestIsLeftAsItIs) {
   const std::string text = R"({"name": "my web app", "status": "running"})";
   WriteFileAtomically(folder / "manifest.json", text);
-  EXPECT_FALSE(RecoverRunDirectory(folder));
+  EXPECT_THROW(RecoverRunDirectory(folder), Error);
   EXPECT_EQ(ReadTextFile(folder / "manifest.json"), text);
 }
 
@@ -255,7 +260,42 @@ TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
     manifest["results"] = {
         {{"experiment", name}, {"launches", {{{"index", 0}, {"etdump_part", "l0.etdump"}}}}}};
     Write("run/manifest.json", manifest.dump());
-    EXPECT_FALSE(RecoverRunDirectory(run));
+    EXPECT_THROW(RecoverRunDirectory(run), Error);
+  }
+}
+
+// The paths and contents of all files below a folder.
+std::map<std::string, std::string> Snapshot(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    files[entry.path().string()] = entry.is_regular_file() ? ReadTextFile(entry.path()) : "";
+  return files;
+}
+
+TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
+  const std::filesystem::path run = folder / "run";
+  Write("elsewhere/thesis.txt", "precious");
+  CopyEtdump("elsewhere/toy_a_t1_l000.etdump");
+  CopyEtdump("run/mine.etdump");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", run / "link");
+  std::filesystem::create_directories(run / "a");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", run / "a/launches");
+  for (const std::string& part : {std::string("link/thesis.txt"), std::string("link/toy_a_t1_l000.etdump"),
+                                  std::string("mine.etdump"), EtdumpPart("a/toy_a_t1", 0)}) {
+    SCOPED_TRACE(part);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {{{"experiment", "a"}, {"model", "/m/toy.pte"}}};
+    manifest["results"][0]["launches"] = {{{"index", 0}, {"etdump_part", part}}};
+    Write("run/manifest.json", manifest.dump());
+    const auto before = Snapshot(folder / "elsewhere");
+    const auto mine = Snapshot(run);
+    RunData read = LoadRunDirectory(run);
+    RecoverInMemory(read);
+    EXPECT_THAT(read.experiments[0].warnings, Contains(HasSubstr("is left out")));
+    EXPECT_EQ(Snapshot(run), mine);
+    RecoverRunDirectory(run);
+    EXPECT_EQ(Snapshot(folder / "elsewhere"), before);
+    EXPECT_TRUE(std::filesystem::exists(run / "mine.etdump"));
   }
 }
 
@@ -299,15 +339,23 @@ TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   run.pairs.clear();
   run.experiments.resize(1);
   Launch& launch = run.experiments[0].launches[0];
-  launch.etdump_part = "a/launches/l0.etdump";
+  launch.etdump_part = EtdumpPart("a/toy_a_t1", 0);
   launch.traced_runs.assign(20, RunLabel{});
   CopyEtdump(launch.etdump_part);
   AppendLatencies(run.experiments[0].latency_csv, launch, false);
   {
     const RunDirectory directory = RunDirectory::Open(folder);
     directory.WriteManifest(run);
-    EXPECT_FALSE(RecoverRunDirectory(folder));  // it is still being measured
+    EXPECT_THROW(RecoverRunDirectory(folder), Error);  // it is still being measured
   }
+  const auto before = Snapshot(folder);
+  RunData read = LoadRunDirectory(folder);
+  RecoverInMemory(read);
+  EXPECT_EQ(Snapshot(folder), before);
+  EXPECT_EQ(read.experiments[0].etdump_runs.size(), 20u);
+  ASSERT_TRUE(read.experiments[0].etdump_contents);
+  const std::string& contents = *read.experiments[0].etdump_contents;
+  EXPECT_EQ(ExecuteTimes(ReadEtdump(std::as_bytes(std::span(contents)), "memory")).size(), 20u);
   EXPECT_TRUE(RecoverRunDirectory(folder));
   EXPECT_FALSE(RecoverRunDirectory(folder));
   const RunData back = LoadRunDirectory(folder);
@@ -315,6 +363,55 @@ TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
   EXPECT_EQ(back.experiments[0].etdump_runs.size(), 20u);
   EXPECT_TRUE(std::filesystem::exists(back.experiments[0].etdump));
   EXPECT_EQ(back.experiments[0].launches[0].bursts[0].recorded.size(), 3u);
+}
+
+TEST_F(RunDirectoryTest, APartThatCannotBeReadStaysAPart) {
+  ExperimentData data;
+  data.name = "a";
+  for (int i = 0; i < 2; ++i) {
+    Launch launch = ALaunch(i);
+    launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
+    launch.traced_runs.assign(20, RunLabel{i, 0, Phase::kSteady});
+    data.launches.push_back(launch);
+  }
+  CopyEtdump(data.launches[1].etdump_part);
+  Write(data.launches[0].etdump_part, "not yet");
+  EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
+  EXPECT_THAT(data.warnings, ElementsAre(HasSubstr("launch 1: its ETDump is left out")));
+  EXPECT_EQ(data.etdump_runs.size(), 20u);
+  EXPECT_EQ(data.launches[0].etdump_part, EtdumpPart("a/toy_a_t1", 0));
+  EXPECT_EQ(data.launches[0].traced_runs.size(), 20u);
+  EXPECT_EQ(data.launches[1].etdump_part, "");
+  Write("a/launches/mine.etdump", "mine");
+  EXPECT_TRUE(RemoveParts(folder, "a/toy_a_t1", data));
+  EXPECT_EQ(ReadTextFile(folder / data.launches[0].etdump_part), "not yet");
+  EXPECT_FALSE(std::filesystem::exists(folder / EtdumpPart("a/toy_a_t1", 1)));
+  EXPECT_TRUE(std::filesystem::exists(folder / "a/launches/mine.etdump"));
+}
+
+TEST_F(RunDirectoryTest, RowsOfUnknownLaunchesAreDropped) {
+  const std::string stem = "a/toy_a_t1";
+  const std::filesystem::path file = folder / (stem + "_latency.csv");
+  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {}));
+  AppendLatencies(file, ALaunch(0), false);
+  const std::string first = ReadTextFile(file);
+  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
+  AppendLatencies(file, ALaunch(1), false);
+  WriteFileAtomically(file, ReadTextFile(file) + "0,1,0,3,reco");
+  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
+  EXPECT_EQ(ReadTextFile(file), first);
+  // The manifest knows no launch at all: the disk was full before the first one.
+  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {}));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_F(RunDirectoryTest, WhatAKilledWriterLeftGoesWithTheNextOne) {
+  const std::filesystem::path left = folder / "a" / ".etprof-999999999-0123456789abcdef.tmp";
+  Write("a/mine.tmp", "mine");
+  std::ofstream(left) << "half";
+  const RunDirectory directory = RunDirectory::Open(folder);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(folder / "a/mine.tmp"));
 }
 
 std::string Safetensors(const std::string& dtype, const std::string& bytes) {

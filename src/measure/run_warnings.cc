@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "measure/conditions.h"
+#include "measure/load_watch.h"
 #include "protocol/messages.h"
 
 namespace etprof {
@@ -38,6 +39,7 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
           fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
     }
   }
+  for (const std::string& warning : LoadWarnings(run)) add(run.warnings, warning);
   for (const std::string& warning : of_conditions) add(run.warnings, warning);
   for (const std::string& warning : ConditionsWarnings(run)) add(run.warnings, warning);
   if (run.device) {

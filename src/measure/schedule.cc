@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -19,15 +20,19 @@ constexpr int kUsualWarmup = 10;    // the seeds' default
 constexpr Nanoseconds kUsualTarget = 50'000'000;
 constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
 constexpr double kConfidence = 0.95;
-constexpr int kFailuresInARow = 2;  // of an experiment, until it is given up
+constexpr int kFailuresInARow = 2;      // of an experiment, until it is given up
+constexpr int kLeastLaunches = 2;       // an interval needs two
+constexpr std::size_t kLeastClean = 3;  // runs of a burst, or all that it has
+constexpr int kLeastRunsOfBurst = 3;
+constexpr int kHopeless = 12;  // repeats in vain after which only every twelfth is tried
 
 // Where runs are paced: a frequency governor looks at the last tens of milliseconds, so it takes some periods
 // until its clocks are those of this pace.
 constexpr int kPacedRuns = 10;
 
-// A burst's opening runs, and a launch's warm-up, end at the latest after this time (or after 3 runs).
-constexpr double kLongestOpening = 1.0;
-constexpr double kLongestWarmUp = 2.0;
+// A burst's opening runs, and a launch's warm-up, end at the latest after so many seconds (or after one run).
+constexpr double kLongestOpening = 0.25;
+constexpr double kLongestWarmUp = 0.5;
 
 // splitmix64 (Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 std::uint64_t NextRandom(std::uint64_t& state) {
@@ -70,48 +75,108 @@ int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round)
 
 Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kUsualTarget, kPacedRuns * period); }
 
-LaunchShape FitLaunch(const ShapeInput& input) {
-  LaunchShape shape;
-  shape.target = input.one_burst ? kUsualRounds * kUsualTarget : kUsualTarget;
-  const double for_bursts = std::max(0.0, input.budget_seconds - input.fixed_seconds);
-  std::vector<double> spacing = input.latency_ns;  // from the start of one run to that of the next
-  std::vector<double> least(spacing.size(), 0.0);  // length of a burst
-  for (std::size_t i = 0; i < input.period.size(); ++i) {
-    spacing[i] = std::max(spacing[i], double(input.period[i]));
-    if (input.period[i] > 0) least[i] = kPacedRuns * spacing[i];
+int MostOpening(double spacing_ns) { return RunsWithin(kLongestOpening, spacing_ns, 1, 30); }
+
+namespace {
+
+// The arithmetic of FitLaunch.
+class Fitter {
+ public:
+  explicit Fitter(const ShapeInput& input) : input_(input) {
+    for (std::size_t u = 0; u < input.latency_ns.size(); ++u) {
+      const double period = u < input.period.size() ? double(input.period[u]) : 0;
+      spacing_.push_back(std::max(input.latency_ns[u], period));
+      shortest_.push_back(period > 0 ? kPacedRuns * spacing_[u] : 0);
+    }
   }
-  const auto round_seconds = [&](int min_runs, double target_ns) {
+
+  LaunchShape Run() {
+    LaunchShape shape;
+    shape.launches = input_.launches;
+    if (!input_.launches_given) {
+      const int least = std::max(kLeastLaunches, input_.launches_done + 1);
+      while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
+    }
+    const double budget = Budget(shape.launches);
+    const double target = input_.one_burst ? kUsualRounds * kUsualTarget : kUsualTarget;
+    shape.target = static_cast<Nanoseconds>(target);
+    const double least = Traced(shape.launches, kLeastTraced);
+    shape.rounds = input_.one_burst ? 1 : input_.rounds.value_or(kUsualRounds);
+    if (!input_.one_burst && !input_.rounds) {
+      const auto fits = [&](int rounds) {
+        return rounds * Round(LeastRuns(shape.launches, rounds), target) + least <= budget;
+      };
+      while (shape.rounds > 1 && !fits(shape.rounds)) --shape.rounds;
+    }
+    shape.min_runs = LeastRuns(shape.launches, shape.rounds);
+    while (shape.min_runs > 1 && shape.rounds == 1 && Round(shape.min_runs, 0) + least > budget)
+      --shape.min_runs;
+    const bool hurried = shape.rounds == 1 && Round(shape.min_runs, target) + least > budget;
+    for (std::size_t u = 0; u < spacing_.size(); ++u) {
+      const double length = hurried ? 0 : std::max(target, shortest_[u]);
+      shape.runs.push_back(RunsWithin(length / 1e9, spacing_[u], shape.min_runs, kMostRuns));
+    }
+    double seconds = input_.fixed_seconds;
+    for (std::size_t u = 0; u < spacing_.size(); ++u)
+      seconds += shape.rounds * (Opening(u) + shape.runs[u]) * spacing_[u] / 1e9;
+    // What is left is for traced runs.
+    const double each = Traced(shape.launches, 1);
+    const double left = budget + input_.fixed_seconds - seconds;
+    const int affordable =
+        each > 0 ? static_cast<int>(std::clamp(left / each, double(kLeastTraced), double(kMostRuns)))
+                 : kMostRuns;
+    for (std::size_t u = 0; u < spacing_.size(); ++u) {
+      const int wanted = u < input_.traced.size() ? input_.traced[u] : 0;
+      shape.traced.push_back(
+          static_cast<int>(std::min<std::int64_t>(wanted, std::int64_t{affordable} * shape.launches)));
+      seconds += double(shape.traced[u]) / shape.launches * spacing_[u] / 1e9;
+      const double share = 0.1 * budget / double(spacing_.size());
+      shape.warmup.push_back(input_.warmup[u] ? *input_.warmup[u]
+                                              : RunsWithin(share, spacing_[u], 1, kUsualWarmup));
+    }
+    shape.seconds = seconds;
+    return shape;
+  }
+
+ private:
+  // Of a burst.
+  static int LeastRuns(int launches, int rounds) {
+    const int bursts = launches * rounds;
+    return std::max(kLeastRunsOfBurst, (kLeastUntraced + bursts - 1) / bursts);
+  }
+  // For the bursts of one launch, in seconds.
+  double Budget(int launches) const {
+    return std::max(0.0, input_.budget_seconds / (launches - input_.launches_done) - input_.fixed_seconds);
+  }
+  double Opening(std::size_t u) const { return std::min(kOpeningRuns + 1, double(MostOpening(spacing_[u]))); }
+  // Of one round of all units.
+  double Round(int runs, double target_ns) const {
     double seconds = 0;
-    for (std::size_t i = 0; i < spacing.size(); ++i) {
-      seconds += ((kOpeningRuns + 1) * spacing[i] +
-                  std::max({min_runs * spacing[i], target_ns, target_ns > 0 ? least[i] : 0.0})) /
-                 1e9;
+    for (std::size_t u = 0; u < spacing_.size(); ++u) {
+      const double burst = std::max({runs * spacing_[u], target_ns, target_ns > 0 ? shortest_[u] : 0.0});
+      seconds += (Opening(u) * spacing_[u] + burst) / 1e9;
     }
     return seconds;
-  };
-  if (input.one_burst) {
-    shape.rounds = 1;
-  } else if (input.rounds) {
-    shape.rounds = *input.rounds;
-  } else {
-    const double one = round_seconds(shape.min_runs, double(shape.target));
-    shape.rounds =
-        one > 0 ? static_cast<int>(std::clamp(for_bursts / one, 1.0, double(kUsualRounds))) : kUsualRounds;
   }
-  while (shape.min_runs > 1 && shape.rounds == 1 && round_seconds(shape.min_runs, 0) > for_bursts)
-    shape.min_runs--;
-  const double target = shape.rounds == 1 && shape.min_runs < 3 ? 0 : double(shape.target);
-  for (std::size_t i = 0; i < spacing.size(); ++i) {
-    const double length = target > 0 ? std::max(target, least[i]) : 0;
-    shape.runs.push_back(RunsWithin(length / 1e9, spacing[i], shape.min_runs, kMostRuns));
+  // Of at most `most` traced runs of each unit in one launch.
+  double Traced(int launches, int most) const {
+    double seconds = 0;
+    for (std::size_t u = 0; u < spacing_.size() && u < input_.traced.size(); ++u)
+      seconds += std::min(double(most), double(input_.traced[u]) / launches) * spacing_[u] / 1e9;
+    return seconds;
   }
-  for (std::size_t i = 0; i < spacing.size(); ++i) {
-    const double share = 0.1 * input.budget_seconds / double(spacing.size());
-    shape.warmup.push_back(input.warmup[i] ? *input.warmup[i]
-                                           : RunsWithin(share, spacing[i], 1, kUsualWarmup));
+  bool Fits(int launches) const {
+    return Round(LeastRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
   }
-  return shape;
-}
+
+  const ShapeInput& input_;
+  std::vector<double> spacing_;   // ns from the start of one run to that of the next
+  std::vector<double> shortest_;  // ns of a burst
+};
+
+}  // namespace
+
+LaunchShape FitLaunch(const ShapeInput& input) { return Fitter(input).Run(); }
 
 std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
                                                  const ExperimentData& candidate, double confidence) {
@@ -120,19 +185,15 @@ std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
     if (a.status != Launch::Status::kComplete) continue;
     for (const Launch& b : candidate.launches) {
       if (b.index != a.index || b.status != Launch::Status::kComplete) continue;
+      // Clean rounds are paired with clean rounds.
       stats::LaunchBursts bursts;
-      const auto place = [&](std::vector<double>& medians, const Launch& launch) {
-        for (const Burst& burst : launch.bursts) {
-          const auto round = static_cast<std::size_t>(burst.round);
-          if (medians.size() <= round) medians.resize(round + 1, std::numeric_limits<double>::quiet_NaN());
-          if (const auto median = burst.Median()) medians[round] = static_cast<double>(*median);
-        }
-      };
-      place(bursts.baseline, a);
-      place(bursts.candidate, b);
-      const std::size_t rounds = std::min(bursts.baseline.size(), bursts.candidate.size());
-      bursts.baseline.resize(rounds);
-      bursts.candidate.resize(rounds);
+      const std::map<int, double> of_candidate = b.CleanRounds();
+      for (const auto& [round, median] : a.CleanRounds()) {
+        const auto same = of_candidate.find(round);
+        if (same == of_candidate.end()) continue;
+        bursts.baseline.push_back(median);
+        bursts.candidate.push_back(same->second);
+      }
       launches.push_back(std::move(bursts));
     }
   }
@@ -144,9 +205,7 @@ std::optional<stats::RatioEstimate> EstimateSingle(const ExperimentData& experim
   for (const Launch& launch : experiment.launches) {
     if (launch.status != Launch::Status::kComplete) continue;
     std::vector<double> medians;
-    for (const Burst& burst : launch.bursts) {
-      if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
-    }
+    for (const auto& [round, median] : launch.CleanRounds()) medians.push_back(median);
     const auto median = stats::Median(medians);
     if (median && *median > 0) effects.push_back(std::log(*median));
   }
@@ -195,6 +254,7 @@ class Scheduler {
       const double launch_start = hooks_.now();
       RunLaunch(index++, [&] { return used(); });
       seconds_of_launches_.push_back(hooks_.now() - launch_start);
+      FitAgain(used());
       Refresh(used());
       hooks_.save();
       Report(0, used(), true);
@@ -220,8 +280,12 @@ class Scheduler {
     int failures_in_a_row = 0;
     bool alive = false;  // has a process in this launch
     Launch launch;
-    double latency_ns = 0;  // of one run, roughly
+    double latency_ns = 0;                         // of one run, roughly
+    int repeats_in_vain = 0, skipped_repeats = 0;  // of disturbed bursts
   };
+
+  // For the launches.
+  double Limit() const { return options_.max_seconds - options_.after_seconds; }
 
   // From the start of one run to that of the next, roughly.
   double Spacing(std::size_t u) const { return std::max(states_[u].latency_ns, double(units_[u].period)); }
@@ -304,16 +368,15 @@ class Scheduler {
     const double per_launch =
         seconds_of_launches_.empty() ? 0 : *stats::Median(std::span<const double>(seconds_of_launches_));
     if (!options_.launches) {
-      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used,
-                           options_.max_seconds, per_launch);
+      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, used, Limit(),
+                           per_launch);
     }
     stats::Decision decision;
     decision.next_look = *options_.launches;
     if (worst.launches >= *options_.launches) {
       decision.stop = true;
       decision.reason = fmt::format("{} launches were asked for", *options_.launches);
-    } else if (options_.max_seconds_given && worst.launches >= 2 &&
-               used + per_launch > options_.max_seconds) {
+    } else if (options_.max_seconds_given && worst.launches >= 2 && used + per_launch > Limit()) {
       decision.stop = true;
       decision.reason = fmt::format("{} launches would take longer than {:.3g} s", *options_.launches,
                                     options_.max_seconds);
@@ -387,7 +450,7 @@ class Scheduler {
         least = shape_.warmup[u];
       }
       const int done = static_cast<int>(s.launch.warmup.size()) + (s.launch.first_run ? 1 : 0);
-      most = std::max(least, RunsWithin(kLongestWarmUp, Spacing(u), 3, most));
+      most = std::max(least, RunsWithin(kLongestWarmUp, Spacing(u), 1, most));
       if (done < most) units_[u].participant->WarmUp(s.launch, std::max(1, least - done), most - done);
       if (!s.launch.warmup.empty()) s.latency_ns = double(s.launch.warmup.back());
     });
@@ -404,7 +467,7 @@ class Scheduler {
       request.max_runs = 1;
       units_[u].participant->Begin(probe);
       units_[u].participant->RunBurst(probe, 0, 0, request);
-      const auto median = probe.bursts.back().Median();
+      const auto median = probe.bursts.back().MedianOfAll();
       s.latency_ns = double(median.value_or(probe.first_run.value_or(0)));
       units_[u].participant->Abandon();
     });
@@ -420,15 +483,16 @@ class Scheduler {
     }
   }
 
-  void RunBurst(std::size_t u, int round, int order) {
+  void RunBurst(std::size_t u, int round, int order, bool repeated = false) {
     Try(u, [&](State& s) {
       protocol::BurstRequest request;
       request.min_opening = 1;
-      request.max_opening = RunsWithin(kLongestOpening, Spacing(u), 3, 30);
+      request.max_opening = MostOpening(Spacing(u));
       request.min_runs = request.max_runs = shape_.runs[u];
       request.target_ns = 0;
-      request.traced_runs = TracedRunsOfBurst(units_[u].runs, std::max(2, looking_at_first_), shape_.rounds,
-                                              s.launch.index, round);
+      request.traced_runs = repeated ? 0
+                                     : TracedRunsOfBurst(shape_.traced[u], shape_.launches, shape_.rounds,
+                                                         s.launch.index, round);
       if (units_[u].participant->WholeProcess()) {
         request.min_opening = shape_.warmup[u];
         request.min_runs = shape_.min_runs;
@@ -436,45 +500,97 @@ class Scheduler {
         request.target_ns = shape_.target;
       }
       units_[u].participant->RunBurst(s.launch, round, order, request);
-      if (const auto median = s.launch.bursts.back().Median()) s.latency_ns = double(*median);
+      const Burst& burst = s.launch.bursts.back();
+      const auto median = burst.Median();
+      if (const auto latency = median ? median : burst.MedianOfAll()) s.latency_ns = double(*latency);
     });
   }
 
-  void SetShape(double fixed_seconds, double budget_used) {
+  // Whether the unit has enough clean runs in this round.
+  bool CleanEnough(std::size_t u, int round) const {
+    std::size_t clean = 0, wanted = kLeastClean;
+    for (const Burst& burst : states_[u].launch.bursts) {
+      if (burst.round != round) continue;
+      clean += burst.CleanLatencies().size();
+      wanted = std::min(wanted, burst.recorded.size());
+    }
+    return clean >= wanted;
+  }
+
+  // Runs the bursts of a round, and again those with too few clean runs: shorter, so that one fits into a
+  // quiet moment. Where that has never helped in a while it is not tried each time.
+  template <typename Used>
+  void RunRound(int index, int round, const Used& used) {
+    int place = 0;
+    const std::vector<std::size_t> order = Order(index, round);
+    for (const std::size_t u : order) {
+      if (Stop()) return;
+      RunBurst(u, round, place++);
+    }
+    for (int repeat = 0; repeat < kMostRepeats; ++repeat) {
+      for (const std::size_t u : order) {
+        State& state = states_[u];
+        if (Stop() || used() > Limit()) return;
+        if (!state.alive || CleanEnough(u, round)) continue;
+        const bool hopeless = state.repeats_in_vain >= kHopeless && ++state.skipped_repeats % kHopeless != 0;
+        if (hopeless) continue;
+        const int runs = shape_.runs[u];
+        // The clocks of paced runs are those of their pace only after a while.
+        if (units_[u].period == 0)
+          shape_.runs[u] = std::max(std::min(runs, static_cast<int>(kLeastClean)), runs / 2);
+        RunBurst(u, round, place++, /*repeated=*/true);
+        shape_.runs[u] = runs;
+        ++data_.repeated_bursts;
+        state.repeats_in_vain = CleanEnough(u, round) ? 0 : state.repeats_in_vain + 1;
+      }
+    }
+  }
+
+  // Fits the launches that are still to come into the time that is left after `used` seconds. `fixed_seconds`
+  // is what a launch takes beside its bursts.
+  void SetShape(double fixed_seconds, double used) {
     ShapeInput input;
     input.fixed_seconds = fixed_seconds;
     input.rounds = options_.rounds;
     input.one_burst = one_burst_;
     const int launches = options_.launches.value_or(rule_.looks.front());
-    input.budget_seconds = std::max(0.0, options_.max_seconds - budget_used) / launches + fixed_seconds;
-    if (options_.launches && !options_.max_seconds_given) input.budget_seconds = 1e9;
+    const bool timeless = options_.launches && !options_.max_seconds_given;
+    input.launches = launches;
+    input.launches_done = std::min(CompleteLaunches(), launches - 1);
+    input.launches_given = options_.launches.has_value();
+    input.budget_seconds = timeless ? 1e9 : std::max(0.0, Limit() - used);
     for (std::size_t u = 0; u < units_.size(); ++u) {
       input.latency_ns.push_back(states_[u].failed ? 0 : states_[u].latency_ns);
       input.period.push_back(states_[u].failed ? 0 : units_[u].period);
       input.warmup.push_back(units_[u].warmup);
+      input.traced.push_back(units_[u].runs);
     }
     shape_ = FitLaunch(input);
+    fixed_seconds_ = fixed_seconds;
     shape_known_ = true;
-    // The traced runs are spread over the launches that there will be: fewer than usual where time is short.
-    double launch_seconds = fixed_seconds;
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (states_[u].failed) continue;
-      launch_seconds += shape_.rounds * (kOpeningRuns + 1 + shape_.runs[u]) * Spacing(u) / 1e9;
-    }
-    looking_at_first_ = launches;
-    if (launch_seconds > 0 && input.budget_seconds < launch_seconds) {
-      looking_at_first_ = std::clamp(static_cast<int>(options_.max_seconds / launch_seconds), 2, launches);
-    }
-    looking_at_ = looking_at_first_;
+    looking_at_ = shape_.launches;
+  }
+
+  // What a launch takes is known after the first one: where the others would not fit as planned they get
+  // another shape.
+  void FitAgain(double used) {
+    if (one_burst_ || !shape_known_ || options_.launches || seconds_of_launches_.size() != 1) return;
+    const double took = seconds_of_launches_.front();
+    if (used + took * (shape_.launches - CompleteLaunches()) <= Limit()) return;
+    SetShape(std::max(0.0, fixed_seconds_ + took - shape_.seconds), used);
   }
 
   void SetShapeOfResumed() {
     // The number of rounds stays; the rest is found anew from the latencies that were measured.
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      const auto latencies = units_[u].data->Latencies();
+      const auto latencies = units_[u].data->AllLatencies();
       if (!latencies.empty()) states_[u].latency_ns = double(latencies.back());
     }
     one_burst_ = one_burst_ || !data_.interleaved;
+    // Of what was never run (the first launch was lost), the next launch tells how long it takes.
+    if (std::ranges::any_of(states_,
+                            [](const State& state) { return !state.failed && state.latency_ns <= 0; }))
+      return;
     const int rounds = data_.rounds;
     SetShape(0, 0);
     if (!one_burst_) shape_.rounds = rounds;
@@ -519,11 +635,7 @@ class Scheduler {
     for (int round = 0; round < shape_.rounds && !Stop(); ++round) {
       if (hooks_.before_round) hooks_.before_round(index, round, 0);
       Report(round + 1, used(), false);
-      int place = 0;
-      for (const std::size_t u : Order(index, round)) {
-        if (Stop()) break;
-        RunBurst(u, round, place++);
-      }
+      RunRound(index, round, used);
     }
     for (const std::size_t u : order) {
       MarkIfCutShort(u);
@@ -541,7 +653,8 @@ class Scheduler {
       const double start = hooks_.now();
       if (units_[u].participant->WholeProcess() && states_[u].latency_ns <= 0) Probe(u, index);
       Begin(u, index);
-      if (!shape_known_) SetShape((hooks_.now() - start) * double(units_.size()), used());
+      if (!shape_known_)
+        SetShape((hooks_.now() - start) * double(units_.size()), used() - (hooks_.now() - start));
       Report(1, used(), false);
       RunBurst(u, 0, place++);
       MarkIfCutShort(u);
@@ -569,6 +682,22 @@ class Scheduler {
     return false;
   }
 
+  // Of the runs recorded so far; absent: there are none.
+  std::optional<double> CleanShare() const {
+    std::size_t clean = 0, all = 0;
+    const auto add = [&](const Launch& launch) {
+      for (const Burst& burst : launch.bursts) {
+        all += burst.recorded.size();
+        for (std::size_t run = 0; run < burst.recorded.size(); ++run) clean += burst.IsClean(run) ? 1 : 0;
+      }
+    };
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      std::for_each(units_[u].data->launches.begin(), units_[u].data->launches.end(), add);
+      add(states_[u].launch);
+    }
+    return all > 0 ? std::optional(static_cast<double>(clean) / static_cast<double>(all)) : std::nullopt;
+  }
+
   void Report(int round, double used, bool finished) {
     if (hooks_.progress == nullptr) return;
     ProgressUpdate update;
@@ -577,8 +706,11 @@ class Scheduler {
     update.round = round;
     update.rounds = shape_.rounds;
     update.seconds = used;
-    update.max_seconds = options_.max_seconds;
+    // Whoever looks by himself (look_confidence) may go on with more launches.
+    update.launches_given = options_.launches && options_.look_confidence == 0;
+    update.max_seconds = options_.launches && !options_.max_seconds_given ? 0 : options_.max_seconds;
     update.launch_finished = finished;
+    update.clean_share = CleanShare();
     std::vector<bool> paired(units_.size());
     for (const ComparePair& pair : pairs_) {
       if (!Alive(pair)) continue;
@@ -611,9 +743,9 @@ class Scheduler {
   LaunchShape shape_;
   bool shape_known_ = false;
   bool one_burst_ = false;
-  bool lost_ = false;          // the connection to the device broke in this launch
-  int looking_at_ = 10;        // launches at which the stop rule looks next
-  int looking_at_first_ = 10;  // launches over which the traced runs are spread
+  bool lost_ = false;         // the connection to the device broke in this launch
+  double fixed_seconds_ = 0;  // of a launch, beside its bursts
+  int looking_at_ = 10;       // launches at which the stop rule looks next
 };
 
 }  // namespace

@@ -30,8 +30,14 @@ inline constexpr int kUsualRounds = 7;
 // back).
 Nanoseconds ShortestBurst(Nanoseconds period);
 
-// What one launch consists of, fitted to the time there is.
+// What a launch consists of, and how many there are to be, fitted to the time there is. The headline comes
+// first: at least kLeastUntraced recorded runs of each unit in as many launches as fit, up to those wanted;
+// then at least kLeastTraced traced runs of each launch; then rounds; then the traced runs that were asked
+// for.
+inline constexpr int kLeastUntraced = 20;
+inline constexpr int kLeastTraced = 3;
 struct LaunchShape {
+  int launches = 10;
   int rounds = kUsualRounds;
   int min_runs = 3;                 // recorded runs of a burst
   Nanoseconds target = 50'000'000;  // and at least so long
@@ -40,15 +46,21 @@ struct LaunchShape {
   // would favour it.
   std::vector<int> runs;
   std::vector<int> warmup;  // of each unit: least number of unrecorded runs before the first round
+  std::vector<int> traced;  // of each unit: runs of all `launches` together
+  double seconds = 0;       // what one launch will take, about
 };
 struct ShapeInput {
   std::vector<double> latency_ns;   // of each unit: of one run, roughly
   std::vector<Nanoseconds> period;  // of each unit: its runs start so far apart at least; 0: back to back
   std::vector<std::optional<int>> warmup;  // as configured
+  std::vector<int> traced;                 // as configured: of all launches together
   double fixed_seconds = 0;                // of starting, loading and first runs of all units together
-  double budget_seconds = 0;               // for one launch, of all units together
-  std::optional<int> rounds;               // as configured
-  bool one_burst = false;  // whole processes alternate: one long burst in place of seven short ones
+  double budget_seconds = 0;               // for all launches that are to come, of all units together
+  int launches = 10;                       // wanted, with those that are done
+  int launches_done = 0;
+  bool launches_given = false;  // there will be so many, however long they take
+  std::optional<int> rounds;    // as configured
+  bool one_burst = false;       // whole processes alternate: one long burst in place of seven short ones
 };
 LaunchShape FitLaunch(const ShapeInput& input);
 
@@ -60,7 +72,8 @@ struct ScheduleOptions {
   double max_seconds = 60;
   bool max_seconds_given = false;  // else a given number of launches takes as long as it takes
   double precision = 0.005;
-  double seconds_used = 0;  // by the measurement that is resumed
+  double seconds_used = 0;   // by the measurement that is resumed
+  double after_seconds = 0;  // of max_seconds: kept for what follows the last launch (the machine's roofs)
 };
 
 struct ScheduleUnit {
@@ -83,6 +96,13 @@ struct ScheduleHooks {
   std::function<std::optional<std::string>(Bytes rss, std::size_t others)> enough_memory;
   Progress* progress = nullptr;
 };
+
+// The most unrecorded runs that a burst opens with, of runs that start `spacing_ns` apart: within a quarter
+// of a second. A run that is longer has warmed the caches by itself before it is half over.
+int MostOpening(double spacing_ns);
+
+// How often a burst with too few clean runs is repeated within its round.
+inline constexpr int kMostRepeats = 2;
 
 // Measures: launch after launch until the stop rule, the time or the user says so. `data` says how it went
 // (seconds, launches, why it stopped); what was measured is in the units' data. Launches that are there

@@ -41,6 +41,14 @@ Burst ToBurst(const protocol::BurstReply& reply, int round, int order) {
   if (reply.temperature_millidegrees > -1'000'000)
     burst.temperature_celsius = double(reply.temperature_millidegrees) / 1000;
   if (reply.load_average >= 0) burst.load_average = reply.load_average;
+  burst.opening_wait = reply.opening_wait_ns;
+  burst.recorded_wait = reply.untraced_wait_ns;
+  burst.traced_wait = reply.traced_wait_ns;
+  burst.recorded_cpu = reply.untraced_cpu_ns;
+  burst.thread_cpu = reply.thread_cpu_ns;
+  burst.steal = Known<std::int64_t>(reply.steal_ns, -1);
+  burst.throttled = Known<std::int64_t>(reply.throttled_ns, -1);
+  burst.frequency_start_khz = Known<std::int64_t>(reply.frequency_start_khz, -1);
   return burst;
 }
 
@@ -67,11 +75,13 @@ class WorkerParticipant : public Participant {
 
     const auto reply = worker_->Ask<protocol::LoadReply>("load", LoadRequestOf(setup_));
     launch.load = reply.load_ns;
+    launch.load_wait = Known<std::int64_t>(reply.load_wait_ns, -1);
     launch.rss_after_load = reply.rss_bytes;
     const protocol::Ready& ready = worker_->ready();
     if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
     data.executorch_version = ready.executorch_version;
     data.operator_clock = ready.operator_clock;
+    data.wait_source = ready.wait_source;
     data.isa_state = ready.isa;
     data.backends = reply.backends;
     data.inputs = reply.inputs;
@@ -95,6 +105,7 @@ class WorkerParticipant : public Participant {
     for (const Nanoseconds run : reply.opening_ns) {
       if (!launch.first_run) {
         launch.first_run = run;
+        if (!reply.opening_wait_ns.empty()) launch.first_run_wait = reply.opening_wait_ns.front();
       } else {
         launch.warmup.push_back(run);
       }
@@ -112,8 +123,10 @@ class WorkerParticipant : public Participant {
                                       request.traced_runs));
     }
     launch.bursts.push_back(ToBurst(reply, round, order));
-    for (std::size_t i = 0; i < reply.traced_ns.size(); ++i)
-      launch.traced_runs.push_back({launch.index, round, Phase::kSteady});
+    const Burst& burst = launch.bursts.back();
+    for (std::size_t i = 0; i < burst.traced.size(); ++i)
+      launch.traced_runs.push_back(
+          {launch.index, round, burst.IsCleanTraced(i) ? Phase::kSteady : Phase::kDisturbed});
     launch.peak_rss = reply.peak_rss_bytes;
   }
 
@@ -188,14 +201,18 @@ class WorkerParticipant : public Participant {
 
 }  // namespace
 
-ExperimentLog::ExperimentLog(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  file_.open(path, std::ios::binary | std::ios::app);
-}
+ExperimentLog::ExperimentLog(std::filesystem::path path) : path_(std::move(path)) {}
 
 void ExperimentLog::Write(std::string_view text) {
   if (written_ > kMaxLog) return;
+  if (!file_.is_open()) {
+    std::error_code error;
+    std::filesystem::create_directories(path_.parent_path(), error);
+    // A link is not written through.
+    if (std::filesystem::is_symlink(path_, error)) return;
+    file_.open(path_, std::ios::binary | std::ios::app);
+  }
+  file_.clear();  // a disk that was full may have room again
   written_ += text.size();
   file_ << text;
   if (written_ > kMaxLog) file_ << "\n# the rest is left out: this log is above 64 MB\n";

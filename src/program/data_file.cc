@@ -103,8 +103,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
 }
 
 DataFile ReadDataFile(const std::filesystem::path& path) {
-  const MappedFile file = MappedFile::Open(path);
-  return ReadDataFile(file.bytes(), path.string());
+  return WithFile(path, kMostProgram, [&](ByteView bytes) { return ReadDataFile(bytes, path.string()); });
 }
 
 std::vector<std::string> ExternalNames(const Program& program) {

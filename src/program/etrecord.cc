@@ -20,8 +20,13 @@ using nlohmann::json;
 
 constexpr const char* kHandles = "debug_handle_map";
 constexpr std::string_view kEdge = "edge_dialect_exported_program/";
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;  // of one entry that is read
+// What is read of a record: some hundred times what those of the largest models have.
+constexpr std::uint64_t kMostEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
+constexpr std::uint64_t kMostHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
+constexpr std::uint64_t kMostPacking = 1024;                          // deflate's best, of nothing but zeros
 constexpr std::size_t kMostEntries = 4096;
+constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostPlaces = 4'000'000;  // modules and lines of Python, of all nodes
 
 struct Close {
   void operator()(void* zip) const { unzClose(zip); }
@@ -44,23 +49,34 @@ class Zip {
         .Remedy("give the .etrecord that the export wrote beside the .pte, or export the model again");
   }
 
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
+  struct Entry {
+    std::string name;
+    std::uint64_t bytes = 0;  // unpacked, as the list of files says
+    unz64_file_pos place{};
+  };
+
+  std::vector<Entry> Entries() const {
+    std::vector<Entry> entries;
     for (int found = unzGoToFirstFile(zip_.get()); found == UNZ_OK; found = unzGoToNextFile(zip_.get())) {
-      if (names.size() == kMostEntries) throw Bad(fmt::format("holds more than {} files", kMostEntries));
-      names.push_back(Name().first);
+      if (entries.size() == kMostEntries) throw Bad(fmt::format("holds more than {} files", kMostEntries));
+      entries.push_back(Current());
     }
-    return names;
+    return entries;
   }
 
-  // The contents of an entry; absent where there is none of that name.
-  std::optional<std::string> Read(const std::string& name) const {
-    if (unzLocateFile(zip_.get(), name.c_str(), 1) != UNZ_OK) return std::nullopt;
-    const std::uint64_t size = Name().second;
+  // The contents of an entry. Throws Bad() for one that unpacks to more than `most` bytes.
+  std::string Read(const Entry& entry, std::uint64_t most) const {
+    const std::string& name = entry.name;
+    const std::uint64_t size = entry.bytes;
     std::error_code error;
-    // Text is packed to a thousandth at best.
-    if (size > kMostBytes || size / 1024 > fs::file_size(path_, error))
-      throw Bad(fmt::format("{} in it would have {} bytes", name, size));
+    if (size > most)
+      throw Bad(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", name, size,
+                            (name == kHandles ? kMostHandleBytes : kMostEdgeBytes) >> 20U));
+    if (size / kMostPacking > fs::file_size(path_, error))
+      throw Bad(
+          fmt::format("{} in it would have {} bytes, more than {} times the file", name, size, kMostPacking));
+    if (unzGoToFilePos64(zip_.get(), &entry.place) != UNZ_OK)
+      throw Bad(fmt::format("{} in it cannot be read", name));
     if (unzOpenCurrentFile(zip_.get()) != UNZ_OK) throw Bad(fmt::format("{} in it cannot be read", name));
     std::string text(static_cast<std::size_t>(size), '\0');
     std::size_t done = 0;
@@ -78,25 +94,23 @@ class Zip {
   }
 
  private:
-  std::pair<std::string, std::uint64_t> Name() const {
+  Entry Current() const {
+    Entry entry;
     unz_file_info64 info{};
     std::string name(1024, '\0');
     if (unzGetCurrentFileInfo64(zip_.get(), &info, name.data(), name.size() - 1, nullptr, 0, nullptr, 0) !=
-        UNZ_OK)
+            UNZ_OK ||
+        unzGetFilePos64(zip_.get(), &entry.place) != UNZ_OK)
       throw Bad("its list of files is malformed");
     name.resize(std::min<std::size_t>(name.find('\0'), name.size() - 1));
-    return {name, info.uncompressed_size};
+    entry.name = std::move(name);
+    entry.bytes = info.uncompressed_size;
+    return entry;
   }
 
   fs::path path_;
   std::unique_ptr<void, Close> zip_;
 };
-
-// A text of an object; "" where it has none.
-std::string TextOf(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 // "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default"
 std::string ShortTarget(std::string target) {
@@ -105,51 +119,117 @@ std::string ShortTarget(std::string target) {
   return at == std::string::npos ? target : target.substr(at + kOps.size());
 }
 
-void ReadNode(const json& node, MethodSources& method) {
-  const auto metadata = node.find("metadata");
-  if (metadata == node.end() || !metadata->is_object()) return;
-  const auto handle = AsNumber<std::uint32_t>(TextOf(*metadata, "debug_handle"));
-  if (!handle) return;  // a placeholder or the output
-  SourceNode made;
-  made.name = TextOf(node, "name");
-  made.target = ShortTarget(TextOf(node, "target"));
-  made.modules = ParseModuleStack(TextOf(*metadata, "nn_module_stack"));
-  made.frames = ParseStackTrace(TextOf(*metadata, "stack_trace"));
-  method.handles[*handle].push_back(method.nodes.size());
-  method.nodes.push_back(std::move(made));
-}
+// Takes the nodes out of an edge program while it is parsed, and keeps nothing else of it: time grows with
+// the text, memory with the nodes. What is looked for stands at graph_module.graph.nodes[].
+class EdgeNodes : public nlohmann::json_sax<json> {
+ public:
+  EdgeNodes(MethodSources& method, std::size_t& nodes, std::size_t& places)
+      : method_(method), nodes_(nodes), places_(places) {}
 
-// The parts of the edge program that say nothing of sources are left out while it is parsed.
-json ParseEdgeProgram(const std::string& text) {
-  const std::string finite = NullForNonFinite(text);  // masks of attention are full of -Infinity
-  if (NestsTooDeep(finite)) return json(json::value_t::discarded);
-  const auto wanted = [](int, json::parse_event_t event, json& parsed) {
-    if (event != json::parse_event_t::key) return true;
-    const auto& key = parsed.get_ref<const std::string&>();
-    return key != "inputs" && key != "outputs" && key != "from_node" && key != "tensor_values" &&
-           key != "torch_fn";
-  };
-  return json::parse(finite, wanted, /*allow_exceptions=*/false);
-}
+  bool found() const { return found_; }
+  // "" or the limit that ended the parsing.
+  const std::string& excess() const { return excess_; }
 
-void ReadEdgeProgram(const Zip& zip, const std::string& entry, MethodSources& method) {
-  const auto text = zip.Read(entry);
-  if (!text) return;
-  const json program = ParseEdgeProgram(*text);
-  static const json::json_pointer kNodes("/graph_module/graph/nodes");
-  if (program.is_discarded() || !program.is_object() || !program.contains(kNodes) ||
-      !program[kNodes].is_array())
-    throw zip.Bad(fmt::format("{} in it is no exported program", entry));
-  for (const json& node : program[kNodes]) {
-    if (node.is_object()) ReadNode(node, method);
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t& key) override {
+    if (IsOnPath()) key_ = key;
+    return true;
   }
-}
+  bool string(string_t& text) override {
+    if (!IsOnPath()) return true;
+    if (depth_ == kNode) {
+      if (key_ == "name") node_.name = text;
+      if (key_ == "target") node_.target = ShortTarget(text);
+    } else if (depth_ == kMetadata) {
+      if (key_ == "debug_handle") handle_ = AsNumber<std::uint32_t>(text);
+      if (key_ == "nn_module_stack") node_.modules = ParseModuleStack(text);
+      if (key_ == "stack_trace") node_.frames = ParseStackTrace(text);
+    }
+    return true;
+  }
+  bool start_object(std::size_t) override { return Open(/*list=*/false); }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t) override { return Open(/*list=*/true); }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  // How many lists and objects are open at each step of the path.
+  enum : int { kRoot = 1, kModule, kGraph, kNodes, kNode, kMetadata };
+
+  bool IsOnPath() const { return on_path_ == depth_; }
+
+  bool Leads(bool list) const {
+    switch (depth_) {
+      case kRoot:
+      case kNode:
+        return !list;
+      case kModule:
+        return !list && key_ == "graph_module";
+      case kGraph:
+        return !list && key_ == "graph";
+      case kNodes:
+        return list && key_ == "nodes";
+      case kMetadata:
+        return !list && key_ == "metadata";
+      default:
+        return false;
+    }
+  }
+
+  bool Open(bool list) {
+    const bool was_on_path = IsOnPath();
+    if (++depth_ > kMostJsonNesting) return false;
+    if (!was_on_path || !Leads(list)) return true;
+    on_path_ = depth_;
+    if (depth_ == kNodes) found_ = true;
+    if (depth_ == kNode) {
+      node_ = {};
+      handle_.reset();
+    }
+    return true;
+  }
+
+  bool Close() {
+    const bool was_on_path = IsOnPath();
+    --depth_;
+    if (!was_on_path) return true;
+    --on_path_;
+    return depth_ != kNodes || Keep();
+  }
+
+  // Of the node that ends. False: it is one too many.
+  bool Keep() {
+    if (!handle_) return true;  // a placeholder or the output
+    places_ += node_.modules.size() + node_.frames.size();
+    if (++nodes_ > kMostNodes) excess_ = fmt::format("more than {} nodes", kMostNodes);
+    if (places_ > kMostPlaces) excess_ = fmt::format("more than {} places in the source", kMostPlaces);
+    if (!excess_.empty()) return false;
+    method_.handles[*handle_].push_back(method_.nodes.size());
+    method_.nodes.push_back(std::move(node_));
+    return true;
+  }
+
+  MethodSources& method_;
+  std::size_t& nodes_;   // of the record so far
+  std::size_t& places_;  // likewise
+  SourceNode node_;
+  std::optional<std::uint32_t> handle_;
+  std::string key_;
+  std::string excess_;
+  int depth_ = 0;
+  int on_path_ = 0;  // so many of the open lists and objects are the path's
+  bool found_ = false;
+};
 
 // {"forward": {"0": 11, "18": [1, 2, 2]}}
-void ReadHandles(const Zip& zip, SourceMap& map) {
-  const auto text = zip.Read(kHandles);
-  if (!text) return;
-  const json methods = ParseJson(*text);
+void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
+  const json methods = ParseJson(zip.Read(entry, kMostHandleBytes));
   if (!methods.is_object()) throw zip.Bad(fmt::format("{} in it is no JSON object", kHandles));
   for (const auto& [name, instructions] : methods.items()) {
     if (!instructions.is_object()) continue;
@@ -177,16 +257,24 @@ SourceMap ReadEtrecord(const fs::path& path) {
   const Zip zip(path);
   SourceMap map;
   bool edge = false;
-  for (const std::string& name : zip.Names()) {
+  std::uint64_t left = kMostEdgeBytes;
+  std::size_t nodes = 0, places = 0;
+  for (const Zip::Entry& entry : zip.Entries()) {
+    const std::string& name = entry.name;
+    if (name == kHandles) ReadHandles(zip, entry, map);
     // Beside each program lie its "_state_dict", "_constants" and "_example_inputs", which are no JSON.
     if (!name.starts_with(kEdge) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
         name.ends_with("_example_inputs"))
       continue;
-    ReadEdgeProgram(zip, name, map.methods[name.substr(kEdge.size())]);
+    EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, places);
+    // Masks of attention are full of -Infinity.
+    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry, left)), &found);
+    if (!found.excess().empty()) throw zip.Bad(fmt::format("{} in it has {}", name, found.excess()));
+    if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is no exported program", name));
+    left -= entry.bytes;
     edge = true;
   }
   if (!edge) throw zip.Bad("holds no edge program: it is no ETRecord, or one that was made without it");
-  ReadHandles(zip, map);
   return map;
 }
 

@@ -5,6 +5,8 @@
 #include <minizip/zip.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 
 #include "core/error.h"
@@ -102,6 +104,56 @@ TEST(Etrecord, EachCutIsRefused) {
   WriteFileAtomically(cut, spoilt);
   EXPECT_NE(Refusal(cut), "");
   fs::remove(cut);
+}
+
+// An edge program of so many nodes.
+std::string EdgeOf(int nodes) {
+  std::string text = R"({"graph_module": {"graph": {"nodes": [)";
+  for (int i = 0; i < nodes; ++i) {
+    if (i > 0) text += ',';
+    text +=
+        R"({"name": "n", "target": "t", "inputs": [{"arg": [{"name": 1}]}], "metadata": {"debug_handle": ")" +
+        std::to_string(i) + R"(", "from_node": "[]"}})";
+  }
+  return text + "]}}}";
+}
+
+TEST(Etrecord, OnlyTheNodesOfTheGraphAreTaken) {
+  const SourceMap map = ReadEtrecord(Zip({{kForward, R"({"other": {"graph": {"nodes": [{"name": "a",
+    "metadata": {"debug_handle": "1"}}]}}, "graph_module": {"graph": {"sub": {"nodes": [{"name": "b",
+    "metadata": {"debug_handle": "2"}}]}, "nodes": [7, [{"metadata": {"debug_handle": "3"}}],
+    {"name": "c", "inputs": [{"name": "d", "metadata": {"debug_handle": "4"}}], "value": -Infinity,
+    "metadata": {"debug_handle": "5", "of": {"debug_handle": "6"}}}, {"name": "output", "metadata": {}}]}}})"}}));
+  const MethodSources& forward = map.methods.at("forward");
+  ASSERT_EQ(forward.nodes.size(), 1U);
+  EXPECT_EQ(forward.nodes[0].name, "c");
+  EXPECT_EQ(forward.Of(5).size(), 1U);
+}
+
+TEST(Etrecord, TheTimeGrowsWithTheNodes) {
+  // Processor time of reading so many nodes, in clock ticks.
+  const auto ticks = [](int nodes) {
+    const fs::path file = Zip({{kForward, EdgeOf(nodes)}});
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(ReadEtrecord(file).methods.at("forward").nodes.size(), static_cast<std::size_t>(nodes));
+    return static_cast<double>(std::clock() - start);
+  };
+  // Twice the nodes take twice the time; what is quadratic takes four times in every attempt.
+  double least = 1e9;
+  for (int attempt = 0; attempt < 10 && least > 3; ++attempt)
+    least = std::min(least, ticks(40'000) / std::max(1.0, ticks(20'000)));
+  EXPECT_LE(least, 3);
+}
+
+TEST(Etrecord, WhatUnpacksToTooMuchIsRefused) {
+  EXPECT_THAT(Refusal(Zip({{kForward, std::string(std::size_t{257} << 20U, ' ')}}, 1)),
+              HasSubstr("beyond the limit of 256 MiB"));
+  const std::string half(std::size_t{129} << 20U, ' ');
+  EXPECT_THAT(Refusal(Zip({{kForward, EdgeOf(1) + half}, {kForward + "2", EdgeOf(1) + half}}, 1)),
+              HasSubstr("beyond the limit of 256 MiB"));
+  EXPECT_THAT(
+      Refusal(Zip({{"debug_handle_map", std::string(std::size_t{17} << 20U, ' ')}, {kForward, kEdge}}, 1)),
+      HasSubstr("beyond the limit of 16 MiB"));
 }
 
 TEST(SourceMap, ModuleStacksAndTracesOfOtherShapes) {

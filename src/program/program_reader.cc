@@ -175,8 +175,7 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
 }
 
 Program ReadProgramFile(const std::filesystem::path& path) {
-  const MappedFile file = MappedFile::Open(path);
-  return ReadProgram(file.bytes(), path.string());
+  return WithFile(path, kMostProgram, [&](ByteView bytes) { return ReadProgram(bytes, path.string()); });
 }
 
 }  // namespace etprof

@@ -179,6 +179,7 @@ void to_json(json& j, const Ready& v) {
        {"runner_version", v.runner_version},
        {"executorch_version", v.executorch_version},
        {"operator_clock", v.operator_clock},
+       {"wait_source", v.wait_source},
        {"threads", v.threads},
        {"pid", v.pid},
        {"isa", v.isa},
@@ -191,6 +192,7 @@ void from_json(const json& j, Ready& v) {
   fields.Text("runner_version", v.runner_version);
   fields.Text("executorch_version", v.executorch_version);
   fields.Text("operator_clock", v.operator_clock);
+  fields.Text("wait_source", v.wait_source);
   fields.Integers("threads", v.threads);
   fields.Integers("pid", v.pid);
   fields.Nested("isa", v.isa);
@@ -226,13 +228,14 @@ void from_json(const json& j, TensorInfo& v) {
 }
 
 void to_json(json& j, const LoadReply& v) {
-  j = {{"load_ns", v.load_ns},    {"inputs", v.inputs},           {"outputs", v.outputs},
-       {"backends", v.backends},  {"inputs_from", v.inputs_from}, {"warnings", v.warnings},
-       {"rss_bytes", v.rss_bytes}};
+  j = {{"load_ns", v.load_ns},   {"load_wait_ns", v.load_wait_ns}, {"inputs", v.inputs},
+       {"outputs", v.outputs},   {"backends", v.backends},         {"inputs_from", v.inputs_from},
+       {"warnings", v.warnings}, {"rss_bytes", v.rss_bytes}};
 }
 void from_json(const json& j, LoadReply& v) {
   const Fields fields(j);
   fields.Integers("load_ns", v.load_ns);
+  fields.Integers("load_wait_ns", v.load_wait_ns, -1);
   fields.Nested("inputs", v.inputs);
   fields.Nested("outputs", v.outputs);
   fields.Texts("backends", v.backends);
@@ -274,7 +277,15 @@ void to_json(json& j, const BurstReply& v) {
        {"frequency_cap_khz", v.frequency_cap_khz},
        {"temperature_millidegrees", v.temperature_millidegrees},
        {"load_average", v.load_average},
-       {"peak_rss_bytes", v.peak_rss_bytes}};
+       {"peak_rss_bytes", v.peak_rss_bytes},
+       {"opening_wait_ns", v.opening_wait_ns},
+       {"untraced_wait_ns", v.untraced_wait_ns},
+       {"traced_wait_ns", v.traced_wait_ns},
+       {"untraced_cpu_ns", v.untraced_cpu_ns},
+       {"thread_cpu_ns", v.thread_cpu_ns},
+       {"steal_ns", v.steal_ns},
+       {"throttled_ns", v.throttled_ns},
+       {"frequency_start_khz", v.frequency_start_khz}};
 }
 void from_json(const json& j, BurstReply& v) {
   const Fields fields(j);
@@ -295,6 +306,14 @@ void from_json(const json& j, BurstReply& v) {
   fields.Integers("temperature_millidegrees", v.temperature_millidegrees, kAnyInteger);  // below zero is real
   fields.Number("load_average", v.load_average);
   fields.Integers("peak_rss_bytes", v.peak_rss_bytes);
+  fields.Integers("opening_wait_ns", v.opening_wait_ns);
+  fields.Integers("untraced_wait_ns", v.untraced_wait_ns);
+  fields.Integers("traced_wait_ns", v.traced_wait_ns);
+  fields.Integers("untraced_cpu_ns", v.untraced_cpu_ns);
+  fields.Integers("thread_cpu_ns", v.thread_cpu_ns);
+  fields.Integers("steal_ns", v.steal_ns, -1);
+  fields.Integers("throttled_ns", v.throttled_ns, -1);
+  fields.Integers("frequency_start_khz", v.frequency_start_khz, -1);
 }
 
 void to_json(json& j, const OutputDigest& v) {

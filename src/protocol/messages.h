@@ -24,6 +24,12 @@ inline constexpr int kVersion = 1;
 inline constexpr const char* kExactClock = "exact";
 inline constexpr const char* kXnnpackClock = "xnnpack";
 
+// Where waiting times come from (runner/waiting.h): the scheduler's statistics of every thread, or only the
+// processor time of the calling thread against the wall clock.
+inline constexpr const char* kSchedstat = "schedstat";
+inline constexpr const char* kThreadTime = "thread_time";
+inline constexpr const char* kOutside = "outside";  // a foreign runner's: read from outside of its process
+
 struct IsaState {
   std::vector<std::string> detected;  // every feature this CPU has, by the names of isa/features.h
   std::vector<std::string> masked;    // cleared by --isa, after closing under dependency
@@ -43,6 +49,7 @@ struct Ready {
   std::string runner_version;
   std::string executorch_version;
   std::string operator_clock;  // kExactClock or kXnnpackClock
+  std::string wait_source;     // of waiting times: kSchedstat or kThreadTime; empty: none are told
   int threads = 1;             // of ExecuTorch's thread pool
   std::int64_t pid = 0;
   IsaState isa;
@@ -71,7 +78,8 @@ struct TensorInfo {
 };
 
 struct LoadReply {
-  std::int64_t load_ns = 0;  // program and method, as one
+  std::int64_t load_ns = 0;        // program and method, as one
+  std::int64_t load_wait_ns = -1;  // of that: wanted a processor and had none; -1: unknown
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::vector<std::string> backends;  // of the method's delegates, each once
@@ -111,6 +119,15 @@ struct BurstReply {
   std::int64_t temperature_millidegrees = -1'000'000;       // the hottest thermal zone; -1'000'000: unknown
   double load_average = -1;                                 // 1 minute
   std::int64_t peak_rss_bytes = 0;
+
+  // Run by run of opening_ns, untraced_ns and traced_ns: for how long since the run before the threads wanted
+  // a processor and had none (runner/waiting.h). Empty: the runner does not tell.
+  std::vector<std::int64_t> opening_wait_ns, untraced_wait_ns, traced_wait_ns;
+  std::vector<std::int64_t> untraced_cpu_ns;  // processor time of all threads, run by run of untraced_ns
+  std::vector<std::int64_t> thread_cpu_ns;    // of each thread over the burst, the largest first
+  std::int64_t steal_ns = -1;                 // the host took so much of cpu_start away; -1: unknown
+  std::int64_t throttled_ns = -1;             // the control group's quota was used up; -1: unknown
+  std::int64_t frequency_start_khz = -1;      // of cpu_start before the burst
 };
 
 struct OutputDigest {

@@ -46,13 +46,13 @@ TEST(Messages, EveryTypeComesBack) {
   ExpectRoundTrip(isa);
   const Clocks clocks{1, 2, -3};
   ExpectRoundTrip(clocks);
-  ExpectRoundTrip(Ready{1, "0.1", "1.5.1", kExactClock, 4, 99, isa, clocks, "a \"CPU\"\n"});
+  ExpectRoundTrip(Ready{1, "0.1", "1.5.1", kExactClock, kSchedstat, 4, 99, isa, clocks, "a \"CPU\"\n"});
   ExpectRoundTrip(InputSpec{"random", {"a", "b"}, std::numeric_limits<std::uint64_t>::max()});
   ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", InputSpec{"ones", {}, 0}});
   ExpectRoundTrip(LoadRequest{"m.pte", "", "f", std::nullopt});
   const TensorInfo info{"Float", {1, 3, 224, 224}};
   ExpectRoundTrip(info);
-  ExpectRoundTrip(LoadReply{5, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
+  ExpectRoundTrip(LoadReply{5, 1, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
   ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7});
   BurstReply burst;
   burst.opening_ns = {9, 8};
@@ -63,6 +63,12 @@ TEST(Messages, EveryTypeComesBack) {
   burst.temperature_millidegrees = -5000;
   burst.load_average = 0.5;
   burst.cpu_end = 3;
+  burst.opening_wait_ns = {0, 5};
+  burst.untraced_wait_ns = {6};
+  burst.traced_wait_ns = {7};
+  burst.untraced_cpu_ns = {8};
+  burst.thread_cpu_ns = {9, 1};
+  burst.steal_ns = 10'000'000;
   ExpectRoundTrip(burst);
   ExpectRoundTrip(OutputDigest{info, "ab", -1.5, 2.25, 0.1, 3, 4});
   ExpectRoundTrip(OutputDigest{info, "ab", {}, {}, {}, 3, 4});

@@ -2,6 +2,7 @@
 #include "program/tensors.h"
 #include "render/facts.h"
 #include "render/json_parts.h"
+#include "render/speedup_words.h"
 #include "render/wording.h"
 #include "report/matrix.h"
 
@@ -54,6 +55,26 @@ Json MatrixRowJson(const Report& report, const Matrix& matrix, const MatrixRow& 
     json["against"].push_back(std::move(cell));
   }
   return json;
+}
+
+Json FactorsJson(const ReportComparison& pair) {
+  const auto& factors = pair.factors;
+  if (!factors) return nullptr;
+  return {{"dtype", factors->dtype},
+          {"operators", factors->operators},
+          {"macs", factors->macs},
+          {"share_of_baseline", Number(factors->share_of_baseline)},
+          {"share_of_candidate", Number(factors->share_of_candidate)},
+          {"ratio", Number(factors->ratio.ratio())},
+          {"ratio_low", Number(factors->ratio.low())},
+          {"ratio_high", Number(factors->ratio.high())},
+          {"peak_ratio", Number(factors->peak())},
+          {"use_ratio", Number(factors->use())},
+          {"baseline_peak_macs_per_s", Number(factors->baseline_peak)},
+          {"candidate_peak_macs_per_s", Number(factors->candidate_peak)},
+          {"baseline_share_of_peak", Number(factors->baseline_of_peak)},
+          {"candidate_share_of_peak", Number(factors->candidate_of_peak)},
+          {"text", FactorsText(pair)}};
 }
 
 // candidate_total / candidate_runs - baseline_total / baseline_runs as one fraction, exactly.
@@ -176,6 +197,7 @@ Json ComparisonJson(const Report& report, const ReportComparison& pair) {
   json["load"] = CostJson(pair.costs.load, "ms", 1e6);
   json["first_run"] = CostJson(pair.costs.first_run, "ms", 1e6);
   json["peak_memory"] = CostJson(pair.costs.peak_memory, "bytes", 1);
+  json["speedup_factors"] = FactorsJson(pair);
   json["warnings"] = comparison.warnings;
   return json;
 }

@@ -49,6 +49,7 @@ class Screen {
       case stats::Verdict::kSlower:
         return "\033[31m" + text + "\033[0m";
       case stats::Verdict::kInconclusive:
+      case stats::Verdict::kContended:
       case stats::Verdict::kEmulated:
         return "\033[2m" + text + "\033[0m";
       case stats::Verdict::kSame:

@@ -342,6 +342,11 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                 experiment.period > 0 ? Number(static_cast<double>(experiment.period) / 1e6) : Json(nullptr)},
                {"late_runs", experiment.period > 0 ? Json(experiment.late_runs) : Json(nullptr)},
                {"latency_ms", DistributionMs(experiment.latency)},
+               {"clean_runs", experiment.clean_runs},
+               {"all_runs", experiment.latency_of_all.n},
+               {"latency_of_all_ms", DistributionMs(experiment.latency_of_all)},
+               {"cpu_time_ms", Ms(experiment.cpu_time)},
+               {"cpu_of_busiest_thread_ms", Ms(experiment.cpu_of_busiest)},
                {"traced_ms", DistributionMs(experiment.traced)},
                {"latency_histogram", HistogramJson(experiment.latency_histogram)},
                {"latency_ecdf", EcdfJson(experiment.latency_ecdf)},
@@ -359,11 +364,9 @@ Json ExperimentJson(const Report& report, const ReportExperiment& experiment) {
                                                            {"launches", experiment.interval->launches}}
                                                     : Json(nullptr);
   json["sustained"] = experiment.sustained ? SustainedJson(*experiment.sustained) : Json(nullptr);
-  json["runs"] = {{"traced", experiment.traced_runs},
-                  {"first", experiment.first_runs},
-                  {"warmup", experiment.warmup_runs},
-                  {"steady", experiment.steady_runs},
-                  {"common_set", experiment.common_runs}};
+  json["runs"] = {{"traced", experiment.traced_runs},       {"first", experiment.first_runs},
+                  {"warmup", experiment.warmup_runs},       {"steady", experiment.steady_runs},
+                  {"disturbed", experiment.disturbed_runs}, {"common_set", experiment.common_runs}};
   if (!experiment.profile) return json;
   json["mean_execute_ms"] = Ms(experiment.MeanExecute());
   json["tracer_ms"] = Ms(experiment.tracer);

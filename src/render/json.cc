@@ -59,8 +59,14 @@ const char* KindName(Insight::Kind kind) {
       return "not_on_kleidiai";
     case Insight::Kind::kRoofline:
       return "roofline";
+    case Insight::Kind::kContention:
+      return "contention";
+    case Insight::Kind::kCpuTime:
+      return "cpu_time";
     case Insight::Kind::kNoise:
       return "noise";
+    case Insight::Kind::kTracing:
+      return "tracing";
   }
   return "other";
 }

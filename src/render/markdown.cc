@@ -14,6 +14,7 @@
 #include "render/markdown_matrix.h"
 #include "render/markdown_text.h"
 #include "render/roofline.h"
+#include "render/speedup_words.h"
 #include "render/sustained.h"
 #include "render/wording.h"
 
@@ -206,6 +207,12 @@ class Markdown {
          << RelativeText(report_.run.schedule.margin > 0 ? report_.run.schedule.margin
                                                          : CompareOptions{}.margin)
          << " of 1; what is neither same, faster nor slower is inconclusive.\n\n";
+    for (const ReportComparison& pair : report_.comparisons) {
+      const std::string factors = FactorsText(pair);
+      if (factors.empty()) continue;
+      const std::string of = report_.comparisons.size() > 1 ? pair.comparison.candidate_label + ": " : "";
+      out_ << E(of + factors) << "\n\n";
+    }
     Costs();
     for (const ReportComparison& pair : report_.comparisons) {
       if (!pair.outputs) continue;
@@ -232,23 +239,19 @@ class Markdown {
       const auto add = [&](const char* name, const SideCost& cost, std::string (*format)(double)) {
         if (!cost.baseline || !cost.candidate) return;
         const std::string verdict = CostVerdict(cost);
-        Quantity quantity;
-        quantity.estimate = cost.estimate;
-        quantity.verdict = cost.verdict;
         table.AddRow({fmt::format("{}: {} against {}", name, pair.comparison.candidate_label,
                                   pair.comparison.baseline_label),
                       format(*cost.baseline), format(*cost.candidate), verdict.empty() ? kUndefined : verdict,
-                      IntervalText(quantity)});
+                      CostInterval(cost)});
       };
       add("load", pair.costs.load, FormatMilliseconds);
       add("first run", pair.costs.first_run, FormatMilliseconds);
       add("peak memory", pair.costs.peak_memory, FormatBytes);
     }
     if (table.rows.empty()) return;
-    out_
-        << table.ToMarkdown()
-        << "\nMedians over the launches, of memory the largest; the interval is of the ratio before / after, "
-           "paired by launch.\n\n";
+    out_ << table.ToMarkdown()
+         << "\nMedians over launches; for memory, the maximum. The interval is of the change, paired by "
+            "launch.\n\n";
   }
 
   void Kernels() {

@@ -98,7 +98,7 @@ TEST(Markdown, WhatIsNotZeroIsNotShownAsIt) {
   const std::vector<std::string> rows = TableOf("| operator | before |", Text(report));
   ASSERT_GT(rows.size(), 2U);
   for (const std::string& row : rows) {
-    for (const char* const zero : {" 0.00 ", " 0.000 ", " 0.0000 ", "-0.00 ", "-0.000 ", "-0.0000 "})
+    for (const char* const zero : {" 0.00 ", " 0.000 ", " 0.0000 ", "−0.00 ", "−0.000 ", "−0.0000 "})
       EXPECT_THAT(row, Not(HasSubstr(zero)));
   }
 }

@@ -46,7 +46,7 @@ TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
   EXPECT_THAT(markdown, HasSubstr("| 1 thread | 2 threads | 4 threads |"));
   EXPECT_THAT(markdown, HasSubstr("(3.99x, 100 %)"));
   EXPECT_THAT(markdown, HasSubstr("| GEMM | 0.50 ms | 0.50 ms (1.000x, 50 %) | 0.50 ms (1.000x, 25 %) |"));
-  EXPECT_THAT(markdown, HasSubstr("| Peak memory | 10.0 MB | 20.0 MB (2.00x more) | 40.0 MB (4.00x more) |"));
+  EXPECT_THAT(markdown, HasSubstr("| Peak memory | 10.0 MB | 20.0 MB (+100%) | 40.0 MB (+300%) |"));
   std::ostringstream screen;
   RenderTerminal(report, {}, screen);
   EXPECT_THAT(screen.str(), HasSubstr("threads: on"));

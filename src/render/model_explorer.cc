@@ -181,7 +181,9 @@ class GraphRenderer {
     const ReportComparison& comparison = model_.report->comparisons[index];
     const auto found = CompareNode(comparison, node);
     if (!found) return;
-    std::string text = fmt::format("{} (operators together: no verdict)", RatioText(found->ratio));
+    std::string text = found->ratio
+                           ? fmt::format("{} (operators together: no verdict)", RatioText(*found->ratio))
+                           : kUndefined;
     if (found->quantity) {
       const VerdictWords words = WordsOf(*found->quantity);
       text = words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
@@ -326,13 +328,13 @@ void RenderExplorerRatios(const ExplorerModel& model, std::size_t index, std::os
       model, name, nullptr,
       [&](const ModelNode& node) -> Json {
         const auto found = CompareNode(comparison, node);
-        if (!found) return nullptr;
+        if (!found || !found->ratio) return nullptr;
         const stats::Verdict verdict =
             found->quantity ? found->quantity->verdict : stats::Verdict::kInconclusive;
         const char* color = verdict == stats::Verdict::kFaster   ? kFast
                             : verdict == stats::Verdict::kSlower ? kSlow
                                                                  : kNeither;
-        return {{"value", found->ratio}, {"bgColor", color}};
+        return {{"value", *found->ratio}, {"bgColor", color}};
       },
       out);
 }

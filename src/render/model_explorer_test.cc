@@ -160,6 +160,13 @@ TEST(ModelExplorer, RatiosHaveTheirVerdictsColour) {
   // Of several operators together there is no verdict.
   model.graphs[0].nodes[1].times[1].operators = {0, 0};
   EXPECT_EQ(result()["bgColor"], "#e0e0e0");
+  // Contended: no ratio, of one operator or of several.
+  match.quantity.verdict = stats::Verdict::kContended;
+  match.quantity.estimate.reset();
+  report.comparisons[0].comparison.operators = {match};
+  EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
+  model.graphs[0].nodes[1].times[1].operators = {0};
+  EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   // Where only one side has a time, there is no ratio; where no graph has both, no file.
   model.graphs[0].nodes[1].times.erase(1);
   EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());

@@ -13,6 +13,7 @@
 #include "render/latency_plot.h"
 #include "render/layers.h"
 #include "render/roofline.h"
+#include "render/speedup_words.h"
 #include "render/sustained.h"
 #include "render/terminal_ladder.h"
 #include "render/terminal_matrix.h"
@@ -217,6 +218,11 @@ class Screen {
       line.erase(line.find_last_not_of(' ') + 1);
       out_ << line << '\n';
     }
+    for (const ReportComparison* const pair : PairsToShow()) {
+      const std::string factors = FactorsText(*pair);
+      const std::string of = report_.comparisons.size() > 1 ? pair->comparison.candidate_label + ": " : "";
+      if (!factors.empty()) WriteWrapped("", Printable(of + factors), 2, width_, out_);
+    }
     for (const std::string& line : SampleLines()) {
       std::ostringstream wrapped;
       WriteWrapped("", line, 2, width_, wrapped);
@@ -309,6 +315,11 @@ class Screen {
     return fmt::format("{}s {} {} to {} {}", what, preposition, least, most, runs);
   }
 
+  static std::string CleanOfAll(const ReportExperiment& experiment) {
+    return fmt::format("{} of {}", FormatCount(experiment.clean_runs),
+                       FormatCount(experiment.latency_of_all.n));
+  }
+
   // What the medians are of, in a line for all, where it differs in numbers alone; else empty.
   std::string SampleOfAll() const {
     const auto plain = [](const ReportExperiment& experiment) {
@@ -317,12 +328,57 @@ class Screen {
     };
     const auto& all = report_.experiments;
     if (options_.all || all.size() < 2 || !std::all_of(all.begin(), all.end(), plain)) return "";
-    return Range("median", "of", "untraced runs", [](const auto& e) { return e.latency.n; }) + "; " +
+    std::string clean;
+    constexpr std::size_t kMostNamed = 3;
+    const bool alike = std::all_of(all.begin(), all.end(), [&](const ReportExperiment& one) {
+      return CleanOfAll(one) == CleanOfAll(all.front());
+    });
+    if (alike) {
+      clean = CleanOfAll(all.front());
+    } else if (all.size() <= kMostNamed) {
+      for (const ReportExperiment& one : all)
+        clean += fmt::format("{}{}",
+                             &one == &all.front()  ? ""
+                             : &one == &all.back() ? " and "
+                                                   : ", ",
+                             CleanOfAll(one));
+    } else {
+      std::int64_t runs = 0, of = 0;
+      for (const ReportExperiment& one : all) {
+        runs += one.clean_runs;
+        of += one.latency_of_all.n;
+      }
+      clean = fmt::format("{} of {} in all", FormatCount(runs), FormatCount(of));
+    }
+    return fmt::format("median{} of clean untraced runs: {}; ", alike ? "" : "s", clean) +
            Range("table", "from", "traced runs", [](const auto& e) { return e.common_runs; });
   }
 
   // What the medians are of.
   std::vector<std::string> SampleLines() const {
+    std::vector<std::string> lines = SampleOfEach();
+    if (const std::string all = DisturbedTails(); !all.empty()) lines.push_back(all);
+    return lines;
+  }
+
+  // What somebody who uses the device as it is meets, where that is not what the clean runs show.
+  std::string DisturbedTails() const {
+    constexpr double kHardlyAny = 0.02;
+    std::string tails;
+    bool disturbed = false;
+    for (const ReportExperiment& experiment : report_.experiments) {
+      const stats::Distribution& all = experiment.latency_of_all;
+      if (all.n == 0) return "";
+      const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
+      disturbed = disturbed || lost > kHardlyAny;
+      const Tail tail = TailOf(all);
+      if (!tail.value) return "";
+      tails += fmt::format("{}{} {}", tails.empty() ? "" : ", ", tail.name, FormatMilliseconds(*tail.value));
+    }
+    return disturbed ? fmt::format("all untraced runs, clean or not: {}", tails) : "";
+  }
+
+  std::vector<std::string> SampleOfEach() const {
     if (const std::string all = SampleOfAll(); !all.empty()) return {all};
     std::vector<std::string> lines;
     for (const ReportExperiment& experiment : report_.experiments) {
@@ -341,9 +397,12 @@ class Screen {
               experiment.warmup_runs > 0 ? fmt::format(" and {} warm-up", experiment.warmup_runs) : "");
         }
       } else {
-        line = fmt::format("median of {} untraced run{}{}", experiment.latency.n,
-                           experiment.latency.n == 1 ? "" : "s",
-                           experiment.tracer_always_on ? ", the tracer's cost included" : "");
+        const bool one = experiment.latency_of_all.n == 1;
+        line = experiment.clean_runs > 0
+                   ? fmt::format("median of clean untraced run{}: {}", one ? "" : "s", CleanOfAll(experiment))
+                   : fmt::format("contended: none of {} untraced run{} is clean, median of all of them",
+                                 FormatCount(experiment.latency_of_all.n), one ? "" : "s");
+        if (experiment.tracer_always_on) line += ", the tracer's cost included";
         if (experiment.period > 0) line += "; " + PaceText(experiment);
         if (experiment.common_runs > 0)
           line += fmt::format("; table from {} traced runs", experiment.common_runs);

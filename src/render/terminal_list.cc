@@ -31,6 +31,7 @@ std::string Told(const Comparison& comparison) {
     case stats::Verdict::kSame:
       return VerdictAgainst(comparison.latency, comparison.baseline_label);
     case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       break;
   }

@@ -69,6 +69,7 @@ class TimeTable {
 
   void Draw() {
     const bool pair = after_ != nullptr;
+    if (!options_.all && (before_.TablesAreDisturbed() || (pair && after_->TablesAreDisturbed()))) return;
     const ReportExperiment& subject = pair ? *after_ : before_;
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < before_.groups.rows.size(); ++row) {
@@ -83,7 +84,8 @@ class TimeTable {
          0, Color::kDim);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Cell gain;
-      if (comparison_ != nullptr && rows[i] < comparison_->groups.size()) {
+      if (comparison_ != nullptr && rows[i] < comparison_->groups.size() &&
+          (options_.all || ShowsItsSpeedup(rows[i], first[i], second[i]))) {
         const Quantity& quantity = comparison_->groups[rows[i]].quantity;
         gain = {GainText(quantity), ColorOf(quantity.verdict)};
       }
@@ -102,6 +104,20 @@ class TimeTable {
   }
 
  private:
+  // On one screen a speedup of next to nothing distracts, and one that the rounded times beside it contradict
+  // confuses: "0.009 ms  0.010 ms  1.07x".
+  bool ShowsItsSpeedup(std::size_t row, const std::string& first, const std::string& second) const {
+    constexpr double kWorthSaying = 0.02;
+    const double before = MeanOfRow(before_, row), after = MeanOfRow(*after_, row);
+    if (before < kWorthSaying * before_.MeanExecute().value_or(0) &&
+        after < kWorthSaying * after_->MeanExecute().value_or(0))
+      return false;
+    const stats::Verdict verdict = comparison_->groups[row].quantity.verdict;
+    if (verdict == stats::Verdict::kFaster) return first != second && before > after;
+    if (verdict == stats::Verdict::kSlower) return first != second && before < after;
+    return true;
+  }
+
   void Line(const std::string& name, const std::string& first, const std::string& second, const Cell& gain,
             const std::string& share, double bar, Color color) {
     const std::string fitted = Fitted(name, kNameWidth);

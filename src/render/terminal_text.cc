@@ -208,6 +208,7 @@ Color ColorOf(stats::Verdict verdict) {
     case stats::Verdict::kSlower:
       return Color::kRed;
     case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       return Color::kDim;
     case stats::Verdict::kSame:

@@ -16,7 +16,14 @@ namespace {
 std::string Units(std::int64_t units, int decimals) {
   double value = static_cast<double>(units);
   for (int i = 0; i < decimals; ++i) value /= 10;
-  return fmt::format("{:.{}f}", value, decimals);
+  return fmt::format("{}{:.{}f}", value < 0 ? "−" : "", std::fabs(value), decimals);
+}
+
+// "−14%", "+3.2%", "0%".
+std::string Signed(double relative) {
+  const double percent = std::fabs(relative * 100);
+  if (percent < 0.05) return "0%";
+  return fmt::format("{}{:.{}f}%", relative < 0 ? "−" : "+", percent, percent < 9.95 ? 1 : 0);
 }
 
 // Digits enough that the width of the interval can be seen.
@@ -105,6 +112,7 @@ std::string RelativeText(double relative) {
 
 VerdictWords WordsOf(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated, times mean nothing", ""};
+  if (quantity.verdict == stats::Verdict::kContended) return {"contended, too few clean runs", ""};
   if (!quantity.estimate) {
     if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0) {
       return {fmt::format("{}, too few runs for an interval",
@@ -123,6 +131,7 @@ VerdictWords WordsOf(const Quantity& quantity) {
     case stats::Verdict::kSame:
       return {"same", interval};
     case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       break;
   }
@@ -139,6 +148,7 @@ std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline
       return verdict + " as " + baseline;
     case stats::Verdict::kInconclusive:
       return verdict == kUndefined ? verdict : verdict + " against " + baseline;
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       break;
   }
@@ -153,6 +163,7 @@ std::string GainText(const Quantity& quantity) {
     case stats::Verdict::kSlower:
       return quantity.estimate ? RatioText(quantity.estimate->ratio()) : kUndefined;
     case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       break;
   }
@@ -179,16 +190,25 @@ std::string CostVerdict(const SideCost& cost) {
   if (!cost.estimate) return "";
   switch (cost.verdict) {
     case stats::Verdict::kFaster:
-      return RatioText(cost.estimate->ratio()) + " less";
     case stats::Verdict::kSlower:
-      return RatioText(1 / cost.estimate->ratio()) + " more";
+      return Signed(1 / cost.estimate->ratio() - 1);
     case stats::Verdict::kSame:
       return "same";
     case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
     case stats::Verdict::kEmulated:
       break;
   }
   return "";
+}
+
+std::string CostInterval(const SideCost& cost) {
+  if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
+  // The change is of candidate over baseline, the estimate of baseline over candidate: both ends turn over.
+  const double low = 1 / cost.estimate->high() - 1;
+  const double high = 1 / cost.estimate->low() - 1;
+  if (!std::isfinite(low) || !std::isfinite(high)) return kUndefined;
+  return fmt::format("[{}, {}]", Signed(low), high > 100 ? ">+10000%" : Signed(high));
 }
 
 std::vector<std::string> CostTexts(const SideCosts& costs) {

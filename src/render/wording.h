@@ -56,13 +56,15 @@ std::string GainText(const Quantity& quantity);
 // The interval of the ratio baseline / candidate, not turned over: "[2.41, 2.50]", or "—".
 std::string IntervalText(const Quantity& quantity);
 
-// "load 2.10 ms → 2.05 ms (1.02x less)", "peak memory 31.2 MB → 40.1 MB (1.29x more)": what is known of both
-// sides. Without a verdict ("cannot tell") there are no parentheses; where it is "same", it says so.
+// "load 2.10 ms → 2.05 ms (−2.4%)", "peak memory 31.2 MB → 40.1 MB (+29%)": what is known of both sides.
+// Without a verdict ("cannot tell") there are no parentheses; where it is "same", it says so.
 std::vector<std::string> CostTexts(const SideCosts& costs);
 // Of a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1 %)".
 std::string PaceText(const ReportExperiment& experiment);
-// The words in those parentheses: "1.29x more", "same"; empty where the measurement cannot tell.
+// The words in those parentheses: "+29%", "same"; empty where the measurement cannot tell.
 std::string CostVerdict(const SideCost& cost);
+// The interval of that change, from the candidate's least to its most: "[−2.9%, −1.9%]", or "—".
+std::string CostInterval(const SideCost& cost);
 
 // The cell of one candidate: "1.86x, 93 %" of a sweep (speed-up and efficiency), "≈1.86x, 93 %" where there
 // are too few runs for an interval, "1.86x", "same", or "—" where the measurement cannot tell.

@@ -55,12 +55,42 @@ TEST(Words, SayWhenThereIsNoInterval) {
   EXPECT_EQ(WordsOf(Quantity{}).verdict, kUndefined);
 }
 
+SideCost Cost(double low, double high, stats::Verdict verdict) {
+  SideCost cost;
+  cost.estimate = Ratio(low, high, verdict).estimate;
+  cost.verdict = verdict;
+  return cost;
+}
+
+// A ratio is before over after, a change after over before: the change lies within the interval beside it.
+TEST(Costs, AreChangesThatLieWithinTheirIntervals) {
+  const SideCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
+  EXPECT_EQ(CostVerdict(more), "+17%");
+  EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
+  const SideCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // 1.1676
+  EXPECT_EQ(CostVerdict(less), "−14%");
+  EXPECT_EQ(CostInterval(less), "[−24%, −3.4%]");
+  const SideCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);
+  EXPECT_EQ(CostVerdict(slightly), "+3.2%");
+  EXPECT_EQ(CostInterval(slightly), "[+2.8%, +3.6%]");
+}
+
+TEST(Costs, ClaimNothingThatIsNotKnown) {
+  EXPECT_EQ(CostVerdict(Cost(0.9, 1.1, stats::Verdict::kInconclusive)), "");
+  EXPECT_EQ(CostInterval(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
+  EXPECT_EQ(CostVerdict(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(CostInterval(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
+  EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), "[−50%, >+10000%]");
+  EXPECT_EQ(CostInterval(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(CostInterval(SideCost()), kUndefined);
+}
+
 TEST(AddingUp, PrintsRowsThatAddUpAsPrinted) {
   const TimeScale scale{1e6, "ms", 2};
   // 3.33.. x 3 would print 3.33 three times and miss a hundredth.
   const std::vector<std::string> texts = AddingUp({10e6 / 3, 10e6 / 3, 10e6 / 3}, scale);
   EXPECT_EQ(texts, (std::vector<std::string>{"3.34", "3.33", "3.33"}));
-  EXPECT_EQ(AddingUp({1e6, -0.25e6}, scale), (std::vector<std::string>{"1.00", "-0.25"}));
+  EXPECT_EQ(AddingUp({1e6, -0.25e6}, scale), (std::vector<std::string>{"1.00", "−0.25"}));
   EXPECT_TRUE(AddingUp({}, scale).empty());
 }
 

@@ -40,9 +40,8 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, double med
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
     std::vector<double> medians;
-    for (const Burst& burst : launch.bursts) {
-      if (const auto median = burst.Median(); median && *median > 0)
-        medians.push_back(static_cast<double>(*median));
+    for (const auto& [round, median] : launch.CleanRounds()) {
+      if (median > 0) medians.push_back(median);
     }
     if (const auto median = stats::Median(medians)) logs.push_back(std::log(*median));
   }
@@ -73,14 +72,15 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
     if (launch.status == Launch::Status::kFailed) continue;
     ++out.launches;
     for (const Burst& burst : launch.bursts) {
-      const auto median = burst.Median();
+      const auto clean = burst.Median();
+      const auto median = clean ? clean : burst.MedianOfAll();
       if (!median) continue;
       BurstPoint point;
       point.launch = launch.index;
       point.round = burst.round;
       point.median = static_cast<double>(*median);
       if (burst.start > 0) point.seconds = static_cast<double>(burst.start - first) / 1e9;
-      point.disturbed = !burst.level;
+      point.disturbed = !burst.level || !clean;
       if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
       point.celsius = burst.temperature_celsius;
       if (const RoundConditions* conditions = ConditionsOf(run, launch.index, burst)) {
@@ -176,7 +176,8 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.traced_runs = static_cast<std::int64_t>(profile.runs.size());
   out.first_runs = static_cast<std::int64_t>(first.size());
   out.steady_runs = static_cast<std::int64_t>(steady.size());
-  out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs;
+  out.disturbed_runs = static_cast<std::int64_t>(profile.RunsOf(Phase::kDisturbed).size());
+  out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
   const auto totals_of = [&](const std::vector<std::size_t>& runs) {
     std::vector<double> totals;
     for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
@@ -209,6 +210,20 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
 
+void AddCpuTime(const ExperimentData& data, ReportExperiment& out) {
+  const std::vector<Nanoseconds> times = data.CpuTimes();
+  out.cpu_time = stats::Median(std::vector<double>(times.begin(), times.end()));
+  std::vector<double> busiest;
+  for (const Launch& launch : data.launches) {
+    for (const Burst& burst : launch.bursts) {
+      const std::size_t runs = burst.opening.size() + burst.recorded.size() + burst.traced.size();
+      if (!burst.thread_cpu.empty() && runs > 0)
+        busiest.push_back(static_cast<double>(burst.thread_cpu.front()) / static_cast<double>(runs));
+    }
+  }
+  out.cpu_of_busiest = stats::Median(busiest);
+}
+
 ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<Profile> profile) {
   const ExperimentData& data = run.experiments[index];
   ReportExperiment out;
@@ -218,9 +233,13 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   out.etdump_name = data.etdump.filename().string();
   out.tracer_always_on = data.tracer_always_on;
   if (!data.trace_enabled) {
-    const std::vector<Nanoseconds> recorded = data.Latencies();
+    const std::vector<Nanoseconds> all = data.AllLatencies();
+    const std::vector<Nanoseconds> recorded = data.DescribedLatencies();
+    out.clean_runs = static_cast<std::int64_t>(data.Latencies().size());
+    out.latency_of_all = stats::Describe(std::vector<double>(all.begin(), all.end()));
     const std::vector<double> latencies(recorded.begin(), recorded.end());
     out.latency = stats::Describe(latencies);
+    AddCpuTime(data, out);
     out.period = data.period;
     if (data.period > 0) {
       out.late_runs = std::count_if(latencies.begin(), latencies.end(), [&](double latency) {
@@ -280,6 +299,7 @@ void AddComparisons(Report& report) {
     made.layers = CompareLayers(run, baseline, candidate);
     made.by_source = CompareByName(run, baseline, candidate, SourceLineOf);
     made.by_delegate = CompareByName(run, baseline, candidate, DelegateOf);
+    made.factors = FactorSpeedup(run, made.comparison, baseline, candidate);
     if (made.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
@@ -302,6 +322,11 @@ void AddWarnings(Report& report) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     for (const std::string& warning : data.warnings) warnings.push_back(experiment.label + ": " + warning);
     if (!data.error.empty()) warnings.push_back(experiment.label + ": " + data.error);
+    if (experiment.TablesAreDisturbed())
+      warnings.push_back(
+          experiment.label +
+          ": no traced run had a processor whenever it wanted one, so its tables are of disturbed "
+          "runs. Measure again on an idle machine");
     if (data.trace_enabled) {
       warnings.push_back(experiment.label +
                          ": a trace-enabled run: evidence of kernels, its times are not latency");

@@ -10,6 +10,7 @@
 
 #include "analysis/operators.h"
 #include "core/units.h"
+#include "report/contention.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
 
@@ -38,9 +39,7 @@ std::vector<double> All(const LaunchValues& values) {
 
 std::optional<double> LatencyOf(const Launch& launch) {
   std::vector<double> medians;
-  for (const Burst& burst : launch.bursts) {
-    if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
-  }
+  for (const auto& [round, median] : launch.CleanRounds()) medians.push_back(median);
   return stats::Median(medians);
 }
 
@@ -49,7 +48,8 @@ std::optional<double> PeakOf(const Launch& launch) {
 }
 
 std::optional<double> LoadOf(const Launch& launch) {
-  return launch.load ? std::optional(static_cast<double>(*launch.load)) : std::nullopt;
+  const auto load = launch.CleanLoad();
+  return load ? std::optional(static_cast<double>(*load)) : std::nullopt;
 }
 
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
@@ -129,7 +129,9 @@ class Assembler {
   void AddItems(const ExperimentData& a, const ExperimentData& b) {
     const Comparison* made = comparisons_.back();
     const bool paired = made != nullptr && made->pairing == Pairing::kLaunches;
-    const std::string refusal = Refusal(a, b);
+    std::string refusal = Refusal(a, b);
+    if (refusal.empty() && made != nullptr && made->latency.verdict == stats::Verdict::kContended)
+      refusal = "contended: " + CleanText(*made);
     if (limits_.slowdown) {
       CheckItem item;
       item.kind = CheckItem::Kind::kLatency;

@@ -8,7 +8,24 @@ namespace etprof {
 
 // "1.234 ms"; below 10 µs in its own unit, since 0.0000 ms says nothing.
 std::string Ms(double ns);
-// "4.2 %", "51 %", "<0.1 %".
+// "4.2%", "51%", "<0.1%".
 std::string Percent(double share);
+
+// The times of one finding, in the unit and with the decimals of an inference, so that they can be compared
+// and add up by eye.
+class TimesWithin {
+ public:
+  // Milliseconds, or microseconds where an inference takes less than one.
+  explicit TimesWithin(double whole_ns);
+  std::string Text(double ns) const;     // "0.833 ms"; "<0.001 ms" of what rounds to nothing
+  std::string Of(double part_ns) const;  // "0.833 of 1.526 ms (55%)"
+
+ private:
+  std::string Number(double ns) const;
+  double whole_;
+  double unit_ns_ = 1e6;
+  const char* unit_ = "ms";
+  int decimals_ = 3;
+};
 
 }  // namespace etprof

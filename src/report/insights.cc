@@ -8,9 +8,11 @@
 
 #include "analysis/operators.h"
 #include "program/delegable.h"
+#include "report/contention.h"
 #include "report/insight_words.h"
 #include "report/noise.h"
 #include "report/report.h"
+#include "report/traced.h"
 
 namespace etprof {
 namespace {
@@ -58,7 +60,7 @@ std::vector<TypeSum> SumByType(const ReportExperiment& experiment, const Keep& k
   return sorted;
 }
 
-std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
+std::vector<std::string> Lines(const std::vector<TypeSum>& sums, const TimesWithin& times) {
   std::vector<std::string> lines;
   for (const TypeSum& sum : sums) {
     if (lines.size() == kEvidenceLines) {
@@ -67,7 +69,7 @@ std::vector<std::string> Lines(const std::vector<TypeSum>& sums) {
       break;
     }
     lines.push_back(fmt::format("{}: {}, {}{}{}", sum.type, Count(sum.operators, "operator", "operators"),
-                                Ms(sum.mean), sum.not_delegated.empty() ? "" : "; ",
+                                times.Text(sum.mean), sum.not_delegated.empty() ? "" : "; ",
                                 fmt::join(sum.not_delegated, "; ")));
   }
   return lines;
@@ -88,22 +90,17 @@ double ShareOf(const ReportExperiment& experiment, Group group) {
   return whole && *whole > 0 ? experiment.MeanOfGroup(group) / *whole : 0;
 }
 
-// What an inference takes, ns: without the tracer where that was measured, else the mean Method::execute.
-double InferenceTime(const ReportExperiment& experiment) {
-  if (experiment.latency.p50 && !experiment.latency_from_trace) return *experiment.latency.p50;
-  return experiment.MeanExecute().value_or(0);
-}
-
-// Amdahl 1967: how many times as fast an inference would be at most if this part took no time. Of the time
-// without the tracer, which is shorter, so that the bound holds for what a user gets. Absent: there is none.
-std::optional<double> BoundIfFree(double part, const ReportExperiment& experiment) {
-  const double whole = InferenceTime(experiment);
+// Amdahl 1967: how many times as fast an inference would be at most if this part took no time. Part and whole
+// are means over the same traced runs, so that the bound is 1 / (1 - share) of the share beside it. Absent:
+// there is none, or no bound on the latency, since that was measured apart and disagrees.
+std::optional<double> BoundIfFree(double part, double whole, const ReportExperiment& experiment) {
+  if (TracedDisagree(experiment)) return std::nullopt;
   return part < whole ? std::optional(whole / (whole - part)) : std::nullopt;
 }
 
-std::string IfFree(double part, const ReportExperiment& experiment) {
-  const auto bound = BoundIfFree(part, experiment);
-  return bound ? fmt::format("Were it free: {:.2f}x more at most.", *bound) : "";
+std::string IfFree(double part, double whole, const ReportExperiment& experiment) {
+  const auto bound = BoundIfFree(part, whole, experiment);
+  return bound ? fmt::format(" Upper bound if eliminated: {:.2f}x.", *bound) : "";
 }
 
 // "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
@@ -151,6 +148,9 @@ class Finder {
   std::vector<Insight> Sorted() {
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
+    // What limits the meaning of the others stands before them.
+    std::stable_partition(found_.begin(), found_.end(),
+                          [](const Insight& one) { return one.kind == Insight::Kind::kTracing; });
     return std::move(found_);
   }
 
@@ -180,8 +180,13 @@ class Finder {
   void AddPair(const ReportComparison& pair) {
     const ReportExperiment& baseline = report_.experiments[pair.baseline];
     const ReportExperiment& candidate = report_.experiments[pair.candidate];
+    if (pair.comparison.latency.verdict != stats::Verdict::kEmulated) {
+      AddFinding(Insight::Kind::kContention, pair.candidate, FindContended(report_, pair));
+      AddFinding(Insight::Kind::kCpuTime, pair.candidate, FindCpuTime(report_, pair));
+    }
     if (!baseline.profile || !candidate.profile) return;
     if (TimesMean(pair.baseline) && TimesMean(pair.candidate)) {
+      AddTracedRatio(pair, baseline, candidate);
       AddShift(pair, baseline, candidate);
       AddSlower(pair);
     }
@@ -195,6 +200,12 @@ class Finder {
           with.kernel_evidence,
           "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel");
     }
+  }
+
+  void AddFinding(Insight::Kind kind, std::size_t experiment, std::optional<NoiseFinding> found) {
+    if (!found) return;
+    Add(kind, experiment, found->at_stake, std::move(found->text), std::move(found->evidence),
+        std::move(found->formula));
   }
 
   void AddShift(const ReportComparison& pair, const ReportExperiment& baseline,
@@ -226,21 +237,23 @@ class Finder {
                          Percent(ShareOf(candidate, after)), candidate.label);
       grown = after;
     } else {
-      text = fmt::format("{} grew from {} of an inference in {} to {} in {}; {} is still the largest, at {}.",
+      text = fmt::format("{} grew from {} of an inference in {} to {} in {}. {} is still the largest, at {}.",
                          GroupName(grown), Percent(from), baseline.label, Percent(to), candidate.label,
                          GroupName(after), Percent(ShareOf(candidate, after)));
     }
     std::vector<std::string> evidence;
+    const TimesWithin times(std::max(*baseline.MeanExecute(), *candidate.MeanExecute()));
     for (const Group group : kAllGroups) {
       if (baseline.MeanOfGroup(group) == 0 && candidate.MeanOfGroup(group) == 0) continue;
-      evidence.push_back(fmt::format("{}: {} ({}) before, {} ({}) after", GroupName(group),
-                                     Ms(baseline.MeanOfGroup(group)), Percent(ShareOf(baseline, group)),
-                                     Ms(candidate.MeanOfGroup(group)), Percent(ShareOf(candidate, group))));
+      evidence.push_back(
+          fmt::format("{}: {} ({}) before, {} ({}) after", GroupName(group),
+                      times.Text(baseline.MeanOfGroup(group)), Percent(ShareOf(baseline, group)),
+                      times.Text(candidate.MeanOfGroup(group)), Percent(ShareOf(candidate, group))));
     }
     Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
         std::move(evidence),
-        "share = mean self time of the group / mean Method::execute, said where the intervals of both sides' "
-        "times show that it grew; at stake: its time now");
+        "share = mean self time of the group / mean Method::execute of the same traced runs, reported where "
+        "the intervals of both variants' times show that it grew; at stake: its time now");
   }
 
   // Operators that are slower, by a verdict and not by a point estimate.
@@ -249,7 +262,7 @@ class Finder {
     const ReportExperiment& candidate = report_.experiments[pair.candidate];
     struct Loss {
       double ns;
-      std::string line;
+      const OperatorMatch* match;
     };
     std::vector<Loss> losses;
     double lost = 0;
@@ -258,31 +271,51 @@ class Finder {
       const double ns = match.quantity.candidate_ns.value_or(0) - match.quantity.baseline_ns.value_or(0);
       if (ns <= 0) continue;
       lost += ns;
-      losses.push_back(
-          {ns, fmt::format("{}: {} before, {} after", candidate.profile->operators[*match.candidate].name,
-                           Ms(*match.quantity.baseline_ns), Ms(*match.quantity.candidate_ns))});
+      losses.push_back({ns, &match});
     }
     const auto whole = candidate.MeanExecute();
     if (losses.empty() || !whole || lost / *whole < kLossWorthSaying) return;
     std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
+    const TimesWithin times(*whole);
     std::vector<std::string> evidence;
     for (const Loss& loss : losses) {
       if (evidence.size() == kEvidenceLines) break;
-      evidence.push_back(loss.line);
+      evidence.push_back(fmt::format(
+          "{}: {} before, {} after", candidate.profile->operators[*loss.match->candidate].name,
+          times.Text(*loss.match->quantity.baseline_ns), times.Text(*loss.match->quantity.candidate_ns)));
     }
     Add(Insight::Kind::kSlower, pair.candidate, lost,
-        fmt::format("{} slower with {}: {} lost.",
+        fmt::format("{} slower in {}, by {} in total.",
                     Count(static_cast<std::int64_t>(losses.size()), "operator is", "operators are"),
-                    comparison.candidate_label, Ms(lost)),
+                    comparison.candidate_label, times.Text(lost)),
         std::move(evidence),
         "sum of (candidate - baseline) mean self time over operators with the verdict slower");
+  }
+
+  // The tables of a pair add up to another speedup than the headline's: what to believe, and why.
+  void AddTracedRatio(const ReportComparison& pair, const ReportExperiment& baseline,
+                      const ReportExperiment& candidate) {
+    auto finding = FindTracedRatioApart(pair.comparison, baseline, candidate);
+    if (!finding) return;
+    if (TracedDisagree(candidate)) told_apart_.insert(pair.candidate);
+    found_.push_back({Insight::Kind::kTracing, std::move(finding->text), std::move(finding->evidence),
+                      std::move(finding->formula), finding->at_stake, pair.candidate});
+  }
+
+  // Times of operators, which are traced, are no parts of the latency where the two disagree.
+  void AddTracedGap(std::size_t index, const ReportExperiment& experiment) {
+    if (told_apart_.contains(index)) return;
+    if (auto finding = FindTracedApart(experiment)) {
+      Add(Insight::Kind::kTracing, index, finding->at_stake, std::move(finding->text),
+          std::move(finding->evidence), std::move(finding->formula));
+    }
   }
 
   // An emulated CPU's times mean nothing, and those of a trace-enabled run hold the cost of its log: no
   // advice from them.
   bool TimesMean(std::size_t index) const {
     const ExperimentData& data = report_.run.experiments[report_.experiments[index].index];
-    return !data.emulated && !data.trace_enabled;
+    return !data.emulated && !data.trace_enabled && !report_.experiments[index].TablesAreDisturbed();
   }
 
   void AddExperiment(std::size_t index) {
@@ -295,6 +328,7 @@ class Finder {
     }
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
+    AddTracedGap(index, experiment);
     AddBottleneck(index, experiment, *whole);
     AddLayout(index, experiment, *whole);
     AddPortable(index, experiment, *whole);
@@ -305,11 +339,12 @@ class Finder {
       double time = 0;
       for (const TypeSum& sum : unknown) time += sum.mean;
       Add(Insight::Kind::kUnknown, index, time,
-          fmt::format("{} not in the category table and counted as Other: {}.",
+          fmt::format("{} not in the category table and {} as Other: {}.",
                       Count(static_cast<std::int64_t>(experiment.unknown_operators.size()),
                             "operator type is", "operator types are"),
-                      Ms(time)),
-          Lines(unknown), "sum of the mean self times of these operators");
+                      experiment.unknown_operators.size() == 1 ? "counts" : "count",
+                      TimesWithin(*whole).Of(time)),
+          Lines(unknown, TimesWithin(*whole)), "sum of the mean self times of these operators");
     }
     AddRoofline(index, experiment, *whole);
     AddAmdahl(index, experiment, *whole);
@@ -322,23 +357,23 @@ class Finder {
     const auto sums = SumByType(experiment, [&](const Operator& op) { return op.category.group == group; });
     std::int64_t operators = 0;
     for (const TypeSum& sum : sums) operators += sum.operators;
-    std::string text =
-        fmt::format("{} takes {} of an inference: {}, {}.", GroupName(group), Percent(time / whole),
-                    Count(operators, "operator", "operators"), Ms(time));
+    const TimesWithin times(whole);
+    std::string text = fmt::format("{}: {}, {}.", GroupName(group), times.Of(time),
+                                   Count(operators, "operator", "operators"));
     // A bound of 20x says nothing that the share has not said.
-    const std::string bound = IfFree(time, experiment);
-    if (time / whole < kNearlyAll && !bound.empty()) text += " " + bound;
+    if (time / whole < kNearlyAll) text += IfFree(time, whole, experiment);
     // The rows fall by cost, so the first of the group is its costliest.
     const auto costliest =
         std::find_if(experiment.operators.begin(), experiment.operators.end(), [&](const OperatorRow& row) {
           return experiment.profile->operators[row.op].category.group == group;
         });
     if (operators > 1 && costliest != experiment.operators.end()) {
-      text += fmt::format(" The costliest is {}: {}.", NameWithLayer(experiment, costliest->op),
-                          Ms(costliest->mean_self));
+      text += fmt::format(" Most expensive: {}, {}.", NameWithLayer(experiment, costliest->op),
+                          times.Text(costliest->mean_self));
     }
-    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums),
-        "mean self time of the group / mean Method::execute");
+    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums, times),
+        "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
+        "1 / (1 - share)");
   }
 
   // What each category would give at most, in one place.
@@ -348,33 +383,35 @@ class Finder {
     std::vector<std::pair<double, std::string>> rows;
     for (const AdditiveRow& row : experiment.categories.rows) {
       const double time = static_cast<double>(row.total) / runs;
-      if (row.name != "framework" && time / whole >= kWorthSaying && BoundIfFree(time, experiment))
+      if (row.name != "framework" && time / whole >= kWorthSaying && BoundIfFree(time, whole, experiment))
         rows.emplace_back(time, row.name);
     }
     if (rows.size() < 2) return;
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> evidence;
-    std::string text = "Were one category free, an inference would be faster at most by:";
+    const TimesWithin times(whole);
+    std::string text = "Upper bounds per category (Amdahl's law):";
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto& [time, name] = rows[i];
-      const double bound = *BoundIfFree(time, experiment);
+      const double bound = *BoundIfFree(time, whole, experiment);
       if (i < 3) text += fmt::format("{} {} {:.2f}x", i > 0 ? "," : "", name, bound);
-      evidence.push_back(fmt::format("{}: {}, {}: {:.2f}x", name, Ms(time), Percent(time / whole), bound));
+      evidence.push_back(fmt::format("{}: {}, {:.2f}x", name, times.Of(time), bound));
     }
     // The bottleneck has said the first one's.
     Add(Insight::Kind::kAmdahl, index, rows[1].first, text + ".", std::move(evidence),
-        "Amdahl 1967: whole / (whole - part); whole = median latency without the tracer where it was "
-        "measured, part = mean self time; at stake: the second largest part");
+        "Amdahl 1967: 1 / (1 - share); share = mean self time of the category / mean Method::execute of the "
+        "same traced runs; at stake: the second largest part");
   }
 
   void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
     const double time = experiment.MeanOfGroup(Group::kDataMovement);
     if (time / whole < kWorthSaying) return;
     const DataMovement& movement = experiment.movement;
+    const TimesWithin times(whole);
     std::vector<std::pair<double, std::string>> parts;
     const auto part = [&](std::int64_t count, double ns, const char* one, const char* many) {
-      if (count > 0) parts.emplace_back(ns, fmt::format("{} {}", Count(count, one, many), Ms(ns)));
+      if (count > 0) parts.emplace_back(ns, fmt::format("{} ({})", Count(count, one, many), times.Text(ns)));
     };
     part(movement.transposes, movement.transpose_ns, "transpose", "transposes");
     part(movement.copies, movement.copy_ns, "copy", "copies");
@@ -384,20 +421,29 @@ class Finder {
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string list;
-    for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
-    std::string text =
-        fmt::format("Data Movement is {}: {}. {}", Percent(time / whole), list, IfFree(time, experiment));
+    if (parts.size() > 1 && parts.front().first >= time / 2) {
+      list = "mostly " + parts.front().second;
+    } else {
+      for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
+    }
+    std::string text = fmt::format("Data movement: {}, {}.", times.Of(time), list);
     const Edges edges = MovementAtEdges(experiment);
     if (edges.operators > 0) {
-      text += fmt::format(" {} of it ({}) at the edges of delegates.", Ms(edges.time),
-                          Count(edges.operators, "operator", "operators"));
+      text +=
+          fmt::format(" {} ({}) {} at a delegate boundary.", Count(edges.operators, "operator", "operators"),
+                      times.Text(edges.time), edges.operators == 1 ? "sits" : "sit");
     }
-    Add(Insight::Kind::kLayout, index, time, std::move(text),
-        Lines(SumByType(experiment,
-                        [](const Operator& op) { return op.category.group == Group::kDataMovement; })),
-        "sum of the mean self times of transposes, reshapes, copies and conversions; at the edges: those "
-        "that a "
-        "delegate call begins or ends with, and those that run portable between two delegate calls");
+    text += IfFree(time, whole, experiment);
+    std::vector<std::string> evidence = Lines(
+        SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; }),
+        times);
+    for (const auto& [ns, line] : parts) evidence.push_back("of these " + line);
+    Add(Insight::Kind::kLayout, index, time, std::move(text), std::move(evidence),
+        "sum of the mean self times of transposes, reshapes, copies and conversions / mean Method::execute "
+        "of "
+        "the same traced runs; upper bound = 1 / (1 - share); at a boundary: those that a delegate call "
+        "begins "
+        "or ends with, and those that run portable between two delegate calls");
   }
 
   // Layout conversions that the boundary between backends costs.
@@ -446,6 +492,7 @@ class Finder {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
     if (!isa || std::find(isa->enabled.begin(), isa->enabled.end(), "sme2") == isa->enabled.end()) return;
     std::vector<std::string> evidence;
+    const TimesWithin times(whole);
     double time = 0;
     std::int64_t operators = 0;
     for (const MatrixKernelRow& row : experiment.matrix_kernels) {
@@ -453,21 +500,20 @@ class Finder {
       const auto count = static_cast<std::int64_t>(row.operators.size());
       time += row.mean_ns;
       operators += count;
-      evidence.push_back(fmt::format("{}, {}: {}; {}", Count(count, "operator", "operators"), Ms(row.mean_ns),
-                                     row.why, row.change));
+      evidence.push_back(fmt::format("{}, {}: {}; {}", Count(count, "operator", "operators"),
+                                     times.Text(row.mean_ns), row.why, row.change));
     }
     if (time / whole < kWorthSaying) return;
     Add(Insight::Kind::kNotOnKleidiai, index, time,
-        fmt::format(
-            "{} that multiply matrices, {}, do not run KleidiAI's SME2 kernels, and another export would "
-            "change that.",
-            Count(operators, "operator", "operators"), Ms(time)),
+        fmt::format("{} without KleidiAI's SME2 kernels: {}. Another export would change that.",
+                    Count(operators, "matrix multiplication", "matrix multiplications"), times.Of(time)),
         std::move(evidence), "sum of the mean self times of these operators");
   }
 
   void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {
     if (experiment.portable_kernels == 0) return;
     const auto sums = SumByType(experiment, [](const Operator& op) { return op.portable; });
+    const TimesWithin times(whole);
     double time = 0;
     for (const TypeSum& sum : sums) time += sum.mean;
     std::string names;
@@ -487,19 +533,18 @@ class Finder {
       const TypeSum& costliest = takeable.front();
       const std::string why =
           costliest.not_delegated.empty()
-              ? fmt::format("Data type, shape or the partitioner kept {} out", could == 1 ? "it" : "them")
+              ? fmt::format("Data type, shape, or the partitioner kept {} out", could == 1 ? "it" : "them")
               : fmt::format("{}: {}", costliest.type, costliest.not_delegated.front());
       hint = fmt::format(" XNNPACK can take {} of them ({}, {}) in another form. {}.",
                          could == experiment.portable_kernels ? "all" : std::to_string(could),
-                         costliest.type + (takeable.size() > 1 ? ", ..." : ""), Ms(could_time), why);
+                         costliest.type + (takeable.size() > 1 ? ", ..." : ""), times.Text(could_time), why);
     }
     Add(Insight::Kind::kPortable, index, time,
-        fmt::format("{} outside any delegate ({}): {}, {} of an inference.{}",
-                    Count(experiment.portable_kernels, "operator runs", "operators run"), names, Ms(time),
-                    Percent(time / whole),
-                    time / whole >= kWorthSaying ? " " + IfFree(time, experiment) : "") +
+        fmt::format("{} not delegated ({}): {}.{}",
+                    Count(experiment.portable_kernels, "operator is", "operators are"), names, times.Of(time),
+                    time / whole >= kWorthSaying ? IfFree(time, whole, experiment) : "") +
             hint,
-        Lines(sums),
+        Lines(sums, times),
         "sum of the mean self times of native_call_ kernels; what XNNPACK can take is its partitioner's "
         "list");
   }
@@ -511,22 +556,23 @@ class Finder {
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     const double overhead = traced - std::max(0.0, tracer);
     if (experiment.delegate_calls == 0 || overhead / whole < kWorthSaying) return;
+    const TimesWithin times(whole);
     Add(Insight::Kind::kDelegates, index, overhead,
-        fmt::format(
-            "{} {} beside the operators inside, {} of an inference ({} a call){}.",
-            Count(experiment.delegate_calls, "delegate call takes", "delegate calls take"), Ms(overhead),
-            Percent(overhead / whole),
-            FormatDuration(overhead / static_cast<double>(experiment.delegate_calls)),
-            overhead < traced ? fmt::format(", and up to {} with what the tracer costs", Ms(traced)) : ""),
-        {},
-        "self time of DELEGATE_CALL spans, less what traced runs take longer than the median untraced one / "
-        "their number");
+        fmt::format("Delegate overhead: {} in {}, excluding operators.{}", times.Of(traced),
+                    Count(experiment.delegate_calls, "call", "calls"),
+                    overhead < traced ? fmt::format(" Up to {} of it may be tracing overhead.",
+                                                    times.Text(traced - overhead))
+                                      : ""),
+        {fmt::format("{} per call", FormatDuration(traced / static_cast<double>(experiment.delegate_calls)))},
+        "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
+        "mean traced - median untraced run; at stake: without tracing overhead");
   }
 
   // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
   void AddRoofline(std::size_t index, const ReportExperiment& experiment, double whole) {
     constexpr double kFarBelow = 0.5;  // of the roof
     if (!experiment.roofline) return;
+    const TimesWithin times(whole);
     double gap = 0;
     std::int64_t operators = 0;
     std::vector<std::string> evidence;
@@ -538,14 +584,16 @@ class Finder {
       if (++operators == 1) costliest = name;
       if (evidence.size() < kEvidenceLines)
         evidence.push_back(fmt::format(
-            "{}: {} at {} of its {} roof; {} above it", name, Ms(row.time.ns), Percent(row.share()),
-            row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Ms(row.gap_ns())));
+            "{}: {} at {} of its {} roof, would save {}", name, times.Text(row.time.ns), Percent(row.share()),
+            row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", times.Text(row.gap_ns())));
     }
     if (gap / whole < kWorthSaying) return;
     Add(Insight::Kind::kRoofline, index, gap,
-        fmt::format("{} at less than half of what this machine can do: {} above the roofs, the largest part "
-                    "of it in {}.",
-                    Count(operators, "operator runs", "operators run"), Ms(gap), costliest),
+        fmt::format(
+            "{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
+            Count(operators, "operator reaches", "operators reach"), operators == 1 ? "its" : "their",
+            TracedDisagree(experiment) ? "in traced runs the gap is" : "closing the gap would save up to",
+            times.Text(gap), costliest),
         std::move(evidence),
         "sum of (time - time at the roof) over operators below half of theirs (Williams et al., CACM 2009)");
   }
@@ -555,16 +603,18 @@ class Finder {
         *experiment.first_run < 1.5 * *experiment.latency.p50)
       return;
     // Paid once a process, not in every inference: it ranks last.
+    const TimesWithin times(*experiment.first_run);
     std::string text =
-        fmt::format("The first run of a process takes {}, {:.1f} times a steady one",
-                    Ms(*experiment.first_run), *experiment.first_run / *experiment.latency.p50);
-    if (experiment.load) text += fmt::format(", after {} of loading", Ms(*experiment.load));
+        fmt::format("First inference: {} ({:.1f}x a steady-state run)", times.Text(*experiment.first_run),
+                    *experiment.first_run / *experiment.latency.p50);
+    if (experiment.load) text += fmt::format(", after {} to load the model", times.Text(*experiment.load));
     Add(Insight::Kind::kFirstRun, index, 0, text + ".", {},
         "median over launches of the first run / median of the steady runs");
   }
 
   const Report& report_;
   std::vector<Insight> found_;
+  std::set<std::size_t> told_apart_;  // of these experiments a pair's finding says that tracing disagrees
 };
 
 }  // namespace

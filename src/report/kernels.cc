@@ -93,7 +93,7 @@ std::size_t KernelView::Count(KernelStatus status) const {
 }
 
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
-  const MappedFile file = MappedFile::Open(log);
+  const MappedFile file = MappedFile::Open(log, kMostTable);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   KernelView view;
   view.label = label.empty() ? LabelOf(log) : std::move(label);

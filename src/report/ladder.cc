@@ -368,6 +368,12 @@ class Builder {
           {other, CompareLatencies(report_.run, ExperimentAt(other), ExperimentAt(best.setting)).latency});
       if (best.others.back().against.estimate) estimates.push_back(*best.others.back().against.estimate);
     }
+    if (estimates.empty() &&
+        std::any_of(best.others.begin(), best.others.end(), [](const LadderBest::Other& other) {
+          return other.against.verdict == stats::Verdict::kContended;
+        })) {
+      return;
+    }
     // The best was chosen by these very times: they are judged together, and at the level of a stop rule
     // that looked several times.
     const ScheduleData& schedule = report_.run.schedule;

@@ -8,7 +8,7 @@ namespace {
 // The runs that the headline is of, ns.
 std::vector<double> HeadlineRuns(const Report& report, const ReportExperiment& experiment) {
   if (!experiment.latency_from_trace) {
-    const std::vector<Nanoseconds> recorded = report.run.experiments[experiment.index].Latencies();
+    const std::vector<Nanoseconds> recorded = report.run.experiments[experiment.index].DescribedLatencies();
     return {recorded.begin(), recorded.end()};
   }
   const Profile& profile = *experiment.profile;

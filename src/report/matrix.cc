@@ -127,7 +127,9 @@ std::vector<Matrix> FindMatrices(const Report& report) {
 }
 
 std::optional<double> RatioOf(const Quantity& quantity) {
-  if (quantity.verdict == stats::Verdict::kEmulated) return std::nullopt;
+  if (quantity.verdict == stats::Verdict::kEmulated || quantity.verdict == stats::Verdict::kContended) {
+    return std::nullopt;
+  }
   if (quantity.estimate) return quantity.estimate->ratio();
   if (!quantity.baseline_ns || !quantity.candidate_ns || *quantity.baseline_ns <= 0 ||
       *quantity.candidate_ns <= 0) {

@@ -12,7 +12,8 @@ namespace etprof {
 std::vector<Matrix> FindMatrices(const Report& report);
 
 // Baseline time over candidate time: the estimate's ratio, or without one the plain quotient. Absent where a
-// side has no time.
+// side has no time, and where the times are none to compare: of an emulated CPU, or of runs that other
+// processes disturbed.
 std::optional<double> RatioOf(const Quantity& quantity);
 
 // Speed-up over the ratio of the threads: 1 is perfect scaling. Absent where there is no ratio.

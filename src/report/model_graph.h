@@ -86,7 +86,7 @@ void AddTimes(const Report& report, std::size_t experiment, const Method& method
 
 // A node's time on two sides.
 struct NodeComparison {
-  double ratio = 0;                  // baseline / candidate: above 1, the candidate is faster
+  std::optional<double> ratio;       // as RatioOf: above 1, the candidate is faster
   std::optional<Quantity> quantity;  // where one operator ran as the node on each side
 };
 // Absent where the node took no time on a side.

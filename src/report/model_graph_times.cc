@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "report/matrix.h"
 #include "report/model_graph.h"
 #include "xnnpack/operator_name.h"
 
@@ -196,15 +197,18 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   if (baseline == node.times.end() || candidate == node.times.end()) return std::nullopt;
   if (baseline->second.mean_self <= 0 || candidate->second.mean_self <= 0) return std::nullopt;
   NodeComparison result;
-  result.ratio = baseline->second.mean_self / candidate->second.mean_self;
-  if (baseline->second.operators.size() != 1 || candidate->second.operators.size() != 1) return result;
+  Quantity together;
+  together.baseline_ns = baseline->second.mean_self;
+  together.candidate_ns = candidate->second.mean_self;
+  const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;
   for (const OperatorMatch& match : comparison.comparison.operators) {
-    if (match.baseline != baseline->second.operators.front() ||
-        match.candidate != candidate->second.operators.front())
-      continue;
-    result.quantity = match.quantity;
-    if (match.quantity.estimate) result.ratio = match.quantity.estimate->ratio();
+    // Of runs that are none to compare, all operators say so.
+    if (match.baseline == baseline->second.operators.front()) together.verdict = match.quantity.verdict;
+    if (single && match.baseline == baseline->second.operators.front() &&
+        match.candidate == candidate->second.operators.front())
+      result.quantity = match.quantity;
   }
+  result.ratio = RatioOf(result.quantity.value_or(together));
   return result;
 }
 

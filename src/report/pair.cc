@@ -16,6 +16,7 @@ Side SideOf(const RunData& run, const ReportExperiment& experiment, const std::s
   side.label = label.empty() ? experiment.label : label;
   side.profile = experiment.profile ? &*experiment.profile : nullptr;
   side.bursts = data.Bursts();
+  side.waited_share = data.WaitedShare();
   side.emulated = data.emulated;
   side.trace_enabled = data.trace_enabled;
   return side;
@@ -98,8 +99,8 @@ SideCosts CompareSideCosts(const RunData& run, const ReportExperiment& baseline,
   const ExperimentData& a = run.experiments[baseline.index];
   const ExperimentData& b = run.experiments[candidate.index];
   const CompareOptions options = OptionsOf(run);
-  Judge(a, b, [](const Launch& launch) { return launch.load; }, options, costs.load);
-  Judge(a, b, [](const Launch& launch) { return launch.first_run; }, options, costs.first_run);
+  Judge(a, b, [](const Launch& launch) { return launch.CleanLoad(); }, options, costs.load);
+  Judge(a, b, [](const Launch& launch) { return launch.CleanFirstRun(); }, options, costs.first_run);
   Judge(a, b, [](const Launch& launch) { return launch.peak_rss; }, options, costs.peak_memory);
   return costs;
 }

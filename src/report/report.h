@@ -13,6 +13,7 @@
 #include "report/layers.h"
 #include "report/matrix_kernels.h"
 #include "report/roofline.h"
+#include "report/speedup.h"
 #include "report/sustained.h"
 #include "stats/distribution.h"
 #include "stats/histogram.h"
@@ -65,8 +66,13 @@ struct ReportExperiment {
   int threads = 1;
   std::string etdump_name;  // file name, for tables; empty: none
 
-  // The headline: untraced steady runs; where there are none, Method::execute of the traced steady runs.
+  // The headline: untraced steady runs that are clean (measure/clean_runs.h), or all of them where none is;
+  // where there are none, Method::execute of the traced steady runs.
   stats::Distribution latency;
+  stats::Distribution latency_of_all;  // of all untraced runs, clean or not: what a user of this device sees
+  std::int64_t clean_runs = 0;         // of `latency_of_all.n`; 0 where nothing was untraced
+  std::optional<double> cpu_time;      // ns of processor time of all threads: median over the clean runs
+  std::optional<double> cpu_of_busiest;        // ns an untraced or traced run: of the thread that works most
   stats::Histogram latency_histogram;          // of the headline's runs, ns
   std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
   bool latency_from_trace = false;
@@ -84,7 +90,8 @@ struct ReportExperiment {
   std::int64_t disturbed_bursts = 0;  // of `bursts`
 
   std::optional<Profile> profile;  // absent: no ETDump, or it could not be read
-  std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, common_runs = 0;
+  std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
+               common_runs = 0;
   Breakdown groups, categories, places;        // empty without a profile
   std::vector<OperatorRow> operators;          // by falling total_self; without the framework's spans
   std::vector<LayerRow> layers;                // where the model's modules are known (ProgramJoin)
@@ -101,6 +108,8 @@ struct ReportExperiment {
   std::vector<MatrixKernelRow> matrix_kernels;  // of an Arm CPU's
   std::vector<std::string> kernel_evidence;  // packed operator types, which only SME2 (KleidiAI) kernels have
 
+  // The tables are made of disturbed runs, since no traced run is clean: nothing follows from their times.
+  bool TablesAreDisturbed() const { return steady_runs == 0 && disturbed_runs > 0; }
   // Mean over the common set, ns; 0 where there is no such row.
   double MeanOfGroup(Group group) const;
   std::optional<double> MeanExecute() const;
@@ -128,6 +137,7 @@ struct ReportComparison {
   SideCosts costs;
   std::vector<LayerDelta> layers;                // where the model's modules are known
   std::vector<DeltaRow> by_source, by_delegate;  // likewise; without overheads and clipped time
+  std::optional<SpeedupFactors> factors;         // where the machine's peaks explain the verdict
 };
 
 // One time of several experiments against that of one baseline.
@@ -154,7 +164,7 @@ struct LatencyPlot {
   stats::SharedHistogram histogram;      // set by set; of the headline's runs, ns
 };
 
-// Something worth doing or knowing, with its number. Ranked by `at_stake`.
+// Something worth doing or knowing, with its number. Ranked by `at_stake`, behind those of kTracing.
 struct Insight {
   enum class Kind {
     kBottleneckShift,
@@ -170,6 +180,9 @@ struct Insight {
     kNotOnKleidiai,
     kRoofline,
     kNoise,
+    kContention,
+    kCpuTime,
+    kTracing,  // traced and untraced times disagree: it limits what the others mean, and stands first
   };
   Kind kind = Kind::kBottleneck;
   std::string text;                   // one or two sentences, plain text, with its numbers and their units

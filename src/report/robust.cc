@@ -21,7 +21,7 @@ LatencySeries LatencySeriesOf(const Report& report, const ReportExperiment& expe
   LatencySeries series;
   if (experiment.latency.n == 0) return series;
   if (!experiment.latency_from_trace) {
-    for (const Nanoseconds latency : report.run.experiments[experiment.index].Latencies()) {
+    for (const Nanoseconds latency : report.run.experiments[experiment.index].DescribedLatencies()) {
       series.run.push_back(series.ns.size());
       series.ns.push_back(static_cast<double>(latency));
     }

@@ -79,11 +79,34 @@ RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {
   const double critical_value = CriticalValue(confidence, estimate.degrees_of_freedom);
   // Without any spread the interval is a point at every confidence below 1 (0 times infinity has no value).
   const double half_width =
-      estimate.standard_error == 0 && confidence < 1 ? 0 : critical_value * estimate.standard_error;
+      estimate.systematic_error +
+      (estimate.standard_error == 0 && confidence < 1 ? 0 : critical_value * estimate.standard_error);
   result.log_low = estimate.log_ratio - half_width;
   result.log_high = estimate.log_ratio + half_width;
+  if (!estimate.resolved) {
+    result.log_low = std::min(result.log_low, 0.0);
+    result.log_high = std::max(result.log_high, 0.0);
+  }
   result.confidence = confidence;
   return result;
+}
+
+RatioEstimate Unresolved(const RatioEstimate& estimate) {
+  RatioEstimate result = estimate;
+  result.resolved = false;
+  if (result.p_value) result.p_value = 1;  // absent, where there is no difference and no spread, counts as 1
+  return WithConfidence(result, estimate.confidence);
+}
+
+RatioEstimate WithSystematicError(const RatioEstimate& estimate, double error) {
+  RatioEstimate result = estimate;
+  result.systematic_error = error;
+  const double beyond = std::abs(estimate.log_ratio) - error;
+  if (result.p_value && estimate.resolved) {
+    result.p_value =
+        beyond > 0 ? TwoSidedP(beyond / estimate.standard_error, estimate.degrees_of_freedom) : 1;
+  }
+  return WithConfidence(result, estimate.confidence);
 }
 
 }  // namespace etprof::stats

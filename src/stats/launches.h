@@ -37,6 +37,9 @@ struct RatioEstimate {
   // the mean over the launches of the median over the rounds of the two bursts' middle; of others halfway
   // between the sides' own values.
   std::optional<double> log_middle;
+  // False: the two times differ by less than the measurement resolves (Unresolved).
+  bool resolved = true;
+  double systematic_error = 0;  // the interval reaches so much farther on either side (WithSystematicError)
 
   double ratio() const { return std::exp(log_ratio); }
   // The times that the ratio is one of: their quotient is ratio(). In the unit of what was compared.
@@ -65,5 +68,16 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launche
 
 // The same estimate with its interval at another confidence, from its standard error and degrees of freedom.
 RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence);
+
+// The same estimate of two times that differ by less than the measurement resolves. Its p-value is 1, and its
+// interval, at this and at every other confidence, is extended to a ratio of 1 where it would exclude 1. So
+// no test calls it faster or slower, and no interval says otherwise. Both only lose evidence: a false
+// discovery rate and a coverage that hold without this hold with it.
+RatioEstimate Unresolved(const RatioEstimate& estimate);
+
+// The same estimate where an error of up to `error` (of log_ratio, >= 0) is the same in all launches, so that
+// their spread does not show it. The interval is longer by it on both sides, at every confidence, and the
+// p-value is that of the difference that it leaves: the test of |log_ratio| <= error.
+RatioEstimate WithSystematicError(const RatioEstimate& estimate, double error);
 
 }  // namespace etprof::stats

@@ -88,6 +88,39 @@ TEST(WithConfidence, IsWhatTheDataWouldHaveGiven) {
   EXPECT_TRUE(std::isinf(WithConfidence(direct, 1).half_width()));
 }
 
+TEST(SystematicError, MakesEveryIntervalLongerAndTheTestAgrees) {
+  const std::vector<double> effects = {0.020, 0.024, 0.028, 0.021, 0.027};
+  const RatioEstimate estimate = *EstimateRatio(effects, 0.95);
+  for (const double error : {0.0, 0.01, 0.02, 0.023, 0.03}) {
+    const RatioEstimate doubted = WithSystematicError(estimate, error);
+    EXPECT_EQ(doubted.log_ratio, estimate.log_ratio);
+    for (const double confidence : {0.5, 0.95, 0.999}) {
+      const RatioEstimate plain = WithConfidence(estimate, confidence);
+      const RatioEstimate wide = WithConfidence(doubted, confidence);
+      EXPECT_NEAR(wide.log_low, plain.log_low - error, 1e-15);
+      EXPECT_NEAR(wide.log_high, plain.log_high + error, 1e-15);
+      EXPECT_EQ(wide.log_low > 0, *doubted.p_value < 1 - confidence) << error << " " << confidence;
+    }
+  }
+  EXPECT_EQ(WithSystematicError(estimate, 0.03).p_value, 1);
+}
+
+TEST(Unresolved, ReachesARatioOfOneAtEveryConfidence) {
+  for (const double sign : {1.0, -1.0}) {
+    const RatioEstimate estimate =
+        *EstimateRatio(std::vector<double>{sign * 0.50, sign * 0.52, sign * 0.54}, 0.95);
+    const RatioEstimate unresolved = Unresolved(estimate);
+    EXPECT_EQ(unresolved.p_value, 1);
+    EXPECT_EQ(unresolved.log_ratio, estimate.log_ratio);
+    for (const double confidence : {0.5, 0.95, 0.999}) {
+      const RatioEstimate wide = WithConfidence(unresolved, confidence);
+      const RatioEstimate plain = WithConfidence(estimate, confidence);
+      EXPECT_EQ(wide.log_low, std::min(0.0, plain.log_low));
+      EXPECT_EQ(wide.log_high, std::max(0.0, plain.log_high));
+    }
+  }
+}
+
 // The share of simulated comparisons whose 95 % interval holds the truth.
 template <typename Estimate>
 double Coverage(SimulatedLaunches simulation, int launches, const Estimate& estimate) {

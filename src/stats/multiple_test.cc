@@ -137,6 +137,24 @@ TEST(JudgeMany, HoldsTheFalseCoverageRateOfDefiniteVerdicts) {
   }
 }
 
+// The second of two has p = 0.03: significant beside a certain first, not beside one that is not resolved.
+TEST(JudgeMany, WhatIsNotResolvedIsNoDiscoveryAndBuysNoRoom) {
+  const RatioEstimate certain = *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95);
+  RatioEstimate other = *EstimateRatio(std::vector<double>{0.10, 0.14, 0.18, 0.05, 0.02}, 0.95);
+  ASSERT_GT(*other.p_value, 0.025);
+  ASSERT_LT(*other.p_value, 0.05);
+  const auto resolved = JudgeMany(std::vector{certain, other}, 0.05, 0.01);
+  EXPECT_EQ(resolved[0].verdict, Verdict::kFaster);
+  EXPECT_EQ(resolved[1].verdict, Verdict::kFaster);
+  const auto unresolved = JudgeMany(std::vector{Unresolved(certain), other}, 0.05, 0.01);
+  EXPECT_FALSE(unresolved[0].significant);
+  EXPECT_EQ(unresolved[0].adjusted_p, 1);
+  EXPECT_EQ(unresolved[0].verdict, Verdict::kInconclusive);
+  EXPECT_EQ(unresolved[0].estimate.log_low, 0);
+  EXPECT_EQ(unresolved[0].estimate.log_high, 0.5);
+  EXPECT_EQ(unresolved[1].verdict, Verdict::kInconclusive);
+}
+
 TEST(JudgeMany, CountsNoDifferenceAtAllAsPOfOne) {
   const std::vector<RatioEstimate> estimates{*EstimateRatio(std::vector<double>{0, 0, 0}, 0.95),
                                              *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95)};

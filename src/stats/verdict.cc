@@ -14,6 +14,8 @@ const char* VerdictName(Verdict verdict) {
       return "slower";
     case Verdict::kInconclusive:
       return "inconclusive";
+    case Verdict::kContended:
+      return "contended";
     case Verdict::kEmulated:
       return "emulated";
   }

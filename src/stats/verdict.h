@@ -8,10 +8,11 @@ enum class Verdict {
   kFaster,        // else it lies above a ratio of 1
   kSlower,        // else it lies below a ratio of 1
   kInconclusive,  // else
-  kEmulated,      // the CPU was emulated, so its times mean nothing; never given by Judge
+  kContended,     // other processes left too few clean runs for an interval; never given by Judge
+  kEmulated,      // the CPU was emulated: its times are not meaningful; never given by Judge
 };
 
-// "same", "faster", "slower", "inconclusive", "emulated".
+// "same", "faster", "slower", "inconclusive", "contended", "emulated".
 const char* VerdictName(Verdict verdict);
 
 // The verdict of an interval of log(baseline / candidate), by the first rule that holds of kSame, kFaster,

@@ -223,10 +223,9 @@ class Reader {
   void ReadPhase(TimelineEvent& event) const {
     const std::string_view text = Field(columns_.phase);
     if (text.empty()) return;
-    for (const Phase phase : {Phase::kFirst, Phase::kWarmup, Phase::kSteady}) {
-      if (text == PhaseName(phase)) event.phase = phase;
-    }
-    if (!event.phase) throw Problem(fmt::format("phase is \"{}\", not first, warmup or steady", text));
+    event.phase = PhaseNamed(text);
+    if (!event.phase)
+      throw Problem(fmt::format("phase is \"{}\", not first, warmup, steady or disturbed", text));
   }
 
   void NoteModel(std::string_view model) {
@@ -291,9 +290,9 @@ Timeline ReadTimelineCsv(std::string_view text, const std::string& file_name) {
 }
 
 Timeline ReadTimelineCsvFile(const std::filesystem::path& path) {
-  const MappedFile file = MappedFile::Open(path);
-  const ByteView bytes = file.bytes();
-  return ReadTimelineCsv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  return WithFile(path, kMostTable, [&](ByteView bytes) {
+    return ReadTimelineCsv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  });
 }
 
 bool IsTimelineCsv(const std::filesystem::path& path) { return path.extension() == ".csv"; }

@@ -48,7 +48,7 @@ class Comparing : public std::streambuf {
 
 std::optional<std::uint64_t> FirstDifferentLine(const std::filesystem::path& file,
                                                 const std::function<void(std::ostream&)>& render) {
-  const MappedFile mapped = MappedFile::Open(file);
+  const MappedFile mapped = MappedFile::Open(file, kMostTable);
   Comparing buffer(mapped.bytes());
   std::ostream out(&buffer);
   render(out);

@@ -53,6 +53,7 @@ Validator::Validator(const std::filesystem::path& folder, std::string etprof_ver
   foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                !manifest_.contains("schema_version"));
   run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
+  RecoverInMemory(run_);
   locked_ = IsLocked(run_.folder);
 }
 
@@ -105,12 +106,14 @@ void Validator::CheckFinished() {
     if (entry->is_directory(ignored)) {
       if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
       if (path.filename() == "launches" && !foreign_) {
-        findings_.Broken("finished", Relative(path),
-                         "parts of launches that were not merged: `etprof analyze` does");
+        if (!std::filesystem::is_empty(path, ignored))
+          findings_.Broken("finished", Relative(path),
+                           "parts of launches that were not merged: `etprof recover` does");
         entry.disable_recursion_pending();
       }
     } else if (path.extension() == ".tmp") {
-      findings_.Broken("finished", Relative(path), "a file that was not written to its end");
+      if (!IsTemporaryName(path))
+        findings_.Broken("finished", Relative(path), "a file that was not written to its end");
     }
   }
 }
@@ -200,14 +203,17 @@ void Validator::CheckConfig() {
 
 void Validator::CheckNamedFiles() {
   // Returns whether it is there.
-  const auto check = [&](const std::string& name, const std::string& named_by) {
+  const auto check = [&](const std::string& name, const std::string& named_by, bool needed = true) {
+    const auto tell = [&](const std::string& file, const std::string& problem) {
+      needed ? findings_.Broken("files", file, problem) : findings_.Warn("files", file, problem);
+    };
     const std::filesystem::path named = name;
     const std::filesystem::path file = named.is_absolute() ? named : run_.folder / named;
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) {
-      findings_.Broken("files", Relative(file), named_by + "is not there");
+      tell(Relative(file), named_by + "is not there");
     } else if (std::filesystem::file_size(file, error) == 0) {
-      findings_.Broken("files", Relative(file), "is empty");
+      tell(Relative(file), "is empty");
     } else {
       return true;
     }
@@ -217,7 +223,10 @@ void Validator::CheckNamedFiles() {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
-          if (!check(result.at(key).get<std::string>(), "the manifest names it, and it "))
+          // What etprof's own workers say is for people: it is no input, and a full disk leaves it out.
+          const bool needed =
+              std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
+          if (!check(result.at(key).get<std::string>(), "the manifest names it, and it ", needed) && needed)
             inputs_missing_ = true;
         }
       }

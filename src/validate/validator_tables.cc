@@ -225,7 +225,7 @@ void Validator::CheckOtherCsvFiles() {
   for (const std::filesystem::path& file : files) {
     const std::string name = Relative(file);
     try {
-      const MappedFile mapped = MappedFile::Open(file);
+      const MappedFile mapped = MappedFile::Open(file, kMostTable);
       const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");

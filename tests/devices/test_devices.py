@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -241,14 +245,15 @@ def test_a_name_that_is_none_is_a_wrong_command_line(lab: Lab) -> None:
 def leave(device: Device) -> int:
     """What earlier runs leave: files in the cache, and a run that was kept. The bytes of all."""
     for path, size in {
-        "cache/0123/model.pte": 70_001,
-        "cache/0123/etprof-runner": 5_000,
-        "runs/1-a/x.etdump": 321,
+        "cache/0123456789abcdef0123/model.pte": 70_001,
+        "cache/0123456789abcdef0123/etprof-runner": 5_000,
+        "runs/1700000000-0000000a/x.etdump": 321,
     }.items():
         (device.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (device.folder / path).write_bytes(b"x" * size)
-    (device.folder / "runs/1-a/keep").touch()
-    (device.folder / "runs/1-a/guard").write_text("4194304\n")  # above any process number
+    (device.folder / ".etprof").touch()
+    (device.folder / "runs/1700000000-0000000a/keep").touch()
+    (device.folder / "runs/1700000000-0000000a/guard").write_text("4194304\n")  # above any process number
     return 75_001 + 321 + 8
 
 
@@ -258,7 +263,7 @@ def test_the_cache_is_told(lab: Lab, device: Device) -> None:
     assert found["cache_bytes"] == 75_001
     assert found["old_runs_bytes"] == 329
     assert "freed_bytes" not in found
-    assert "cache/0123/model.pte" in device.files()
+    assert "cache/0123456789abcdef0123/model.pte" in device.files()
 
 
 def test_clean_removes_what_etprof_left(lab: Lab, device: Device) -> None:
@@ -270,6 +275,41 @@ def test_clean_removes_what_etprof_left(lab: Lab, device: Device) -> None:
     assert found[device.spec]["cache_bytes"] == found[device.spec]["old_runs_bytes"] == 0
     assert device.files() == {"mine.txt": 12}
     assert ask(lab, "--clean", "--device", device.spec)[device.spec]["freed_bytes"] == 0
+
+
+def test_folders_that_are_not_etprofs_stay(lab: Lab, device: Device) -> None:
+    mine = [
+        "runs/my_training/weights",
+        "cache/mydata/photo",
+        "runs/1700000000-0000000z/x",
+        "cache/.part-mine/x",
+        ".removed-mine/x",
+    ]
+    left = leave(device)
+    for name in mine:
+        (device.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (device.folder / name).write_text("mine")
+    elsewhere = device.root / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("mine")
+    (device.folder / "cache/0123456789abcdef4567").symlink_to(elsewhere)
+    old = device.folder / "runs/1700000000-0000000c"
+    old.symlink_to(elsewhere)
+    found = ask(lab, "--clean", "--device", device.spec)
+    assert found[device.spec]["freed_bytes"] == left
+    assert {name: size for name, size in device.files().items() if "0123456789abcdef4567" not in name} == dict.fromkeys(
+        mine, 4
+    )
+    assert (elsewhere / "x").read_text() == "mine"
+
+
+def test_a_folder_of_that_name_that_is_somebodys_is_refused(lab: Lab, device: Device) -> None:
+    (device.folder / "src").mkdir()
+    (device.folder / "runs/my_training").mkdir(parents=True)
+    found = ask(lab, "--clean", "--device", device.spec, code=4)
+    assert "not a folder of etprof's: it has src" in found[device.spec]["problem"]
+    assert (device.folder / "runs/my_training").is_dir()
+    assert not (device.folder / "cache").exists()
 
 
 def test_clean_without_names_cleans_all_that_is_reachable(lab: Lab, phone: AdbDevice) -> None:
@@ -287,14 +327,14 @@ def test_clean_says_what_it_freed(lab: Lab, board: SshDevice) -> None:
 
 def test_clean_leaves_a_live_run_its_files(lab: Lab, device: Device) -> None:
     leave(device)
-    live = device.folder / "runs" / "2-b"
+    live = device.folder / "runs" / "1700000001-0000000b"
     live.mkdir()
     (live / "1_x.etdump").write_bytes(b"x" * 10)
     (live / "guard").write_text(f"{os.getpid()}\n")  # it lives as long as this test
     found = ask(lab, "--clean", "--device", device.spec)[device.spec]
     assert (found["live_runs"], found["freed_bytes"], found["cache_bytes"]) == (1, 329, 75_001)
     assert set(device.files()) == {
-        "cache/0123/model.pte", "cache/0123/etprof-runner", "runs/2-b/1_x.etdump", "runs/2-b/guard"
+        "cache/0123456789abcdef0123/model.pte", "cache/0123456789abcdef0123/etprof-runner", "runs/1700000001-0000000b/1_x.etdump", "runs/1700000001-0000000b/guard"
     }  # fmt: skip
     (live / "guard").unlink()  # a run that has just begun has none yet
     assert ask(lab, "--clean", "--device", device.spec)[device.spec]["live_runs"] == 1
@@ -305,3 +345,23 @@ def test_cleaning_what_cannot_be_reached_fails(lab: Lab, board: SshDevice) -> No
     board.stop()
     found = ask(lab, "--clean", "--device", board.spec, code=4)
     assert not found[board.spec]["reachable"]
+
+
+def test_the_folders_of_killed_ssh_clients_go_with_the_next(lab: Lab, board: SshDevice) -> None:
+    stale, kept = (
+        Path(tempfile.gettempdir()) / f"etprof-ssh-{pid}-{uuid.uuid4().hex[:6]}" for pid in (999999999, 999999998)
+    )
+    mine = Path(tempfile.gettempdir()) / f"etprof-ssh-mine-{uuid.uuid4().hex[:6]}"
+    try:
+        for folder in (stale, kept, mine):
+            folder.mkdir()
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(stale / "c"))
+        (kept / "notes").write_text("mine")
+        ask(lab, "--device", board.spec)
+        assert not stale.exists()
+        assert (kept / "notes").read_text() == "mine"
+        assert mine.is_dir()
+    finally:
+        for folder in (stale, kept, mine):
+            shutil.rmtree(folder, ignore_errors=True)

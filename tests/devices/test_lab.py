@@ -91,7 +91,7 @@ def test_sftp_answers(board: SshDevice, tmp_path: Path) -> None:
 
 
 def test_programs_find_their_folder(device: Device) -> None:
-    assert device.shell('printf %s "$ETPROF_DEVICE_DIR"').stdout == str(device.folder)
+    assert device.shell('printf %s "$ETPROF_DEVICE_DIR"').stdout == str(device.folder.parent)
 
 
 def test_a_phone_tells_its_programs_where_its_sysfs_is(phone: AdbDevice) -> None:
@@ -172,7 +172,7 @@ def test_two_devices_of_each_kind_are_apart(lab: Lab) -> None:
         device.connect()
     running = [begin(device) for device in devices]
     for device in devices:
-        device.shell(f'echo {device.name} > "$ETPROF_DEVICE_DIR"/name')
+        device.shell(f'echo {device.name} > "$ETPROF_DEVICE_DIR"/etprof/name')
     assert [(device.folder / "name").read_text() for device in devices] == ["one\n", "two\n", "three\n", "four\n"]
     devices[0].reboot()
     assert devices[0].processes() == {}

@@ -1,6 +1,7 @@
 // Bytes as what a device prints of itself, and as a program that is to run on one.
 
 #include "device/executable.h"
+#include "device/other_load.h"
 #include "device/power_mode.h"
 #include "device/vitals.h"
 #include "fuzz.h"
@@ -14,6 +15,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 "a battery is between empty and full");
   for (const DeviceVitals::Clock& clock : vitals.clocks)
     fuzz::Require(clock.cpus.size() <= size, "every CPU stands there");
+  const std::vector<LoadSnapshot> snapshots = ParseLoad(text);
+  fuzz::Require(snapshots.size() <= 2, "two snapshots are the most");
+  if (snapshots.size() == 2) {
+    const auto load = OtherLoadBetween(snapshots[0], snapshots[1], 4);
+    fuzz::Require(!load || (load->CoresUsed() >= 0 && load->CoresUsed() <= load->cores),
+                  "nobody uses more cores than there are");
+    if (load) fuzz::Require(!LoadText(*load).empty() && !LoadUsersText(*load).empty(), "it has words");
+  }
   PowerMode mode = FindPowerMode("app-developer");
   fuzz::Accepts({ExitCode::kUsage, ExitCode::kDeviceFailed}, [&] { ReadPowerMode(text, "adb:1", mode); });
   const std::string time = LogTime(text);

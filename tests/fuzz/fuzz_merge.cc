@@ -8,7 +8,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace etprof;
   const std::filesystem::path part = fuzz::ScratchFile("part.etdump", fuzz::Bytes(data, size));
   const std::filesystem::path merged = fuzz::ScratchFolder() / "merged.etdump";
-  if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { MergeEtdumps({part, part}, merged); })) return 0;
+  if (!fuzz::Accepts({ExitCode::kBadInput},
+                     [&] { WriteFileAtomically(merged, MergedEtdumps({part, part})); }))
+    return 0;
   // What takes longer than a clock can count may be there only in both together.
   std::int64_t runs = 0;
   if (fuzz::Accepts({ExitCode::kBadInput}, [&] { runs = static_cast<std::int64_t>(CountRuns(merged)); }))

@@ -1,21 +1,3 @@
 """End-to-end tests of measuring: the real etprof, with the real runner or with scripted ones."""
 
-import pathlib
-
-import pytest
-from measure_bench import Bench, program
-
-
-@pytest.fixture(scope="session")
-def etprof() -> pathlib.Path:
-    return program("etprof", "ETPROF")
-
-
-@pytest.fixture(scope="session")
-def runner() -> pathlib.Path:
-    return program("etprof-runner", "ETPROF_RUNNER")
-
-
-@pytest.fixture
-def bench(tmp_path: pathlib.Path, etprof: pathlib.Path) -> Bench:
-    return Bench(tmp_path, etprof)
+from measure_conftest import bench, etprof, runner  # noqa: F401

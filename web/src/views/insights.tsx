@@ -14,6 +14,7 @@ const kEvidence: Record<string, string> = {
   first_run: href("summary"),
   roofline: href("roofline"),
   noise: href("summary"),
+  tracing: href("summary"),
 };
 
 export function Insights({ report }: { report: Report }) {

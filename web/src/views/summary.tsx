@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, factor, interval, NONE, type Ratio, share, time, told, verdict } from "../format";
+import { bytes, change, interval, NONE, type Ratio, share, time, verdict } from "../format";
 import { Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Insight, namesOf, type Report, sidesOf } from "../report";
 import { href } from "../route";
@@ -21,6 +21,8 @@ export function answer(comparison: Comparison, names: { baseline: string; candid
       return `${candidate} is as fast as ${baseline}: ${times}.`;
     case "inconclusive":
       return `${candidate} against ${baseline} is undecided: ${times}.`;
+    case "contended":
+      return `${candidate} and ${baseline} cannot be compared: other processes left too few runs that had a processor whenever they wanted one.`;
     case "emulated":
       return `${candidate} and ${baseline} ran on an emulated CPU: their times mean nothing.`;
     default:
@@ -85,6 +87,11 @@ function Answer({ report, comparison }: { report: Report; comparison: Comparison
       {why(comparison) && (
         <p>
           <b>Why:</b> {why(comparison)} <a href={href("where")}>Where the time goes</a>
+        </p>
+      )}
+      {comparison.speedup_factors && (
+        <p>
+          {comparison.speedup_factors.text} <a href={href("roofline")}>Roofline</a>
         </p>
       )}
       {comparison.outputs && <p class="quiet">{sentence(comparison.outputs.note)}</p>}
@@ -304,13 +311,11 @@ interface CostRow {
 
 // Of what a process needs, less is better, and not "faster".
 function Cost({ row }: { row: Ratio }) {
-  const words = { faster: "less", slower: "more" } as Record<string, string>;
-  const known = row.verdict === "faster" || row.verdict === "slower";
-  const bounds = interval(row);
-  if (!known) return <VerdictText row={row} />;
+  const { text, bounds } = change(row);
   return (
-    <span class={`verdict ${row.verdict}`}>
-      {factor(told(row).ratio)} {words[row.verdict ?? ""]} <small>{bounds}</small>
+    <span class={`verdict ${row.verdict ?? "none"}`}>
+      {text}
+      {bounds && row.verdict !== "same" && <small> {bounds}</small>}
     </span>
   );
 }

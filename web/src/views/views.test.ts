@@ -53,6 +53,9 @@ it("the answer is one sentence with its interval", () => {
   expect(answer(comparison("faster", 1.6667))).toBe("on is 1.67x faster than off: 10.0 ms → 6.00 ms.");
   expect(answer(comparison("slower", 0.5))).toBe("on is 2.00x slower than off: 10.0 ms → 6.00 ms.");
   expect(answer(comparison("inconclusive", 1.01))).toContain("undecided");
+  expect(answer(comparison("contended", 3))).toBe(
+    "on and off cannot be compared: other processes left too few runs that had a processor whenever they wanted one.",
+  );
   expect(answer(comparison("emulated", 3))).toContain("mean nothing");
   expect(sureness(comparison("faster", 2))).toBe("95 % interval [1.80, 2.20], over 10 launches of both sides, measured in turns.");
   expect(sureness(comparison("emulated", 2))).toBe("");

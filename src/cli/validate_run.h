@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "validate/findings.h"
+
+namespace etprof {
+
+// What `etprof validate` finds in a run directory.
+struct Validation {
+  std::string run;
+  bool foreign = false;
+  std::vector<Finding> findings;
+
+  std::ptrdiff_t Count(Finding::Severity severity) const;
+  bool AllWell() const { return Count(Finding::Severity::kBroken) == 0; }
+};
+
+// Reads only. Throws Error (kBadInput) for what is no run directory.
+Validation ValidateRun(const std::string& folder);
+
+// Its findings and how many there are, for a person.
+std::string ValidationText(const Validation& result);
+
+// Validates a run that was recovered or gone on with. Shows on stderr what is broken; returns the exit code:
+// kDone or kDeviceFailed.
+int ValidateRecovered(const std::string& folder);
+
+}  // namespace etprof

@@ -1,0 +1,32 @@
+#include "core/process_start.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/error.h"
+
+namespace etprof {
+
+void PrepareProcess() {
+  // In this order: open() takes the least number that is free.
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
+      [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+    }
+  }
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY &&
+      stack.rlim_cur < kLeastStackBytes) {
+    throw Error(ExitCode::kDeviceFailed, fmt::format("the stack is limited to {} KiB, and {} KiB are needed",
+                                                     stack.rlim_cur >> 10U, kLeastStackBytes >> 10U))
+        .Remedy("raise the limit: ulimit -s 8192");
+  }
+}
+
+}  // namespace etprof

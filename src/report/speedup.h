@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "stats/launches.h"
+
+namespace etprof {
+
+struct Comparison;
+struct ReportExperiment;
+struct RunData;
+
+// A speedup as two factors: the machine's compute peak with the candidate's CPU features over that with the
+// baseline's, and how much of their peak both variants reach. It is that of the operators that the compute
+// peak limits on both sides, not of the whole inference, whose other operators no compute peak explains:
+// time = MACs / (peak x share of the peak), so that for equal MACs
+//   baseline time / candidate time = (candidate peak / baseline peak) x (candidate share / baseline share)
+// exactly. docs/roofline.md.
+struct SpeedupFactors {
+  std::string dtype;                                     // that these operators multiply in: "fp32"
+  std::int64_t operators = 0;                            // of one inference
+  std::int64_t macs = 0;                                 // theirs, of one inference
+  double share_of_baseline = 0, share_of_candidate = 0;  // their part of the traced mean, 0 to 1
+  stats::RatioEstimate ratio;  // their baseline time / candidate time, of their self times added up
+  double baseline_peak = 0, candidate_peak = 0;        // multiply-adds per second
+  double baseline_of_peak = 0, candidate_of_peak = 0;  // the share of it that they reach, 0 to 1
+
+  double peak() const { return candidate_peak / baseline_peak; }
+  double use() const { return candidate_of_peak / baseline_of_peak; }
+};
+
+// Absent where that would say nothing or mislead: the verdict of the latency, or that of these operators, is
+// not the same faster or slower; traced times do not add up to the headline (report/traced.h); peaks are
+// missing, of other threads or CPUs, unsteady, or of two moments in which the machine was not the same; the
+// peaks are equal; the variants multiply in different or mixed data types; these operators are less than half
+// of the slower variant; a share above 1 shows that the peak was measured in a worse moment.
+std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison& comparison,
+                                            const ReportExperiment& baseline,
+                                            const ReportExperiment& candidate);
+
+}  // namespace etprof

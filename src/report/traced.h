@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "report/report.h"
+
+namespace etprof {
+
+// Traced runs show where the time of an inference goes, untraced ones how long it takes. A statement that
+// joins both is only true where they agree.
+
+// Beyond this relative difference they do not.
+inline constexpr double kTracedApart = 0.10;
+
+// Where both were measured.
+struct TracedGap {
+  double traced = 0;    // ns, the mean of the common set: what operators and groups add up to
+  double untraced = 0;  // ns, the median: the headline
+  double relative() const { return traced / untraced - 1; }
+};
+std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment);
+
+// Its traced and untraced times disagree: no bound on the latency follows from the traced ones.
+bool TracedDisagree(const ReportExperiment& experiment);
+
+// Traced mean of the baseline / of the candidate: the speedup that the tables of operators and groups add up
+// to. Present where it lies outside of the headline's interval, widened by kTracedApart.
+std::optional<double> TracedRatioApart(const Comparison& comparison);
+
+// What findings say of it.
+struct TracedFinding {
+  double at_stake = 0;  // ns of one inference
+  std::string text;
+  std::vector<std::string> evidence;
+  std::string formula;
+};
+// Of one experiment, where TracedDisagree.
+std::optional<TracedFinding> FindTracedApart(const ReportExperiment& experiment);
+// Of a pair, where there is a TracedRatioApart.
+std::optional<TracedFinding> FindTracedRatioApart(const Comparison& comparison,
+                                                  const ReportExperiment& baseline,
+                                                  const ReportExperiment& candidate);
+
+}  // namespace etprof

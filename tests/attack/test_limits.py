@@ -1,0 +1,190 @@
+"""Files that ask for more than they can have, names that cannot be, and the limits of a shell."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+MODEL = program.DATA / "toy_cnn.pte"
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+FAKE_WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
+
+
+def write_config(folder: Path, experiments: list[dict], **keys) -> Path:
+    config = {"model": str(MODEL), "output_root": str(folder / "out"), "experiments": experiments}
+    config |= {"launches": 2, "rounds": 1, "peaks": False} | keys
+    path = folder / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return path
+
+
+def limited(folder: Path, limit: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs etprof in a shell with a limit, as "ulimit" takes it."""
+    words = " ".join(shlex.quote(str(word)) for word in (program.etprof(), *arguments))
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"ulimit {limit} || exit 77; exec {words}"],
+        cwd=folder,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if done.returncode == 77:
+        pytest.skip(f"ulimit {limit} is not to be had here: {done.stderr}")
+    return done
+
+
+def assert_said(done: subprocess.CompletedProcess[str], code: int = 4) -> None:
+    """One clear end: an exit code of ours, and the last line of stderr a message that blames no defect."""
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert "defect" not in done.stderr
+    assert "terminate called" not in done.stderr
+    assert done.stderr.strip(), done.stdout
+
+
+def test_a_zip_bomb_names_the_limit(tmp_path: Path):
+    record = tmp_path / "toy.etrecord"
+    with (
+        zipfile.ZipFile(record, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("edge_dialect_exported_program/forward", "w", force_zip64=True) as entry,
+    ):
+        for _ in range(300):
+            entry.write(b" " * (1 << 20))
+    done = program.run("analyze", ETDUMP, "--model", MODEL, "--etrecord", record, "-o", tmp_path / "out")
+    assert_said(done, 3)
+    assert "beyond the limit of 256 MiB" in done.stderr
+
+
+def test_a_huge_configuration_is_refused(tmp_path: Path):
+    path = tmp_path / "config.json"
+    path.write_bytes(b"\n" * 50_000_000)
+    done = program.run("run", path)
+    assert_said(done, 3)
+    assert "4 MiB at most" in done.stderr
+    many = write_config(tmp_path, [{"name": f"e{i}"} for i in range(100_000)])
+    assert_said(program.run("run", many), 3)
+    done = program.run("run", write_config(tmp_path, [{"name": f"e{i}"} for i in range(1001)]))
+    assert_said(done, 3)
+    assert "1000 at most" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "config.json", ".lock", "previous", "launches", "report.html"])
+def test_names_of_our_own_files_are_refused(tmp_path: Path, name: str):
+    done = program.run("run", write_config(tmp_path, [{"name": name}]))
+    assert_said(done, 3)
+    assert f'"{name}"' in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_too_long_for_the_file_system_are_refused_before_measuring(tmp_path: Path):
+    model = tmp_path / f"{'m' * 240}.pte"
+    model.write_bytes(MODEL.read_bytes())
+    done = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
+    assert_said(done, 3)
+    assert "too long" in done.stderr
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_the_longest_names_that_are_taken_can_be_measured(tmp_path: Path):
+    model = tmp_path / f"{'m' * 90}.pte"
+    model.write_bytes(MODEL.read_bytes())
+    names = ["a" * 44, "b" * 44]
+    config = write_config(tmp_path, [{"name": name, "runs": 4} for name in names], model=str(model))
+    done = program.run("run", config)
+    assert done.returncode == 0, done.stderr
+    assert program.run("validate", tmp_path / "out").returncode == 0
+
+
+def test_a_models_name_has_no_newline(tmp_path: Path):
+    model = tmp_path / "two\nlines.pte"
+    model.write_bytes(MODEL.read_bytes())
+    done = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
+    assert_said(done, 3)
+    assert "control character" in done.stderr
+    done = program.run("profile", model, "--output-root", tmp_path / "out")
+    assert_said(done, 3)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_small_stack_is_an_error(tmp_path: Path):
+    done = limited(tmp_path, "-s 64", "analyze", ETDUMP)
+    assert_said(done)
+    assert "ulimit -s" in done.stderr
+    runner = program.etprof().with_name("etprof-runner")
+    if runner.exists():
+        words = shlex.quote(str(runner))
+        done = subprocess.run(["/bin/bash", "-c", f"ulimit -s 64; {words} --isa-info"], capture_output=True, text=True)
+        assert_said(done)
+
+
+def test_the_least_stack_is_enough(tmp_path: Path):
+    done = limited(tmp_path, "-s 1024", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_limit_of_file_sizes_fails_the_write(tmp_path: Path):
+    done = limited(tmp_path, "-f 8", "analyze", ETDUMP, "-o", tmp_path / "out")
+    assert_said(done)
+    assert "File too large" in done.stderr
+    assert not list((tmp_path / "out").glob("*.tmp"))
+    done = limited(tmp_path, "-f 1", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
+    assert_said(done)
+
+
+@pytest.mark.parametrize("descriptors", [4, 6, 8, 10, 12, 16])
+def test_too_few_descriptors(tmp_path: Path, descriptors: int):
+    config = write_config(tmp_path, [{"name": "a", "runs": 4}])
+    done = limited(tmp_path, f"-n {descriptors}", "run", config)
+    # Fewer may still start with other loaders; enough is enough.
+    assert done.returncode in {0, 3, 4, 127}, (done.returncode, done.stderr)
+    if done.returncode != 0:
+        assert "defect" not in done.stderr
+        assert done.stderr.strip()
+
+
+@pytest.mark.parametrize("mebibytes", [24, 32, 48, 64, 96])
+def test_too_little_address_space(tmp_path: Path, mebibytes: int):
+    # Reading a record takes more than this.
+    record = tmp_path / "toy.etrecord"
+    with zipfile.ZipFile(record, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("edge_dialect_exported_program/forward", " " * (100 << 20))
+        archive.writestr("weights", os.urandom(1 << 20))  # as a real one, which is not all zeros
+    done = limited(
+        tmp_path,
+        f"-v {mebibytes << 10}",
+        "analyze",
+        ETDUMP,
+        "--model",
+        MODEL,
+        "--etrecord",
+        record,
+        "-o",
+        tmp_path / "o",
+    )
+    if done.returncode == 127:
+        pytest.skip("the program is not loaded with so little")
+    if "AddressSanitizer" in done.stderr:
+        pytest.skip("AddressSanitizer needs address space of its own")
+    assert_said(done)
+
+
+@pytest.mark.parametrize("command", ["ready", "load", "burst"])
+def test_silent_workers_cost_their_timeout_and_no_more(tmp_path: Path, command: str):
+    worker = {"name": "a", "runner_path": str(FAKE_WORKER), "runs": 4}
+    worker["env"] = {"FAKE_STATE": str(tmp_path / "state"), "FAKE_FAIL": f"hang@{command}"}
+    config = write_config(tmp_path, [worker], timeout_seconds=1)
+    start = time.monotonic()
+    done = program.run("run", config)
+    took = time.monotonic() - start
+    assert done.returncode == 4, done.stderr
+    assert "did not answer within 1 s" in done.stderr
+    assert took < 60  # of 600 s that it may be silent by default

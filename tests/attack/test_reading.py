@@ -1,0 +1,141 @@
+"""What is read may be anything: pipes that nobody writes, files without end, files that become shorter meanwhile."""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+READERS = ("analyze", "report", "trace", "kernels", "validate", "compare", "check")
+
+
+@pytest.fixture
+def measured(bench) -> Path:
+    assert bench.run("run", bench.write([bench.experiment("a")], launches=2)).returncode == 0
+    return bench.out
+
+
+def read_by(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
+    """In time, with one message and no stack trace."""
+    more = {"compare": [folder], "check": ["--baseline", folder]}.get(reader, [])
+    done = subprocess.run(
+        [bench.etprof, reader, folder, *more], capture_output=True, text=True, timeout=30, cwd=bench.folder
+    )
+    assert done.returncode in (0, 1, 2, 3, 5), (reader, done.stderr)
+    assert "defect" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "manifest.json",
+        "peaks.json",
+        "config.json",
+        "metrics.json",
+        "etdump",
+        "latency_csv",
+        "log",
+        "xnntrace_log",
+        "counters",
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "sparse"])
+def test_any_file_of_a_run_directory(bench, measured, name, kind):
+    file = measured / name
+    if "." not in name:
+        manifest = bench.manifest()
+        result = manifest["results"][0]
+        if name == "counters":
+            file = next(measured.glob("a/*.etdump")).with_name("toy_cnn_a_t1_counters.csv")
+        elif name == "xnntrace_log":
+            file = measured / "a" / "mine.log"
+            result[name] = "a/mine.log"
+        else:
+            file = measured / result[name]
+        (measured / "manifest.json").write_text(json.dumps(manifest))
+    file.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        with file.open("wb") as out:
+            out.truncate(100 << 30)
+    for reader in READERS:
+        read_by(bench, reader, measured)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "sparse", "device"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["analyze", "FILE.etdump"],
+        ["analyze", "FILE.csv"],
+        ["trace", "FILE.etdump", "-o", "/dev/null"],
+        ["compare", "FILE.etdump", DATA / "toy_cnn.t1.etdump"],
+        ["inspect", "FILE.pte"],
+        ["inspect", DATA / "toy_cnn.pte", "--model-explorer", "out.json", "--etrecord", "FILE.etrecord"],
+        ["kernels", "FILE.log"],
+        ["run", "FILE.json"],
+        ["run", "FILE.json", "--dry-run"],
+        ["profile", "FILE.pte"],
+        ["check", "FILE.pte", "--baseline", DATA / "toy_cnn.pte"],
+    ],
+    ids=lambda arguments: " ".join(Path(word).name for word in map(str, arguments)),
+)
+def test_any_argument(bench, arguments, kind):
+    ending = next(Path(word).suffix for word in map(str, arguments) if word.startswith("FILE"))
+    file = bench.folder / f"file{ending}"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "sparse":
+        with file.open("wb") as out:
+            out.truncate(100 << 30)
+    else:
+        file.symlink_to("/dev/zero")
+    words = [file if str(word).startswith("FILE") else word for word in arguments]
+    done = subprocess.run([bench.etprof, *words], capture_output=True, text=True, timeout=60, cwd=bench.folder)
+    assert done.returncode in (2, 3), done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert file.name in last, last
+    assert "defect" not in done.stderr
+
+
+def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
+    """A writer cuts and restores a large ETDump and a large timeline; whenever it is read, it is whole or it is said."""
+    part = (DATA / "toy_cnn.t1.etdump").read_bytes()
+    config = bench.write([bench.experiment("a")], launches=2)
+    assert bench.run("run", config).returncode == 0
+    table = next(bench.out.glob("a/*_exec_all_runs_timeline.csv")).read_text()
+    header, rows = table.split("\n", 1)
+    large = {"small.etdump": part, "large_exec_all_runs_timeline.csv": (header + "\n" + rows * 220).encode()}
+    assert max(map(len, large.values())) > 16 << 20
+    for name, content in large.items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        ended = threading.Event()
+
+        def cut(file=file, content=content, ended=ended) -> None:
+            while not ended.is_set():
+                os.truncate(file, len(content) // 3)
+                with file.open("r+b") as out:
+                    out.write(content)
+
+        thread = threading.Thread(target=cut)
+        thread.start()
+        try:
+            for _ in range(10):
+                done = subprocess.run(
+                    [bench.etprof, "trace", file, "-o", tmp_path / "out.json"],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                )
+                assert done.returncode in (0, 3), (done.returncode, done.stderr)
+        finally:
+            ended.set()
+            thread.join()
+    shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,0 +1,87 @@
+// Bytes as a whole run directory with links. Records end with 0x1e; in each, a path and its contents are
+// divided by 0x1f. Contents that begin with '@' make it a link. Reading it changes nothing on disk, and
+// recovering it nothing outside of it.
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "fuzz.h"
+#include "measure/run_data.h"
+
+namespace {
+
+using namespace etprof;
+namespace fs = std::filesystem;
+
+// What lies below a folder, but for the lock: of files their contents, of links where they lead.
+std::map<std::string, std::string> Snapshot(const fs::path& folder) {
+  std::map<std::string, std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    std::string& value = found[entry.path().string()];
+    if (entry.is_symlink()) {
+      value = "@" + fs::read_symlink(entry.path()).string();
+    } else if (entry.is_regular_file()) {
+      value = ReadTextFile(entry.path());
+    }
+  }
+  return found;
+}
+
+void Make(const fs::path& run, const std::string& record) {
+  const std::size_t divider = record.find('\x1f');
+  if (divider == std::string::npos || divider == 0 || divider > 200) return;
+  const fs::path name = record.substr(0, divider);
+  const std::string contents = record.substr(divider + 1);
+  const bool leads_out =
+      std::any_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
+  if (name.is_absolute() || leads_out || record.find('\0') < divider) return;
+  const fs::path file = run / name;
+  std::error_code ignored;
+  // Links that were made before may lead anywhere: only real folders are gone through.
+  fs::path parent = run;
+  for (const fs::path& part : name.parent_path()) {
+    parent /= part;
+    if (fs::is_symlink(parent, ignored)) return;
+    fs::create_directory(parent, ignored);
+  }
+  if (fs::exists(fs::symlink_status(file, ignored))) return;
+  if (contents.starts_with("@")) {
+    if (contents.size() > 1 && contents[1] != '/' && contents.find('\0') == std::string::npos)
+      fs::create_symlink(contents.substr(1), file, ignored);
+    return;
+  }
+  fuzz::Accepts({ExitCode::kDeviceFailed}, [&] { WriteFileAtomically(file, contents); });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fs::path root = fuzz::ScratchFolder() / "directory";
+  fs::remove_all(root);
+  const fs::path run = root / "run";
+  const fs::path outside = root / "outside";
+  fs::create_directories(run);
+  fs::create_directories(outside / "a");
+  WriteFileAtomically(outside / "thesis.txt", "precious");
+  WriteFileAtomically(outside / "toy_a_t1_l000.etdump", "precious");
+  WriteFileAtomically(outside / "toy_a_t1_latency.csv", "precious");
+  std::istringstream records(fuzz::Text(data, size));
+  int count = 0;
+  for (std::string record; count < 30 && std::getline(records, record, '\x1e'); ++count) Make(run, record);
+
+  const auto kept = Snapshot(outside);
+  const auto before = Snapshot(run);
+  fuzz::Accepts({ExitCode::kBadInput}, [&] {
+    RunData read = LoadRunDirectory(run);
+    RecoverInMemory(read);
+  });
+  fuzz::Require(Snapshot(run) == before, "reading a run directory changes nothing");
+  fuzz::Accepts({ExitCode::kBadInput, ExitCode::kDeviceFailed}, [&] {
+    RecoverRunDirectory(run);
+    fuzz::Require(!RecoverRunDirectory(run), "what was recovered is recovered once");
+  });
+  fuzz::Require(Snapshot(outside) == kept, "recovering changes nothing outside of the run directory");
+  return 0;
+}

@@ -1,0 +1,55 @@
+// Bytes as a word of a command line: real shells give back what was quoted for them.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "device/device.h"
+#include "fuzz.h"
+
+namespace {
+
+using namespace etprof;
+
+std::string OutputOf(const std::string& command) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  std::string output;
+  std::array<char, 4096> chunk{};
+  while (pipe) {
+    const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe.get());
+    if (count == 0) break;
+    output.append(chunk.data(), count);
+  }
+  return output;
+}
+
+bool HasMksh() {
+  static const bool there = ::access("/bin/mksh", X_OK) == 0 || ::access("/usr/bin/mksh", X_OK) == 0;
+  return there;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 10'000) return 0;
+  ::setenv("LC_ALL", "C", 1);
+  const std::string word = fuzz::Text(data, size);
+  std::string quoted;
+  if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { quoted = ShellQuoted(word); })) {
+    fuzz::Require(word.find('\0') != std::string::npos, "only a NUL character cannot be quoted");
+    return 0;
+  }
+  // printf's own first word is not the one that is tried: "%s" may be one.
+  fuzz::Require(OutputOf("printf '%s' " + quoted) == word, "sh gives back the word");
+  fuzz::Require(OutputOf("sh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
+                "quoted twice it is the word");
+  if (HasMksh())
+    fuzz::Require(OutputOf("mksh -c " + ShellQuoted("printf '%s' " + quoted)) == word,
+                  "mksh gives back the word");
+  fuzz::Require(!IsVariableName(word) || quoted == word, "the name of a variable needs no quotes");
+  return 0;
+}
