@@ -8,6 +8,7 @@
 #include "conditions.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/sha256.h"
 #include "model.h"
 #include "operator_clock.h"
@@ -81,7 +82,7 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
                    {"latency_ns", latencies},
                    {"outputs", DigestOutputs(model.method())},
                    {"peak_rss_bytes", PeakResidentBytes()}};
-    WriteFileAtomically(options.report, report.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    WriteFileAtomically(options.report, JsonText(report, 2) + "\n");
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error(ExitCode::kDeviceFailed, "stdout cannot be written").Remedy("is the disk full?");

@@ -8,6 +8,7 @@
 #include "backends.h"
 #include "conditions.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/process_start.h"
 #include "drop_in.h"
 #include "isa_mask.h"
@@ -63,7 +64,7 @@ int Main(int argc, char** argv) {
     case Options::Mode::kIsaInfo: {
       nlohmann::json info = Prepare(options);
       info["backends"] = RegisteredBackends();
-      std::puts(info.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+      std::puts(JsonText(info, 2).c_str());
       return 0;
     }
     case Options::Mode::kMeasurePeaks:

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/sha256.h"
 #include "dtypes.h"
 #include "safetensors.h"
@@ -40,7 +41,7 @@ json ScalarOf(const et::EValue& value) {
   return {{"type", "list"}};
 }
 
-std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string Dump(const json& value) { return JsonText(value); }
 
 protocol::OutputDigest DigestOf(const Tensor& tensor) {
   protocol::OutputDigest digest;

@@ -18,6 +18,7 @@
 #include "burst.h"
 #include "conditions.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "count_operators.h"
 #include "model.h"
 #include "outputs.h"
@@ -58,7 +59,7 @@ class LineReader {
 // False when nobody reads any more.
 bool WriteLine(int descriptor, const json& reply) {
   // Error texts may hold bytes of hostile files: what is not UTF-8 is replaced.
-  const std::string line = reply.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string line = JsonText(reply) + "\n";
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t count = ::write(descriptor, line.data() + sent, line.size() - sent);
     if (count < 0 && errno == EINTR) continue;

@@ -15,6 +15,7 @@
 #include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/suggest.h"
 
 namespace etprof {
@@ -66,12 +67,18 @@ std::vector<RunnerPreset> ChosenPresets(const BuildExecutorchOptions& options, c
   return chosen;
 }
 
+void EndProgress() {
+  if (::isatty(STDERR_FILENO) != 0) SayText("\r\033[K");
+}
+
 // What the build says, on stderr: on a terminal one line that renews itself, else a line a step.
 BuildProgress ProgressOf(const RunnerBuild& build) {
   const std::string name = build.preset.name;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   return {[name, terminal](std::string_view text) {
-            Say("{}etprof: {}: {}{}", terminal ? "\r\033[K" : "", name, text, terminal ? "" : "\n");
+            EndProgress();
+            Say("etprof: {}: {}", name, text);
+            if (!terminal) SayText("\n");
           },
           [name, terminal](int done, int total) {
             if (!terminal) return;
@@ -80,7 +87,7 @@ BuildProgress ProgressOf(const RunnerBuild& build) {
 }
 
 // A path may be anything but UTF-8.
-std::string Text(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace); }
+std::string Text(const json& value) { return JsonText(value, 2); }
 
 json RunnerJson(const RunnerBuild& build) {
   json runner = json::parse(ReadTextFile(build.Record()));
@@ -105,7 +112,7 @@ int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
     Say("etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
     list.push_back({{"problem", problem}, {"remedy", remedy}});
   }
-  if (as_json) fmt::print("{}\n", Text({{"schema_version", 1}, {"missing", list}}));
+  if (as_json) Print("{}\n", Text({{"schema_version", 1}, {"missing", list}}));
   return static_cast<int>(ExitCode::kBadInput);
 }
 
@@ -115,15 +122,11 @@ int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
     for (const Command& command : BuildCommands(build)) list.push_back(CommandText(command));
   }
   if (as_json) {
-    fmt::print("{}\n", Text({{"schema_version", 1}, {"commands", list}}));
+    Print("{}\n", Text({{"schema_version", 1}, {"commands", list}}));
   } else {
-    for (const json& command : list) fmt::print("{}\n", command.get<std::string>());
+    for (const json& command : list) Print("{}\n", command.get<std::string>());
   }
   return static_cast<int>(ExitCode::kDone);
-}
-
-void EndProgress() {
-  if (::isatty(STDERR_FILENO) != 0) Say("\r\033[K");
 }
 
 void BuildOne(const RunnerBuild& build) {
@@ -133,7 +136,7 @@ void BuildOne(const RunnerBuild& build) {
   } catch (const Error& error) {
     EndProgress();
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      Say("\n{}\n\n", LastLines(ReadTextFile(build.Log()), kShownLogLines));
+      SayText("\n" + ManyLines(LastLines(ReadTextFile(build.Log()), kShownLogLines)) + "\n\n");
     }
     throw;
   }
@@ -188,10 +191,10 @@ int BuildExecutorch(const BuildExecutorchOptions& options) {
     }
     BuildOne(build);
     runners.push_back(RunnerJson(build));
-    if (!options.json) fmt::print("{}\n", build.Runner().string());
+    if (!options.json) Print("{}\n", build.Runner().string());
     std::fflush(stdout);
   }
-  if (options.json) fmt::print("{}\n", Text({{"schema_version", 1}, {"runners", runners}}));
+  if (options.json) Print("{}\n", Text({{"schema_version", 1}, {"runners", runners}}));
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -50,10 +50,10 @@ int BuildPortableRunner(const BuildOptions& options) {
                                    {"changed", bundle.changed},
                                    {"bytes", bundle.bytes}};
     json["bundle"] = nlohmann::ordered_json::parse(ToJsonText(bundle.manifest));
-    fmt::print("{}\n", json.dump(2));
+    Print("{}\n", json.dump(2));
     return 0;
   }
-  fmt::print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(),
+  Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(),
              bundle.manifest.files.size(), static_cast<double>(bundle.bytes) / 1e6,
              bundle.manifest.executorch, bundle.changed ? "" : ", unchanged");
   return 0;

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/say.h"
 
 namespace etprof {
 
@@ -16,7 +17,7 @@ CommandSpec CompletionCommand() {
                 ->check(CLI::IsMember({"bash", "zsh", "fish"}));
             return [shell, &app] {
               const std::vector<CommandFacts> commands = CommandsOf(*app.get_parent());
-              fmt::print("{}", *shell == "bash"  ? BashCompletion(commands)
+              Print("{}", *shell == "bash"  ? BashCompletion(commands)
                                : *shell == "zsh" ? ZshCompletion(commands)
                                                  : FishCompletion(commands));
               return 0;

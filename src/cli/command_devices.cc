@@ -13,6 +13,7 @@
 #include "cli/show_devices.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "device/adb_devices.h"
 #include "device/open_device.h"
 #include "device/survey.h"
@@ -99,11 +100,11 @@ int ShowDevices(const DevicesOptions& options) {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
   std::move(wanted.unusable.begin(), wanted.unusable.end(), std::back_inserter(devices));
   if (options.json) {
-    fmt::print(
+    Print(
         "{}\n",
-        DevicesJson(devices, wanted.notes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+        JsonText(DevicesJson(devices, wanted.notes), 2));
   } else {
-    fmt::print("{}", ForTerminal(DevicesText(devices)));
+    Print("{}", ForTerminal(DevicesText(devices)));
     for (const std::string& note : wanted.notes) Say("etprof: {}\n", note);
   }
   const bool failed = std::any_of(devices.begin(), devices.end(), [&](const DeviceSurvey& device) {

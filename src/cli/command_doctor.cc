@@ -7,7 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/say.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace etprof {
 namespace {
@@ -60,9 +62,9 @@ nlohmann::ordered_json Json(const std::vector<DoctorGroup>& groups) {
 int ShowDoctor(bool as_json) {
   const std::vector<DoctorGroup> groups = ExamineThisMachine();
   if (as_json) {
-    fmt::print("{}\n", Json(groups).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    Print("{}\n", JsonText(Json(groups), 2));
   } else {
-    fmt::print("{}", Text(groups));
+    Print("{}", Text(groups));
   }
   return static_cast<int>(groups.front().Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }

@@ -15,6 +15,7 @@
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
 #include "cli/measure_and_show.h"
+#include "cli/say.h"
 #include "cli/validate_run.h"
 #include "core/error.h"
 #include "core/table.h"
@@ -48,7 +49,7 @@ int ShowIsa(const IsaOptions& options) {
   const std::optional<isa::Extension> widest = isa::WidestExtension(architecture, detected);
   const std::vector<isa::Level> levels = isa::Ladder(architecture, detected);
   if (options.widest) {
-    if (widest) fmt::print("{}\n", widest->name);
+    if (widest) Print("{}\n", widest->name);
     return 0;
   }
   if (options.json) {
@@ -61,7 +62,7 @@ int ShowIsa(const IsaOptions& options) {
     result["levels"] = nlohmann::json::array();
     for (const isa::Level& level : levels)
       result["levels"].push_back({{"name", level.name}, {"isa", level.mask}});
-    fmt::print("{}\n", result.dump(2));
+    Print("{}\n", result.dump(2));
     return 0;
   }
   Table table{
@@ -70,13 +71,13 @@ int ShowIsa(const IsaOptions& options) {
     table.AddRow({std::string(feature.name), detected.contains(std::string(feature.name)) ? "yes" : "-",
                   fmt::format("{}", fmt::join(feature.needs, ", "))});
   }
-  fmt::print("{}\n{}", isa::Name(architecture), table.ToText(2));
+  Print("{}\n{}", isa::Name(architecture), table.ToText(2));
   if (widest)
-    fmt::print("\nwidest extension: {}   etprof profile MODEL.pte --vs isa={}\n", widest->name, widest->off);
+    Print("\nwidest extension: {}   etprof profile MODEL.pte --vs isa={}\n", widest->name, widest->off);
   std::vector<std::string> names;
   for (const isa::Level& level : levels) names.push_back(level.name);
-  if (names.size() > 1) fmt::print("levels: {}   etprof isa MODEL.pte\n", fmt::join(names, " "));
-  if (!state.can_mask) fmt::print("features cannot be masked here: {}\n", state.why_not);
+  if (names.size() > 1) Print("levels: {}   etprof isa MODEL.pte\n", fmt::join(names, " "));
+  if (!state.can_mask) Print("features cannot be masked here: {}\n", state.why_not);
   return 0;
 }
 

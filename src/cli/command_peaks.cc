@@ -6,8 +6,10 @@
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/interruption.h"
+#include "cli/say.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/table.h"
 #include "core/units.h"
 #include "device/clusters.h"
@@ -38,7 +40,7 @@ void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulate
                   peaks.threads == 1 ? "" : "s", peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus,
                   peaks.isa.empty() ? "" : " · isa " + peaks.isa, peaks.clock_hz / 1e9,
                   emulated ? " · emulated, times mean nothing" : "");
-  fmt::print("{}\n", ForTerminal(header));
+  Print("{}\n", ForTerminal(header));
   using enum Table::Align;
   Table compute{{{"level", kLeft},
                  {"type", kLeft},
@@ -54,7 +56,7 @@ void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulate
                     cycles > 0 ? fmt::format("{:.1f}", peak.macs.best / cycles) : "", Below(peak.macs),
                     peak.instruction});
   }
-  fmt::print("\n{}", compute.ToText(2));
+  Print("\n{}", compute.ToText(2));
   Table memory{{{"memory", kLeft},
                 {"access", kLeft},
                 {"B/s", kRight},
@@ -67,7 +69,7 @@ void ShowTables(const protocol::Peaks& peaks, const Device& device, bool emulate
                    FormatBytes(double(peak.working_set_bytes)),
                    peak.capacity_bytes ? FormatBytes(double(*peak.capacity_bytes)) : "", Below(peak.bytes)});
   }
-  fmt::print("\n{}", memory.ToText(2));
+  Print("\n{}", memory.ToText(2));
 }
 
 int ShowPeaks(const PeaksOptions& options) {
@@ -111,7 +113,7 @@ int ShowPeaks(const PeaksOptions& options) {
   object["schema_version"] = 1;
   object["device"] = device->Name();
   object["emulated"] = emulated;
-  fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  Print("{}\n", JsonText(object, 2));
   return 0;
 }
 

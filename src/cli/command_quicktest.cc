@@ -8,6 +8,7 @@
 #include "cli/quicktest.h"
 #include "cli/say.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace etprof {
 namespace {
@@ -99,13 +100,13 @@ int Run(const Arguments& arguments) {
       if (step.state == State::kFailed) Say("etprof: quick-test, {}: {}\n", step.name, Said(step));
       return;
     }
-    fmt::print("{}", Line(step));
+    Print("{}", Line(step));
     std::fflush(stdout);
   });
   if (arguments.json) {
-    fmt::print("{}\n", Json(result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    Print("{}\n", JsonText(Json(result), 2));
   } else {
-    fmt::print("{}", Verdict(result));
+    Print("{}", Verdict(result));
   }
   return result.exit_code();
 }

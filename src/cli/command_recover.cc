@@ -6,6 +6,7 @@
 
 #include "cli/analyze_run.h"
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "cli/validate_run.h"
 #include "core/error.h"
 #include "measure/run_data.h"
@@ -18,7 +19,7 @@ int Run(const std::vector<std::string>& runs) {
   for (const std::string& run : runs) {
     const bool recovered = RecoverRunDirectory(run);
     AnalyzeRunDirectory(run, {});
-    fmt::print("{}: {}\n", run,
+    Print("{}: {}\n", run,
                recovered ? "what was measured is merged and analysed" : "there was nothing to recover");
     if (const int found = ValidateRecovered(run); found != 0) code = found;
   }

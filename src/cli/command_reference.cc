@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/option_table.h"
+#include "cli/say.h"
+#include "core/escape.h"
 #include "core/table.h"
 
 namespace etprof {
@@ -76,7 +78,7 @@ CommandSpec ReferenceCommand() {
           [](CLI::App& app) -> std::function<int()> {
             app.group("");  // for who writes etprof, not for who uses it
             return [&app] {
-              fmt::print("{}", Reference(CommandsOf(*app.get_parent())));
+              Print("{}", Reference(CommandsOf(*app.get_parent())));
               return 0;
             };
           }};

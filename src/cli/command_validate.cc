@@ -6,8 +6,10 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "cli/validate_run.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace etprof {
 namespace {
@@ -41,9 +43,9 @@ int Run(const Arguments& arguments) {
     json["schema_version"] = 1;
     json["runs"] = nlohmann::ordered_json::array();
     for (const Validation& result : results) json["runs"].push_back(JsonOf(result));
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    Print("{}\n", JsonText(json, 2));
   } else {
-    for (const Validation& result : results) fmt::print("{}", ValidationText(result));
+    for (const Validation& result : results) Print("{}", ValidationText(result));
   }
   const bool all_well =
       std::all_of(results.begin(), results.end(), [](const Validation& result) { return result.AllWell(); });

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/escape.h"
 #include "core/table.h"
 
 namespace etprof {
@@ -14,8 +14,6 @@ constexpr auto kDrawEvery = std::chrono::milliseconds(100);
 constexpr auto kWriteEvery = std::chrono::seconds(5);
 constexpr auto kWaitingEvery = std::chrono::seconds(30);
 constexpr int kWideLine = 200;
-
-std::string Escaped(const std::string& text) { return Error(ExitCode::kDeviceFailed, text).Message(); }
 
 }  // namespace
 
@@ -57,12 +55,12 @@ std::string DeviceProgress::Erased() const {
 std::string DeviceProgress::Named(std::size_t device, const std::string& text) const {
   const std::string& name = devices_[device];
   const bool named = text.starts_with(name + ":") || text.starts_with(name + " ");
-  return Escaped(named ? text : name + ": " + text);
+  return OneLine(named ? text : name + ": " + text);
 }
 
 void DeviceProgress::State(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  lines_.at(device).text = Escaped(text);
+  lines_.at(device).text = OneLine(text);
   if (terminal_) {
     Draw(true);
   } else {
@@ -75,8 +73,8 @@ void DeviceProgress::Update(std::size_t device, const ProgressUpdate& update) {
   Line& line = lines_.at(device);
   if (terminal_) {
     int widest = 0;
-    for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(Escaped(name)));
-    line.text = Escaped(ProgressText(update, screen_().columns - 1 - widest - 2));
+    for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(OneLine(name)));
+    line.text = OneLine(ProgressText(update, screen_().columns - 1 - widest - 2));
     Draw(update.launch_finished);
     return;
   }
@@ -90,7 +88,7 @@ void DeviceProgress::Update(std::size_t device, const ProgressUpdate& update) {
 void DeviceProgress::Waiting(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.at(device);
-  line.text = Escaped(text);
+  line.text = OneLine(text);
   if (terminal_) {
     Draw(false);
     return;
@@ -114,13 +112,13 @@ void DeviceProgress::Draw(bool at_once) {
   last_drawn_ = now;
   const ScreenSize screen = screen_();
   int widest = 0;
-  for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(Escaped(name)));
+  for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(OneLine(name)));
   std::string text = Erased();
   drawn_ = 0;
   // The cursor cannot be moved above the screen's first line.
   const auto shown = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::string name = Escaped(devices_[i]);
+    const std::string name = OneLine(devices_[i]);
     const auto blanks = static_cast<std::size_t>(widest - DisplayWidth(name) + 2);
     std::string line = name + std::string(blanks, ' ') + lines_[i].text;
     if (DisplayWidth(line) > screen.columns - 1) {

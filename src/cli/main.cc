@@ -6,30 +6,21 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <system_error>
 
 #include "cli/command.h"
 #include "cli/say.h"
 #include "cli/stdout_terminal.h"
 #include "cli/suggest.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/process_start.h"
 
 namespace {
 
-// fmt::print throws what the system says where stdout is full or closed.
-int Run(const std::function<int()>& command) {
-  try {
-    return command();
-  } catch (const std::system_error&) {
-    if (std::ferror(stdout) != 0) etprof::FailStdout();
-    throw;
-  }
-}
-
 // Returns the exit code, or throws.
 int Main(int argc, char** argv) {
   etprof::PrepareProcess();
+  etprof::EscapeStdout();
   CLI::App app("etprof measures ExecuTorch models and says where every nanosecond goes.", "etprof");
   app.set_version_flag("--version", ETPROF_VERSION);
   app.require_subcommand(1);
@@ -43,7 +34,7 @@ int Main(int argc, char** argv) {
   int code = 0;
   try {
     app.parse(argc, argv);
-    code = Run(run_of.at(app.get_subcommands().front()));
+    code = run_of.at(app.get_subcommands().front())();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
       etprof::Say("etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));

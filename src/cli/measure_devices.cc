@@ -77,7 +77,7 @@ class Measurements {
     std::vector<std::string> names;
     for (const DeviceJob& job : jobs_) names.push_back(job.device);
     DeviceProgress progress(
-        names, [](const std::string& text) { Say("{}", ForTerminal(text)); }, SizeOfStderr);
+        names, [](const std::string& text) { SayText(ForTerminal(text)); }, SizeOfStderr);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       threads.emplace_back([this, i, &progress] { RunOn(i, progress); });

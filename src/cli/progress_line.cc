@@ -10,7 +10,6 @@
 
 #include "cli/say.h"
 #include "cli/stdout_terminal.h"
-#include "core/error.h"
 #include "core/table.h"
 #include "core/units.h"
 
@@ -125,7 +124,7 @@ void ProgressLine::Waiting(const std::string& text) {
 
 void ProgressLine::Message(const std::string& text) {
   Clear();
-  Say("{}\n", Error(ExitCode::kDeviceFailed, text).Message());  // control characters escaped
+  Say("{}\n", text);
 }
 
 }  // namespace etprof

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/say.h"
+#include "core/escape.h"
+#include "core/json.h"
 #include "core/table.h"
 #include "measure/emulation.h"
 #include "measure/forecast.h"
@@ -16,7 +19,6 @@
 namespace etprof {
 namespace {
 
-using check::Clean;
 using nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
@@ -157,7 +159,7 @@ std::string RunWords(const Planned& planned) {
 // As seen from here, where that is shorter.
 std::string Shown(const std::filesystem::path& path) {
   const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
-  return Clean(near.size() < path.string().size() ? near : path.string());
+  return OneLine(near.size() < path.string().size() ? near : path.string());
 }
 
 void PrintUnits(const std::vector<Planned>& all) {
@@ -174,39 +176,39 @@ void PrintUnits(const std::vector<Planned>& all) {
   for (const Planned& planned : all) {
     for (const Unit& unit : planned.plan.units) {
       const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
-      table.AddRow({Clean(planned.on.device), Clean(unit.label), fmt::format("{}", unit.threads),
-                    experiment.isa.empty() ? "all" : Clean(experiment.isa),
-                    experiment.cpu_affinity.empty() ? "any" : Clean(experiment.cpu_affinity), experiment.mode,
+      table.AddRow({OneLine(planned.on.device), OneLine(unit.label), fmt::format("{}", unit.threads),
+                    experiment.isa.empty() ? "all" : OneLine(experiment.isa),
+                    experiment.cpu_affinity.empty() ? "any" : OneLine(experiment.cpu_affinity), experiment.mode,
                     Count(static_cast<std::size_t>(experiment.runs), "run"), Shown(experiment.runner),
                     Shown(experiment.model)});
     }
   }
-  fmt::print("{}", table.ToText());
+  Print("{}", table.ToText());
 }
 
-void Print(const std::vector<Planned>& all, bool counters) {
+void PrintPlans(const std::vector<Planned>& all, bool counters) {
   PrintUnits(all);
   for (const Planned& planned : all) {
-    const std::string on = all.size() > 1 ? fmt::format("on {} ", Clean(planned.on.device)) : std::string();
+    const std::string on = all.size() > 1 ? fmt::format("on {} ", OneLine(planned.on.device)) : std::string();
     for (const UnitPair& pair : planned.plan.pairs)
-      fmt::print("{}compare {} (baseline) with {}\n", on, Clean(pair.baseline_label),
-                 Clean(pair.candidate_label));
-    if (planned.plan.pairs.empty()) fmt::print("{}compare nothing: there is no pair\n", on);
-    fmt::print("{}launches: {}\n", on, LaunchWords(planned.forecast));
-    if (planned.forecast.timed > 0) fmt::print("{}rounds: {}\n", on, RoundWords(planned.forecast));
-    if (planned.forecast.timed > 0) fmt::print("{}runs: {}\n", on, RunWords(planned));
+      Print("{}compare {} (baseline) with {}\n", on, OneLine(pair.baseline_label),
+                 OneLine(pair.candidate_label));
+    if (planned.plan.pairs.empty()) Print("{}compare nothing: there is no pair\n", on);
+    Print("{}launches: {}\n", on, LaunchWords(planned.forecast));
+    if (planned.forecast.timed > 0) Print("{}rounds: {}\n", on, RoundWords(planned.forecast));
+    if (planned.forecast.timed > 0) Print("{}runs: {}\n", on, RunWords(planned));
     std::vector<std::string> time = TimeWords(planned);
     AddRoofWords(planned.forecast, time);
-    fmt::print("{}time: {}\n", on, time.front());
-    for (std::size_t i = 1; i < time.size(); ++i) fmt::print("{}      {}\n", on, time[i]);
+    Print("{}time: {}\n", on, time.front());
+    for (std::size_t i = 1; i < time.size(); ++i) Print("{}      {}\n", on, time[i]);
     const std::vector<std::string> besides = BesidesWords(planned, counters);
     for (std::size_t i = 0; i < besides.size(); ++i)
-      fmt::print("{}{}{}\n", on, i == 0 ? "besides: " : "         ", besides[i]);
+      Print("{}{}{}\n", on, i == 0 ? "besides: " : "         ", besides[i]);
   }
-  if (all.size() > 1) fmt::print("the devices measure side by side\n");
+  if (all.size() > 1) Print("the devices measure side by side\n");
   for (const Planned& planned : all) {
-    if (all.size() > 1) fmt::print("{} ", Clean(planned.on.device));
-    fmt::print("into {}\n", Clean(planned.on.config.output_root.string()));
+    if (all.size() > 1) Print("{} ", OneLine(planned.on.device));
+    Print("into {}\n", OneLine(planned.on.config.output_root.string()));
   }
 }
 
@@ -275,13 +277,13 @@ void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& opti
     Forecast forecast = MakeForecast(on.config, plan, on.properties);
     all.push_back({on, std::move(plan), forecast});
   }
-  if (!options.json) return Print(all, options.counters);
+  if (!options.json) return PrintPlans(all, options.counters);
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["seconds"] = SecondsJson(all);
   document["devices"] = ordered_json::array();
   for (const Planned& planned : all) document["devices"].push_back(DeviceJson(planned, options.counters));
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  Print("{}\n", JsonText(document, 2));
 }
 
 }  // namespace etprof

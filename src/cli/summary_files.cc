@@ -2,22 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "core/escape.h"
 #include "render/kit_files.h"
 #include "render/sustained.h"
 
 namespace etprof {
-namespace {
-
-// No name leaves its folder.
-std::string AsFileName(std::string text) {
-  for (char& c : text) {
-    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20) c = '_';
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string ModelFileName(const Report& report) {
   return report.model_id.empty() ? "model" : AsFileName(report.model_id);
 }

@@ -6,6 +6,8 @@
 #include <new>
 #include <system_error>
 
+#include "core/escape.h"
+
 namespace etprof {
 
 Error& Error::Compose() {
@@ -18,15 +20,7 @@ Error& Error::Compose() {
   }
   text += problem_;
   if (!remedy_.empty()) text += "; " + remedy_;
-  message_.clear();
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      message_ += fmt::format("\\x{:02x}", byte);
-    } else {
-      message_ += c;
-    }
-  }
+  message_ = OneLine(text);
   return *this;
 }
 

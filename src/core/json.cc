@@ -1,8 +1,12 @@
 #include "core/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+
+#include "core/escape.h"
 
 namespace etprof {
 namespace {
@@ -42,7 +46,29 @@ class Depth : public nlohmann::json_sax<json> {
   bool too_deep_ = false;
 };
 
+// All that is not ASCII in JSON stands within strings, so the whole text can be looked through.
+std::string HarmlessJson(const std::string& text) {
+  std::string out;
+  std::size_t from = 0;
+  for (auto harm = NextHarm(text, 0); harm; harm = NextHarm(text, harm->at + harm->length)) {
+    if (!harm->code || *harm->code < 0x7f) continue;  // line ends of the indentation: strings have none
+    out.append(text, from, harm->at - from);
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(*harm->code));
+    from = harm->at + harm->length;
+  }
+  if (from == 0) return text;
+  return out.append(text, from);
+}
+
 }  // namespace
+
+std::string JsonText(const json& value, int indent) {
+  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+}
+
+std::string JsonText(const nlohmann::ordered_json& value, int indent) {
+  return HarmlessJson(value.dump(indent, ' ', false, json::error_handler_t::replace));
+}
 
 bool NestsTooDeep(std::string_view text, bool with_comments) {
   Depth depth;

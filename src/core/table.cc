@@ -4,6 +4,10 @@
 #include <cassert>
 #include <cstdint>
 
+#include "core/escape.h"
+
+#include "core/escape.h"
+
 namespace etprof {
 namespace {
 
@@ -64,23 +68,26 @@ void Table::AddRow(std::vector<std::string> cells) {
 }
 
 std::string Table::ToText(int indent) const {
-  std::vector<int> widths;
-  for (const Column& column : columns) widths.push_back(DisplayWidth(column.title));
+  std::vector<std::vector<std::string>> lines(1);
+  for (const Column& column : columns) lines[0].push_back(OneLine(column.title));
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+    lines.emplace_back();
+    for (const std::string& cell : row) lines.back().push_back(OneLine(cell));
+  }
+  std::vector<int> widths(columns.size());
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
   }
   std::string text;
-  const auto add_line = [&](const auto& cell_of) {
+  for (const auto& cells : lines) {
     std::string line(static_cast<std::size_t>(indent), ' ');
-    for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) line += "  ";
-      line += Padded(cell_of(i), widths[i], columns[i].align);
+      line += Padded(cells[i], widths[i], columns[i].align);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
-  };
-  add_line([&](std::size_t i) { return columns[i].title; });
-  for (const auto& row : rows) add_line([&](std::size_t i) { return row[i]; });
+  }
   return text;
 }
 
@@ -96,39 +103,6 @@ std::string Table::ToMarkdown() const {
     text += '\n';
   }
   return text;
-}
-
-std::string EscapeMarkdown(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '\n':
-      case '\r':
-        out += ' ';
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '|':
-      case '\\':
-      case '`':
-      case '*':
-      case '_':
-      case '[':
-      case ']':
-      case '#':
-      case '~':
-        out += '\\';
-        out += c;
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace etprof

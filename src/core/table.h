@@ -9,7 +9,7 @@ namespace etprof {
 // common wide East Asian ranges as 2. Invalid bytes count as 1.
 int DisplayWidth(const std::string& text);
 
-// A table of text cells. What a cell means and how it is escaped belongs to the renderers; this only aligns.
+// A table of text cells. Cells are plain text: each format escapes them here (core/escape.h).
 struct Table {
   enum class Align { kLeft, kRight };
   struct Column {
@@ -24,12 +24,8 @@ struct Table {
   // Aligned plain text, two spaces between columns, every line indented by `indent` and without trailing
   // blanks.
   std::string ToText(int indent = 0) const;
-  // A GitHub-flavoured Markdown table; `|`, backslash, backtick, `<`, `*`, `_` and newlines in cells are
-  // escaped.
+  // A GitHub-flavoured Markdown table.
   std::string ToMarkdown() const;
 };
-
-// A cell of Markdown that shows `text` as it is.
-std::string EscapeMarkdown(const std::string& text);
 
 }  // namespace etprof

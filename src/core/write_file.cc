@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/file.h"
 #include "core/text.h"
 
@@ -212,8 +213,9 @@ void WriteFileAtomically(const fs::path& path, const std::string& contents) {
 
 void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   if (IsStdout(path)) {
-    write(std::cout);
     std::cout.flush();
+    write(RawStdout());
+    RawStdout().flush();
     return;
   }
   if (const auto own = OwnDescriptor(path)) {

@@ -49,7 +49,7 @@ constexpr std::string_view kProcMark = "etprof-load-proc";
 constexpr std::string_view kPsMark = "etprof-load-ps";
 constexpr std::string_view kEndMark = "etprof-load-end";
 
-std::string Printable(std::string_view name) {
+std::string ShownName(std::string_view name) {
   constexpr std::size_t kLongest = 64;
   std::string text(name.substr(0, kLongest));
   for (char& c : text) {
@@ -436,7 +436,7 @@ std::optional<ProcessUse> ParseProcStat(std::string_view text) {
   ProcessUse process;
   process.pid = *pid;
   process.parent = *parent;
-  process.name = Printable(text.substr(open + 2, close - open - 2));
+  process.name = ShownName(text.substr(open + 2, close - open - 2));
   process.start = static_cast<double>(*start) / kTicksPerSecond;
   process.used = static_cast<double>(*user + *system) / kTicksPerSecond;
   process.with_children =
@@ -478,7 +478,7 @@ std::optional<ProcessUse> ParsePs(std::string_view line) {
   ProcessUse process;
   process.pid = *pid;
   process.parent = *parent;
-  process.name = Printable(line.substr(line.rfind('/') + 1));
+  process.name = ShownName(line.substr(line.rfind('/') + 1));
   process.used = process.with_children = seconds;
   return process;
 }

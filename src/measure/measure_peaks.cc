@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "device/clusters.h"
 #include "measure/participants.h"
 #include "measure/peaks.h"
@@ -84,7 +85,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
   }
   if (peaks.entries.empty()) return;
   WriteFileAtomically(folder / "peaks.json",
-                      ToJson(peaks).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                      JsonText(ToJson(peaks), 1) + "\n");
 }
 
 }  // namespace etprof

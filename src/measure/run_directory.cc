@@ -137,7 +137,7 @@ bool RunDirectory::WriteManifest(const RunData& run) const {
   for (const auto& [name, value] :
        {std::pair("metrics.json", MetricsJson(run)), {"manifest.json", ManifestJson(run)}}) {
     // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
-    const std::string text = value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::string text = JsonText(value, 1) + "\n";
     const std::filesystem::path file = folder_ / name;
     if (IsFileBeneath(folder_, name) && ReadTextFile(file) == text) continue;
     WriteFileAtomically(file, text);

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "render/check.h"
 #include "render/check_words.h"
 
@@ -89,7 +90,7 @@ void RenderCheckJson(const CheckReport& check, std::ostream& out) {
                {"notes", check.notes}};
   for (const CheckPair& pair : check.pairs) json["pairs"].push_back(PairJson(pair));
   // Names of files need not be UTF-8.
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(json, 2) << '\n';
 }
 
 }  // namespace etprof

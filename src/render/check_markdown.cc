@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/escape.h"
 #include "render/check.h"
 #include "render/check_words.h"
 #include "render/markdown_text.h"
@@ -13,7 +14,7 @@ constexpr std::size_t kMoved = 20;
 
 void RenderCheckMarkdown(const CheckReport& check, std::ostream& out) {
   using markdown::Align;
-  const auto escaped = [](const std::string& text) { return markdown::E(check::Clean(text)); };
+  const auto escaped = [](const std::string& text) { return markdown::E(text); };
   out << "## etprof check" << (check.model_id.empty() ? "" : ": " + escaped(check.model_id)) << "\n\n";
   out << "**" << escaped(check::Conclusion(check)) << "**\n\n";
   Table table = markdown::MakeTable({{"pair", Align::kLeft},
@@ -25,15 +26,15 @@ void RenderCheckMarkdown(const CheckReport& check, std::ostream& out) {
                                      {"result", Align::kLeft},
                                      {"from", Align::kLeft}});
   for (const CheckPair& pair : check.pairs) {
-    const std::string name = check::Clean(pair.name);
+    const std::string name = OneLine(pair.name);
     for (const CheckItem& item : pair.items) {
       if (!check::IsShown(item)) continue;
-      table.AddRow({name, check::Clean(item.name), check::ValueText(item.kind, item.baseline),
+      table.AddRow({name, OneLine(item.name), check::ValueText(item.kind, item.baseline),
                     check::ValueText(item.kind, item.candidate), check::ChangeText(item),
                     fmt::format("{:+g} %", 100 * item.limit), check::ResultText(item.verdict.decision),
                     item.why_not.empty() ? check::PairingText(pair) : item.why_not});
     }
-    if (!pair.error.empty()) table.AddRow({name, "", "", "", "", "", "error", check::Clean(pair.error)});
+    if (!pair.error.empty()) table.AddRow({name, "", "", "", "", "", "error", OneLine(pair.error)});
   }
   if (!check.pairs.empty()) out << table.ToMarkdown() << '\n';
   for (const CheckPair& pair : check.pairs) {

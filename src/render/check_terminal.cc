@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 
+#include "core/escape.h"
 #include "render/check.h"
 #include "render/check_words.h"
 #include "render/screen_table.h"
@@ -14,10 +15,10 @@ namespace {
 
 constexpr std::size_t kMoved = 8;
 
-std::string Colored(const std::string& text, GateDecision decision, bool colors) {
-  if (!colors) return text;
-  const char* code = decision == GateDecision::kPass ? "32" : decision == GateDecision::kFail ? "31" : "33";
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+Color ColorOf(GateDecision decision) {
+  return decision == GateDecision::kPass   ? Color::kGreen
+         : decision == GateDecision::kFail ? Color::kRed
+                                           : Color::kYellow;
 }
 
 std::string Header(const CheckReport& check) {
@@ -25,12 +26,6 @@ std::string Header(const CheckReport& check) {
   if (!check.where.empty()) text += " · " + check.where;
   if (check.seconds > 0) text += fmt::format(" · {:.3g} s", check.seconds);
   return text;
-}
-
-Color ColorOf(GateDecision decision) {
-  return decision == GateDecision::kPass   ? Color::kGreen
-         : decision == GateDecision::kFail ? Color::kRed
-                                           : Color::kNone;
 }
 
 // The checks of a pair, as many as are worth a row.
@@ -45,7 +40,7 @@ ScreenTable TableOf(const CheckPair& pair, bool all) {
   for (const CheckItem& item : pair.items) {
     if (!all && !check::IsShown(item)) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({{Printable(item.name)},
+    table.rows.push_back({{OneLine(item.name)},
                           {check::ValueText(item.kind, item.baseline)},
                           {check::ValueText(item.kind, item.candidate)},
                           {check::ChangeText(item)},
@@ -72,25 +67,25 @@ std::vector<std::string> LinesOf(const CheckPair& pair, bool all) {
 }
 
 void DrawCheck(const CheckReport& check, const TerminalOptions& options, std::ostream& out) {
-  WriteWrapped("", Printable(Header(check)), 0, options.width, out);
+  WriteWrapped("", Header(check), 0, options.width, out);
   out << '\n';
   for (const CheckPair& pair : check.pairs) {
-    out << "  " << Paint(Printable(pair.name), Color::kBold, options.colors) << '\n';
+    out << "  " << Paint(OneLine(pair.name), Color::kBold, options.colors) << '\n';
     if (const ScreenTable table = TableOf(pair, options.all); !table.rows.empty()) table.Draw(options, out);
     for (const std::string& line : LinesOf(pair, options.all))
-      WriteWrapped("  ", Printable(line), 4, options.width, out);
+      WriteWrapped("  ", line, 4, options.width, out);
     out << '\n';
   }
   for (const std::string& note : check.notes)
-    WriteWrapped("  note", check::Clean(note), 8, options.width, out);
-  if (!options.more.empty()) out << "  more  " << check::Clean(options.more) << '\n';
+    WriteWrapped("  note", note, 8, options.width, out);
+  if (!options.more.empty()) out << "  more  " << OneLine(options.more) << '\n';
   if (!check.notes.empty() || !options.more.empty()) out << '\n';
   const GateDecision shown = check.decision == GateDecision::kInconclusive && check.require_conclusive
                                  ? GateDecision::kFail
                                  : check.decision;
   std::ostringstream conclusion;
   WriteWrapped("", check::Conclusion(check), 0, options.width, conclusion);
-  out << Colored(conclusion.str(), shown, options.colors);
+  out << Paint(conclusion.str(), ColorOf(shown), options.colors);
 }
 
 }  // namespace

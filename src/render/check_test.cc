@@ -84,15 +84,6 @@ TEST(CheckWords, Numbers) {
   EXPECT_EQ(check::BoundsText(-1, std::numeric_limits<double>::infinity()), "[-100, +∞] %");
 }
 
-TEST(CheckWords, CleanKeepsTextAndShowsTheRest) {
-  EXPECT_EQ(check::Clean("µ → 漢 😀\n\ta"), "µ → 漢 😀\n\ta");
-  EXPECT_EQ(check::Clean("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
-  EXPECT_EQ(check::Clean("a\xff\xc3"), "a\\xff\\xc3");
-  EXPECT_EQ(check::Clean("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
-  EXPECT_EQ(check::Clean("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");  // U+FFFF
-  EXPECT_EQ(check::Clean("\xc0\xaf"), "\\xc0\\xaf");           // overlong
-}
-
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
   EXPECT_EQ(

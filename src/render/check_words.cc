@@ -21,27 +21,6 @@ std::string Signed(double percent, int decimals) {
   return fmt::format("{:+.{}f}", percent, decimals);
 }
 
-// The length of the UTF-8 sequence at `at` that XML 1.0 may hold; 0: there is none.
-std::size_t CharacterAt(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : first == '\t' || first == '\n' ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (length == 0 || first > 0xf4) return 0;
-  unsigned code = first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-    code = code << 6U | (byte(i) & 0x3fU);
-  }
-  static constexpr unsigned kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  const bool allowed = code >= 0xa0 && code >= kLeast[length] && code <= 0x10ffff && !surrogate &&
-                       code != 0xfffe && code != 0xffff;
-  return allowed ? length : 0;
-}
-
 }  // namespace
 
 std::string GrowthText(double growth) { return Signed(100 * growth, DecimalsOf(100 * growth)) + " %"; }
@@ -132,20 +111,6 @@ std::string Conclusion(const CheckReport& check) {
 std::string PairingText(const CheckPair& pair) {
   if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
   return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
-}
-
-std::string Clean(const std::string& text) {
-  std::string clean;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = CharacterAt(text, at);
-    if (length == 0) {
-      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at++]));
-    } else {
-      clean += text.substr(at, length);
-      at += length;
-    }
-  }
-  return clean;
 }
 
 }  // namespace etprof::check

@@ -38,8 +38,4 @@ std::string Conclusion(const CheckReport& check);
 // How the launches were paired: "10 launches, paired", "not paired".
 std::string PairingText(const CheckPair& pair);
 
-// The text with control characters (but tab and newline) and bytes that are no UTF-8 as "\x1b", fit for a
-// terminal and for XML 1.0.
-std::string Clean(const std::string& text);
-
 }  // namespace etprof::check

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json.h"
+
 namespace etprof {
 namespace {
 
 // As a JSON string; bytes that are no UTF-8 become U+FFFD.
 std::string Quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(nlohmann::json(text));
 }
 
 class Writer : public TraceWriter {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "core/units.h"
 #include "render/screen_table.h"
@@ -93,7 +94,7 @@ ScreenTable ScreenTableOf(const std::vector<const CountersRow*>& rows) {
   }
   for (const auto& cells : table.rows) {
     auto& row = screen.rows.emplace_back();
-    for (const std::string& cell : cells) row.push_back({Printable(cell)});
+    for (const std::string& cell : cells) row.push_back({OneLine(cell)});
   }
   return screen;
 }
@@ -152,7 +153,7 @@ void DrawCounters(const Report& report, const TerminalOptions& options, std::ost
     std::size_t left = 0;
     const std::size_t most = options.all ? experiment.rows.size() : kMostRows;
     const std::vector<const CountersRow*> rows = Costliest(experiment.rows, most, left);
-    out << "\n  " << Printable(experiment.label) << "\n\n";
+    out << "\n  " << OneLine(experiment.label) << "\n\n";
     ScreenTableOf(rows).Draw(options, out);
     if (left > 0) out << "\n  " << LeftText(left) << '\n';
   }
@@ -160,7 +161,7 @@ void DrawCounters(const Report& report, const TerminalOptions& options, std::ost
 
 void RenderCountersTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
   DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
-    text << Printable(HeaderText(report)) << '\n';
+    text << OneLine(HeaderText(report)) << '\n';
     DrawCounters(report, on, text);
     if (!CountersOf(report.run).empty()) return;
     text << '\n';

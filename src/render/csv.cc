@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/escape.h"
 #include "render/csv_buffer.h"
 #include "stats/distribution.h"
 
@@ -29,16 +30,6 @@ OperatorFields FieldsOf(const Profile& profile, const Operator& op) {
 }
 
 }  // namespace
-
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
   CsvBuffer buffer(out);

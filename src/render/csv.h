@@ -22,7 +22,4 @@ void RenderTimelineCsv(const Trace& trace, const Profile& profile, std::optional
 // is any).
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out);
 
-// `text` as one field.
-std::string CsvField(const std::string& text);
-
 }  // namespace etprof

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/escape.h"
 #include "core/units.h"
-#include "render/csv.h"
 
 // A table of a few rows as RFC 4180. (The tables with a row an event have a faster way of their own, csv.cc.)
 namespace etprof {
@@ -17,7 +17,7 @@ class CsvTable {
   CsvTable(std::ostream& out, const std::vector<std::string>& columns) : out_(out), columns_(columns.size()) {
     Row(columns);
   }
-  // As many cells as columns; quoted here where they need it.
+  // As many cells as columns; escaped here (CsvField).
   void Row(const std::vector<std::string>& cells) {
     if (cells.size() != columns_)
       throw std::logic_error("a CSV row has another number of cells than columns");

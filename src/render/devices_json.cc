@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
 #include "render/wording.h"
@@ -144,7 +145,7 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
     root["models"].push_back(std::move(section));
   }
   root["unpaired"] = UnpairedText(report.distinct_devices);
-  out << root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  out << JsonText(root, 1) << '\n';
 }
 
 }  // namespace etprof

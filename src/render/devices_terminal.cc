@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
@@ -25,37 +26,22 @@ class Screen {
 
   void Draw() {
     for (const ModelSection& model : report_.models) {
-      out_ << Bold(Printable(Title(model))) << "\n\n";
+      out_ << Bold(OneLine(Title(model))) << "\n\n";
       for (std::size_t device = 0; device < model.devices.size(); ++device) Result(model, device);
       if (model.devices.size() < 2) continue;
       SideBySide(model);
       AgainstFirst(model);
     }
     Notes();
-    if (!options_.more.empty()) out_ << "  more  " << Printable(options_.more) << '\n';
+    if (!options_.more.empty()) out_ << "  more  " << OneLine(options_.more) << '\n';
     if (!options_.more.empty() && !options_.all) out_ << "        --all shows everything here\n";
     if (options_.all) EachDevice();
   }
 
  private:
-  std::string Bold(const std::string& text) const {
-    return options_.colors ? "\033[1m" + text + "\033[0m" : text;
-  }
+  std::string Bold(const std::string& text) const { return Paint(text, Color::kBold, options_.colors); }
   std::string Painted(const std::string& text, stats::Verdict verdict) const {
-    if (!options_.colors || text.empty()) return text;
-    switch (verdict) {
-      case stats::Verdict::kFaster:
-        return "\033[32m" + text + "\033[0m";
-      case stats::Verdict::kSlower:
-        return "\033[31m" + text + "\033[0m";
-      case stats::Verdict::kInconclusive:
-      case stats::Verdict::kContended:
-      case stats::Verdict::kEmulated:
-        return "\033[2m" + text + "\033[0m";
-      case stats::Verdict::kSame:
-        break;
-    }
-    return text;
+    return Paint(text, ColorOf(verdict), options_.colors);
   }
 
   std::string Title(const ModelSection& model) const {
@@ -78,13 +64,13 @@ class Screen {
     }
     if (run.run.status != RunData::Status::kComplete && run.run.status != RunData::Status::kUnknown)
       head += fmt::format(" · {}", StatusName(run.run.status));
-    out_ << "  " << Fitted(Printable(head), width_ - 2) << '\n';
+    out_ << "  " << Fitted(OneLine(head), width_ - 2) << '\n';
     int widest = 0;
     for (const ReportExperiment& experiment : run.experiments)
-      widest = std::max(widest, std::min(kNameWidth, DisplayWidth(Printable(experiment.label))));
+      widest = std::max(widest, std::min(kNameWidth, DisplayWidth(OneLine(experiment.label))));
     for (std::size_t e = 0; e < run.experiments.size(); ++e) {
       const ReportExperiment& experiment = run.experiments[e];
-      const std::string label = Fitted(Printable(experiment.label), kNameWidth);
+      const std::string label = Fitted(OneLine(experiment.label), kNameWidth);
       std::string line = "    " + label + Blanks(widest - DisplayWidth(label)) + "  ";
       const std::string median = MedianText(run, &experiment);
       line += median;
@@ -93,7 +79,7 @@ class Screen {
         const VerdictWords words = WordsOf(pair.comparison.latency);
         std::string verdict = words.verdict;
         if (run.comparisons.size() > 1)
-          verdict = Printable(VerdictAgainst(pair.comparison.latency, pair.comparison.baseline_label));
+          verdict = OneLine(VerdictAgainst(pair.comparison.latency, pair.comparison.baseline_label));
         if (!words.interval.empty()) verdict += "  " + words.interval;
         line += Blanks(std::max(2, 26 - DisplayWidth(median))) +
                 Painted(verdict, pair.comparison.latency.verdict);
@@ -105,11 +91,11 @@ class Screen {
 
   // Of a name that is too long its end is shown: "…0.1:5555".
   void Row(const std::string& name, const std::vector<std::string>& cells, int cell_width) {
-    const std::string fitted = Fitted(Printable(name), kNameWidth);
+    const std::string fitted = Fitted(OneLine(name), kNameWidth);
     std::string line = "  " + fitted;
     if (!cells.empty()) line += Blanks(kNameWidth - DisplayWidth(fitted));
     for (const std::string& text : cells) {
-      const std::string cell = FittedTail(Printable(text), cell_width);
+      const std::string cell = FittedTail(OneLine(text), cell_width);
       line += "  " + Blanks(cell_width - DisplayWidth(cell)) + cell;
     }
     out_ << line << '\n';
@@ -181,12 +167,12 @@ class Screen {
                << ", unpaired (drift between them cannot be seen):\n";
         any = true;
         const VerdictWords words = quantity.estimate ? WordsOf(quantity) : VerdictWords{};
-        out_ << "    " << Printable(row.label) << ": " << Printable(NameOf(model.devices[device]))
-             << " against " << Printable(NameOf(model.devices[*row.first])) << ": "
+        out_ << "    " << OneLine(row.label) << ": " << OneLine(NameOf(model.devices[device]))
+             << " against " << OneLine(NameOf(model.devices[*row.first])) << ": "
              << AgainstFirstText(quantity) << (words.interval.empty() ? "" : " " + words.interval) << '\n';
       }
       for (const std::string& difference : row.differences) {
-        out_ << "    " << Printable(row.label) << " differs beside the device: " << Printable(difference)
+        out_ << "    " << OneLine(row.label) << " differs beside the device: " << OneLine(difference)
              << '\n';
       }
     }
@@ -199,7 +185,7 @@ class Screen {
     own.more.clear();
     own.ascii = false;  // the whole is put into ASCII
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      out_ << "\n" << Bold(Printable(report_.names[i])) << "\n\n";
+      out_ << "\n" << Bold(OneLine(report_.names[i])) << "\n\n";
       RenderTerminal(report_.runs[i], own, out_);
     }
   }
@@ -212,7 +198,7 @@ class Screen {
           ++left;
           continue;
         }
-        out_ << "  note  " << Printable(report_.names[i] + ": " + warning) << '\n';
+        out_ << "  note  " << OneLine(report_.names[i] + ": " + warning) << '\n';
         ++told;
       }
     }

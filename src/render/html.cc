@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "render/check_words.h"
+#include "core/escape.h"
 #include "render/gzip.h"
 #include "render/json.h"
 #include "render/timeline_json.h"
@@ -40,28 +40,7 @@ void WriteBase64(const std::string& bytes, std::ostream& out) {
   for (std::size_t i = bytes.size(); i % 3 != 0; ++i) out << '=';
 }
 
-// As the value of an attribute.
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : check::Clean(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-// What Escaped was given; an ampersand last, which may stand before the other two's names.
+// What HtmlAttribute was given; an ampersand last, which may stand before the other two's names.
 std::string Unescaped(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
       {"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}};
@@ -91,10 +70,10 @@ void RenderHtml(const Report& report, std::ostream& out) {
   // The title that was given, or a name that tells the method; without both the page is called as the model.
   std::string heading;
   if (!report.title.empty()) {
-    heading = fmt::format(" data-title=\"{}\"", Escaped(report.title));
+    heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
   } else if (const std::string method = MethodToTell(report); !method.empty()) {
     heading =
-        fmt::format(" data-name=\"{}\"", Escaped(fmt::format("{}, method {}", report.model_id, method)));
+        fmt::format(" data-name=\"{}\"", HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
   }
   WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
   WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);

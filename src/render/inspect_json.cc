@@ -2,6 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "program/summary.h"
 #include "program/work.h"
 #include "render/inspect.h"
@@ -243,7 +244,7 @@ Json SegmentsJson(const std::vector<DataSegment>& segments) {
 
 // A name in a file need not be UTF-8.
 void Write(const Json& object, std::ostream& out) {
-  out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(object, 2) << '\n';
 }
 
 Json MethodJson(const Method& method, const Program& program) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "core/units.h"
 #include "program/summary.h"
@@ -37,7 +38,7 @@ std::string CountsText(const Counts& counts, bool one_too) {
     if (count > 1 || one_too) text += fmt::format("{} ", count);
     text += name.starts_with("XNN") ? name.substr(3) : name;
   }
-  return Printable(text);
+  return OneLine(text);
 }
 
 std::string ValueText(const ProgramValue& value) {
@@ -83,7 +84,7 @@ std::string StepsText(const Method& method, const MethodSummary& summary, const 
     std::string what, nodes, weights, types;
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
-      what = Printable(method.delegates[*step.delegate].backend) + fmt::format(" #{}", *step.delegate);
+      what = OneLine(method.delegates[*step.delegate].backend) + fmt::format(" #{}", *step.delegate);
       if (delegate.nodes) {
         nodes = fmt::format("{}", *delegate.nodes);
         weights = delegate.constants ? BytesText(*delegate.constants) : "?";
@@ -159,7 +160,7 @@ std::string NotDelegatedText(const MethodSummary& summary, int width) {
   }
   std::vector<std::string> entries;
   for (const auto& [why, counts] : by_reason)
-    entries.push_back(CountsText(counts, true) + (why.empty() ? "" : ": " + Printable(why)));
+    entries.push_back(CountsText(counts, true) + (why.empty() ? "" : ": " + OneLine(why)));
   if (between > 0) entries.push_back(fmt::format("{} of them between two delegates", between));
   return EntriesText("  not delegated  ", entries, width);
 }
@@ -184,7 +185,7 @@ std::string WithSme2Text(const MethodSummary& summary, int width) {
              : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
                                                      : " run portable: ";
     words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
-    entries.push_back(Printable(words));
+    entries.push_back(OneLine(words));
   }
   return EntriesText("  with SME2      ", entries, width);
 }
@@ -192,7 +193,7 @@ std::string WithSme2Text(const MethodSummary& summary, int width) {
 std::string MethodText(const Method& method, const Program& program, const TerminalOptions& options) {
   const int width = options.width;
   const MethodSummary summary = Summarize(method, program);
-  std::string head = fmt::format("{} · {} MACs", Printable(method.name), FormatCount(summary.macs));
+  std::string head = fmt::format("{} · {} MACs", OneLine(method.name), FormatCount(summary.macs));
   if (const auto share = Share(summary.delegated_macs, summary.macs))
     head += fmt::format(", {} of them delegated", FormatShare(share));
   head += fmt::format(" · planned memory {}", BytesText(summary.planned));
@@ -225,7 +226,7 @@ std::string ExternalText(const std::vector<std::string>& names, const DataFile* 
   if (missing.empty()) return expected + ": all are there";
   std::string text = fmt::format("{}: {} missing: ", expected, missing.size());
   const std::size_t shown = all ? missing.size() : std::min(missing.size(), kMostTensors);
-  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", " : "") + Printable(missing[i]);
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", " : "") + OneLine(missing[i]);
   return text + (missing.size() > shown ? ", ..." : "");
 }
 
@@ -239,7 +240,7 @@ void DrawProgram(const Program& program, const std::string& file, const DataFile
   std::set<std::size_t> segments;
   for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
   for (const std::size_t segment : segments) named += program.segments[segment].bytes;
-  out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
+  out << fmt::format("{} · {}\n", OneLine(std::filesystem::path(file).filename().string()),
                      BytesText(program.file_bytes));
   WriteWrapped("",
                fmt::format("program {} · delegates' payloads {} · their named data {} · other constants {}",
@@ -255,7 +256,7 @@ void DrawDataFile(const DataFile& data, const std::string& file, const TerminalO
                   std::ostream& out) {
   Bytes all = 0;
   for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
-  out << fmt::format("{} · {}\n", Printable(std::filesystem::path(file).filename().string()),
+  out << fmt::format("{} · {}\n", OneLine(std::filesystem::path(file).filename().string()),
                      BytesText(data.file_bytes))
       << fmt::format("  list {} · {} of data in {} segments\n\n", BytesText(data.flatbuffer_bytes),
                      BytesText(all), data.segments.size());
@@ -266,7 +267,7 @@ void DrawDataFile(const DataFile& data, const std::string& file, const TerminalO
   for (const DataFileEntry& entry : data.entries) {
     const std::string shape =
         entry.layout ? fmt::format("[{}]", fmt::join(entry.layout->shape, ", ")) : std::string();
-    table.AddRow({FittedTail(Printable(entry.key), std::max(20, options.width - 44)),
+    table.AddRow({FittedTail(OneLine(entry.key), std::max(20, options.width - 44)),
                   entry.layout ? entry.layout->type.name : std::string(), shape,
                   BytesText(data.segments[entry.segment].bytes)});
   }

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/facts.h"
 #include "render/json_parts.h"
@@ -73,7 +75,7 @@ const char* KindName(Insight::Kind kind) {
 
 // Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
 void Write(const Json& json, std::ostream& out) {
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(json, 2) << '\n';
 }
 
 }  // namespace

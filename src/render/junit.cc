@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <pugixml.hpp>
 
+#include "core/escape.h"
 #include "render/check.h"
 #include "render/check_words.h"
 
@@ -44,9 +45,9 @@ std::string DetailsOf(const CheckPair& pair) {
 }
 
 void Set(pugi::xml_node node, const char* name, const std::string& value) {
-  node.append_attribute(name) = check::Clean(value).c_str();
+  node.append_attribute(name) = OneLine(value).c_str();
 }
-void SetText(pugi::xml_node node, const std::string& text) { node.text() = check::Clean(text).c_str(); }
+void SetText(pugi::xml_node node, const std::string& text) { node.text() = ManyLines(text).c_str(); }
 
 std::string Seconds(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "render/kernels.h"
 
 namespace etprof {
@@ -134,7 +135,7 @@ void RenderKernelsJson(const KernelReport& report, std::ostream& out) {
                          {"pairs", pairs},
                          {"notes", report.notes}};
   // A name that is no UTF-8 is replaced, not thrown about.
-  out << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(document, 1) << '\n';
 }
 
 }  // namespace etprof

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/kernels.h"
 #include "render/terminal_text.h"
@@ -19,7 +20,7 @@ std::string Paragraph(const std::string& words, int width) {
   std::size_t at = 0;
   while (at <= words.size()) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string word = Printable(words.substr(at, end - at));
+    const std::string word = OneLine(words.substr(at, end - at));
     at = end + 1;
     if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > width - 2) {
       text += "  " + line + '\n';
@@ -47,14 +48,14 @@ std::string TableText(Table table, int width) {
 std::string Short(const std::string& kernel) {
   constexpr std::string_view kMiddle = "_ukernel_";
   const std::size_t at = kernel.find(kMiddle);
-  return Printable(at == std::string::npos ? kernel : kernel.substr(at + kMiddle.size()));
+  return OneLine(at == std::string::npos ? kernel : kernel.substr(at + kMiddle.size()));
 }
 
 std::string OperatorLines(const KernelView& view, int width) {
   Table table{{{"operator", Align::kLeft}, {"tile", Align::kLeft}, {"microkernel", Align::kLeft}}, {}};
   for (const xnnpack::OperatorUse& op : view.use.operators) {
     if (!op.tile) continue;
-    table.AddRow({Printable(op.name), TileCell(op),
+    table.AddRow({OneLine(op.name), TileCell(op),
                   !op.kernel.empty()      ? Short(op.kernel)
                   : op.candidates.empty() ? "not proven"
                                           : fmt::format("not proven: one of {}", op.candidates.size())});
@@ -78,7 +79,7 @@ std::string KernelLines(const KernelView& view, int width) {
         const xnnpack::Microkernel& k = *kernel.parsed;
         table.AddRow({word, k.op, k.DataTypes(), k.Shape(), k.Isa(), k.variant});
       } else {
-        table.AddRow({word, Printable(kernel.name), "", "", "", ""});
+        table.AddRow({word, OneLine(kernel.name), "", "", "", ""});
       }
     }
   }
@@ -87,8 +88,8 @@ std::string KernelLines(const KernelView& view, int width) {
 
 std::string ComparisonLines(const KernelReport& report) {
   const KernelComparison& comparison = *report.comparison;
-  const std::string off = Printable(report.views[comparison.baseline].label),
-                    on = Printable(report.views[comparison.candidate].label);
+  const std::string off = OneLine(report.views[comparison.baseline].label),
+                    on = OneLine(report.views[comparison.candidate].label);
   std::string text = fmt::format("{} against {}: {} microkernels alike, {} differ\n", on, off,
                                  comparison.alike, comparison.kernels.size());
   Table table{{{"microkernel", Align::kLeft}, {off, Align::kLeft}, {on, Align::kLeft}, {"", Align::kLeft}},
@@ -97,28 +98,28 @@ std::string ComparisonLines(const KernelReport& report) {
     return of ? std::string(xnnpack::StatusName(*of)) : std::string(kUndefined);
   };
   for (const auto& row : comparison.kernels)
-    table.AddRow({Printable(row.kernel), status(row.baseline), status(row.candidate), SmeWord(row.parsed)});
+    table.AddRow({OneLine(row.kernel), status(row.baseline), status(row.candidate), SmeWord(row.parsed)});
   if (!table.rows.empty()) text += table.ToText(2);
   return text;
 }
 
 std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
   std::string text =
-      fmt::format("{} and {}\n", Printable(evidence.baseline_label), Printable(evidence.candidate_label)) +
+      fmt::format("{} and {}\n", OneLine(evidence.baseline_label), OneLine(evidence.candidate_label)) +
       Paragraph(EvidenceSentence(evidence), width);
-  Table table{{{Printable(evidence.baseline_label), Align::kLeft},
-               {Printable(evidence.candidate_label), Align::kLeft},
+  Table table{{{OneLine(evidence.baseline_label), Align::kLeft},
+               {OneLine(evidence.candidate_label), Align::kLeft},
                {"runs on", Align::kLeft}},
               {}};
   const auto name = [](const std::string& of) {
-    return of.empty() ? std::string(kUndefined) : Printable(of);
+    return of.empty() ? std::string(kUndefined) : OneLine(of);
   };
   for (const auto& row : evidence.changed) {
     const bool kleidiai = row.candidate_kleidiai || row.baseline_kleidiai;
     const bool sme = row.candidate_sme || row.baseline_sme;
     const std::string& side = row.candidate_kleidiai ? evidence.candidate_label : evidence.baseline_label;
     table.AddRow({name(row.baseline), name(row.candidate),
-                  kleidiai ? fmt::format("KleidiAI{} in {}", sme ? ", SME," : "", Printable(side)) : ""});
+                  kleidiai ? fmt::format("KleidiAI{} in {}", sme ? ", SME," : "", OneLine(side)) : ""});
   }
   return table.rows.empty() ? text : text + "\n" + table.ToText(2);
 }
@@ -127,8 +128,8 @@ void DrawKernels(const KernelReport& report, const TerminalOptions& options, std
   const int width = std::max(options.width, 60);
   std::vector<std::string> parts;
   for (const KernelView& view : report.views) {
-    std::string title = Printable(view.label);
-    if (!view.model_id.empty() && view.model_id != view.label) title += " · " + Printable(view.model_id);
+    std::string title = OneLine(view.label);
+    if (!view.model_id.empty() && view.model_id != view.label) title += " · " + OneLine(view.model_id);
     parts.push_back(title + " · kernels, no times\n" + Paragraph(ViewSentence(view), width) +
                     OperatorLines(view, width) + KernelLines(view, width));
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/json.h"
 #include "render/csv_table.h"
 #include "render/json.h"
 #include "render/wording.h"
@@ -54,7 +55,7 @@ Json Ms(const std::optional<double>& ns) { return ns ? Number(*ns / 1e6) : Json(
 Json Percent(const std::optional<double>& ratio) { return ratio ? Number(*ratio * 100) : Json(nullptr); }
 
 void Write(const Json& json, std::ostream& out) {
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(json, 2) << '\n';
 }
 
 std::optional<double> Quotient(const std::optional<double>& a, const std::optional<double>& b) {

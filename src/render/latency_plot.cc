@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "core/units.h"
 #include "render/terminal_text.h"
@@ -127,7 +128,7 @@ void DrawLatencyPlot(const Report& report, const LatencyPlot& plot, const Termin
     largest = std::max(largest, median);
     slowest = std::max(slowest, experiment.latency.max.value_or(0));
     all_beyond += plot.histogram.beyond[i];
-    labels.push_back(Fitted(Printable(experiment.label), kMostLabel));
+    labels.push_back(Fitted(OneLine(experiment.label), kMostLabel));
     beyond.push_back(plot.histogram.beyond[i] > 0 ? fmt::format("{} beyond", plot.histogram.beyond[i]) : "");
     label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
   }

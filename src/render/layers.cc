@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/markdown_text.h"
 #include "render/screen_table.h"
@@ -254,7 +255,7 @@ ScreenTable ScreenTableOf(const Part& part, By by) {
     auto& row = screen.rows.emplace_back();
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const std::string& title = table.columns[c].title;
-      const std::string text = Printable(table.rows[i][c]);
+      const std::string text = OneLine(table.rows[i][c]);
       row.push_back({title == "type" ? Fitted(text, kType) : text,
                      title == "gain" ? ColorOf(part.rows[i].quantity.verdict) : Color::kNone});
     }
@@ -308,16 +309,16 @@ void DrawBy(const Report& report, By by, const TerminalOptions& options, std::os
     const std::string text = by == By::kLayer || by == By::kSource ? AttributionText(*part.after) : "";
     if (!known && text.empty()) continue;
     out << '\n';
-    if (parts.size() > 1) out << "  " << Paint(Printable(part.title), Color::kBold, options.colors) << '\n';
+    if (parts.size() > 1) out << "  " << Paint(OneLine(part.title), Color::kBold, options.colors) << '\n';
     if (known) ScreenTableOf(part, by).Draw(options, out);
     if (known && !text.empty()) out << '\n';
-    if (!text.empty()) WriteWrapped("  ", Printable(text), 2, options.width, out);
+    if (!text.empty()) WriteWrapped("  ", text, 2, options.width, out);
   }
 }
 
 void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out) {
   DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
-    text << Printable(HeaderText(report)) << '\n';
+    text << OneLine(HeaderText(report)) << '\n';
     std::ostringstream drawn;
     DrawBy(report, by, on, drawn);
     text << drawn.str();

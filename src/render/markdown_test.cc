@@ -1,3 +1,4 @@
+#include "core/escape.h"
 #include "render/markdown.h"
 
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/escape.h"
 #include "core/number.h"
 #include "core/table.h"
 #include "render/wording.h"

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/escape.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "program/tensors.h"
 #include "render/check_words.h"
@@ -17,7 +19,6 @@ namespace etprof {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using check::Clean;
 using Kind = ModelNode::Kind;
 
 constexpr const char* kFast = "#8fd19e";
@@ -32,7 +33,7 @@ std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) {
   std::string path;
   for (std::size_t i = 0; i < depth; ++i) {
-    std::string name = Clean(group[i]);
+    std::string name = OneLine(group[i]);
     std::replace(name.begin(), name.end(), '/', '_');
     path += (i == 0 ? "" : "/") + name;
   }
@@ -66,7 +67,7 @@ std::string KindText(const ModelNode& node) {
 class Attributes {
  public:
   void Add(const std::string& key, const std::string& value) {
-    if (!value.empty()) list_.push_back({{"key", Clean(key)}, {"value", Clean(value)}});
+    if (!value.empty()) list_.push_back({{"key", OneLine(key)}, {"value", OneLine(value)}});
   }
   template <typename Count>
   void Add(const std::string& key, const std::optional<Count>& count) {
@@ -74,7 +75,7 @@ class Attributes {
   }
   // Links to another node.
   void Link(const std::string& key, const std::string& id) {
-    list_.push_back({{"key", Clean(key)}, {"value", {{"type", "node_ids"}, {"nodeIds", {Clean(id)}}}}});
+    list_.push_back({{"key", OneLine(key)}, {"value", {{"type", "node_ids"}, {"nodeIds", {OneLine(id)}}}}});
   }
   Json Take() { return std::move(list_); }
 
@@ -90,7 +91,7 @@ class GraphRenderer {
   Json Render() {
     Json nodes = Json::array();
     for (const ModelNode& node : graph_.nodes) nodes.push_back(NodeJson(node));
-    return {{"id", Clean(graph_.method)}, {"nodes", std::move(nodes)}, {"groupNodeAttributes", Groups()}};
+    return {{"id", OneLine(graph_.method)}, {"nodes", std::move(nodes)}, {"groupNodeAttributes", Groups()}};
   }
 
  private:
@@ -104,7 +105,7 @@ class GraphRenderer {
   Json NodeJson(const ModelNode& node) const {
     Json edges = Json::array(), outputs = Json::array();
     for (const ModelNode::Edge& edge : node.edges) {
-      edges.push_back({{"sourceNodeId", Clean(graph_.nodes[edge.node].id)},
+      edges.push_back({{"sourceNodeId", OneLine(graph_.nodes[edge.node].id)},
                        {"sourceNodeOutputId", std::to_string(edge.output)},
                        {"targetNodeInputId", std::to_string(edge.input)}});
     }
@@ -117,8 +118,8 @@ class GraphRenderer {
            {"attrs",
             {{{"key", "shape"}, {"value", shape}}, {{"key", "type"}, {"value", tensor.type.name}}}}});
     }
-    return {{"id", Clean(node.id)},
-            {"label", Clean(node.label)},
+    return {{"id", OneLine(node.id)},
+            {"label", OneLine(node.label)},
             {"namespace", GroupPath(node.group)},
             {"attrs", AttributesOf(node)},
             {"incomingEdges", std::move(edges)},
@@ -222,13 +223,13 @@ class GraphRenderer {
     for (const auto& [name, sum] : sums) {
       Json attributes = Json::object();
       for (const auto& [experiment, time] : sum.times) {
-        const std::string label = Clean(Prefix(experiment));
+        const std::string label = OneLine(Prefix(experiment));
         attributes[label + "time"] = MsText(time.first);
         attributes[label + "share"] = PercentText(time.second);
       }
       const auto type = graph_.types.find(sum.path);
       if (graph_.grouping == ModelGraph::Grouping::kLayer && type != graph_.types.end())
-        attributes["module"] = Clean(type->second);
+        attributes["module"] = OneLine(type->second);
       if (sum.macs) attributes["MACs"] = std::to_string(*sum.macs);
       groups[name] = std::move(attributes);
     }
@@ -236,14 +237,14 @@ class GraphRenderer {
   }
 
   Json GraphAttributes() const {
-    Json attributes = {{"model", Clean(model_.file)}, {"method", Clean(graph_.method)}};
+    Json attributes = {{"model", OneLine(model_.file)}, {"method", OneLine(graph_.method)}};
     attributes["groups"] =
         graph_.grouping == ModelGraph::Grouping::kLayer ? "modules of the model" : "delegates";
     for (const std::size_t index : graph_.experiments) {
       const ReportExperiment& experiment = Experiment(index);
       const ExperimentData& data = model_.report->run.experiments[experiment.index];
-      const std::string label = Clean(Prefix(index));
-      if (graph_.experiments.size() == 1) attributes["experiment"] = Clean(experiment.label);
+      const std::string label = OneLine(Prefix(index));
+      if (graph_.experiments.size() == 1) attributes["experiment"] = OneLine(experiment.label);
       if (data.emulated) attributes[label + "emulated"] = "the CPU was emulated: times mean nothing";
       if (data.trace_enabled) attributes[label + "trace-enabled"] = "evidence of kernels, not of time";
       const double runs = static_cast<double>(experiment.groups.runs);
@@ -264,7 +265,7 @@ class GraphRenderer {
       if (std::count(graph_.experiments.begin(), graph_.experiments.end(), comparison.candidate) == 0)
         continue;
       const VerdictWords words = WordsOf(comparison.comparison.latency);
-      attributes[Clean(PairText(comparison)) + ", latency"] =
+      attributes[OneLine(PairText(comparison)) + ", latency"] =
           words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
     }
     return attributes;
@@ -276,7 +277,7 @@ class GraphRenderer {
 };
 
 void Write(const Json& json, std::ostream& out) {
-  out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(json, 1) << '\n';
 }
 
 // One entry for each graph that has any result.
@@ -287,12 +288,12 @@ void WriteNodeData(const ExplorerModel& model, const std::string& name, const Js
     Json results = Json::object();
     for (const ModelNode& node : graph.nodes) {
       Json result = result_of(node);
-      if (!result.is_null()) results[Clean(node.id)] = std::move(result);
+      if (!result.is_null()) results[OneLine(node.id)] = std::move(result);
     }
     if (results.empty()) continue;
-    Json own = {{"name", Clean(name)}, {"results", std::move(results)}};
+    Json own = {{"name", OneLine(name)}, {"results", std::move(results)}};
     if (!colors.is_null()) own["gradient"] = colors;
-    data[Clean(graph.method)] = std::move(own);
+    data[OneLine(graph.method)] = std::move(own);
   }
   Write(data, out);
 }
@@ -302,7 +303,7 @@ void WriteNodeData(const ExplorerModel& model, const std::string& name, const Js
 void RenderExplorerGraphs(const ExplorerModel& model, std::ostream& out) {
   Json graphs = Json::array();
   for (const ModelGraph& graph : model.graphs) graphs.push_back(GraphRenderer(model, graph).Render());
-  Write({{"label", Clean(model.file)}, {"graphs", std::move(graphs)}}, out);
+  Write({{"label", OneLine(model.file)}, {"graphs", std::move(graphs)}}, out);
 }
 
 void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std::ostream& out) {

@@ -4,6 +4,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
+#include "core/escape.h"
 #include "render/check_words.h"
 
 namespace etprof {
@@ -47,7 +48,7 @@ class Interned {
       std::string bytes;
       pbf_writer entry(bytes);
       entry.add_uint64(1, known->second);
-      entry.add_string(2, check::Clean(text));
+      entry.add_string(2, OneLine(text));
       pbf_writer(data).add_message(field_, bytes);
     }
     return known->second;
@@ -67,11 +68,11 @@ class Writer : public TraceWriter {
     for (const TraceArgument& argument : attributes) {
       std::string bytes;
       pbf_writer attribute(bytes);
-      attribute.add_string(1, check::Clean(argument.name));
+      attribute.add_string(1, OneLine(argument.name));
       if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
         attribute.add_int64(2, *number);
       } else {
-        attribute.add_string(3, check::Clean(std::get<std::string>(argument.value)));
+        attribute.add_string(3, OneLine(std::get<std::string>(argument.value)));
       }
       pbf_writer(list).add_message(1, bytes);
     }
@@ -103,7 +104,7 @@ class Writer : public TraceWriter {
     std::string process;
     pbf_writer of_process(process);
     of_process.add_int64(1, pids_[track]);
-    of_process.add_string(6, check::Clean(name));
+    of_process.add_string(6, OneLine(name));
     std::string bytes;
     pbf_writer descriptor(bytes);
     descriptor.add_uint64(field::descriptor::kUuid, track);
@@ -118,7 +119,7 @@ class Writer : public TraceWriter {
     pbf_writer of_thread(thread);
     of_thread.add_int64(1, pids_.at(process));
     of_thread.add_int64(2, kFirstProcess + 1'000'000 + static_cast<std::int64_t>(track));
-    of_thread.add_string(5, check::Clean(name));
+    of_thread.add_string(5, OneLine(name));
     std::string bytes;
     pbf_writer descriptor(bytes);
     descriptor.add_uint64(field::descriptor::kUuid, track);

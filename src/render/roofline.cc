@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/markdown_text.h"
 #include "render/roofline_plot.h"
@@ -85,8 +86,8 @@ ScreenTable ScreenTableOf(const ReportExperiment& experiment, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::string> cells = CellsOf(experiment, experiment.roofline->rows[i]);
     const std::string letter = i < letters.size() && !letters[i].empty() ? letters[i] : " ";
-    cells[0] = letter + "  " + Printable(cells[0]);
-    cells[1] = FittedTail(Printable(cells[1]), kLayer);
+    cells[0] = letter + "  " + OneLine(cells[0]);
+    cells[1] = FittedTail(OneLine(cells[1]), kLayer);
     auto& row = table.rows.emplace_back();
     for (std::string& cell : cells) row.push_back({std::move(cell)});
   }
@@ -136,7 +137,7 @@ void DrawRoofline(const Report& report, const TerminalOptions& options, std::ost
     const std::size_t rows =
         options.all ? roofline.rows.size() : std::min(kTerminalRows, roofline.rows.size());
     out << '\n';
-    WriteWrapped("  ", Printable(experiment->label) + ": " + SummaryText(*experiment), 2, options.width, out);
+    WriteWrapped("  ", OneLine(experiment->label) + ": " + SummaryText(*experiment), 2, options.width, out);
     out << '\n';
     const std::vector<std::string> letters = DrawRooflinePlot(roofline, kTerminalRows, options, out);
     out << '\n';
@@ -147,7 +148,7 @@ void DrawRoofline(const Report& report, const TerminalOptions& options, std::ost
 
 void RenderRooflineTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
   DrawOn(options, out, [&](const TerminalOptions& on, std::ostream& text) {
-    text << Printable(HeaderText(report)) << '\n';
+    text << OneLine(HeaderText(report)) << '\n';
     DrawRoofline(report, on, text);
     if (!Told(report, true).empty()) return;
     text << '\n';

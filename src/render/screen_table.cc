@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/escape.h"
 #include "core/table.h"
 
 namespace etprof {
@@ -13,6 +14,14 @@ constexpr int kLeastName = 16;
 }  // namespace
 
 void ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
+  ScreenTable shown = *this;
+  for (auto& row : shown.rows) {
+    for (Cell& cell : row) cell.text = OneLine(cell.text);
+  }
+  shown.DrawShown(options, out);
+}
+
+void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) const {
   std::vector<int> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     int width = DisplayWidth(columns[i].title);

@@ -18,7 +18,7 @@ struct ScreenTable {
     int goes = 0;        // 1: the first to be left out, 2: the next, ...; 0: stays
   };
   struct Cell {
-    std::string text;  // plain and printable
+    std::string text;
     Color color = Color::kNone;
   };
   std::vector<Column> columns;
@@ -27,6 +27,9 @@ struct ScreenTable {
 
   // Two blanks before every line and between columns; no trailing blanks.
   void Draw(const TerminalOptions& options, std::ostream& out) const;
+
+ private:
+  void DrawShown(const TerminalOptions& options, std::ostream& out) const;
 };
 
 }  // namespace etprof

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/duration.h"
+#include "core/escape.h"
 #include "core/table.h"
 #include "core/units.h"
 #include "render/markdown_text.h"
@@ -98,7 +99,7 @@ void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& 
     cap.values.push_back(point.cap_mhz);
     temperature.values.push_back(point.celsius);
   }
-  WriteWrapped("  ", Printable(experiment.label) + ", sustained " + SustainedText(experiment), 2, width, out);
+  WriteWrapped("  ", OneLine(experiment.label) + ", sustained " + SustainedText(experiment), 2, width, out);
   for (const Row* row : {&latency, &clock, &cap, &temperature}) DrawRow(*row, out);
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/counters.h"
 #include "render/latency_plot.h"
@@ -62,7 +63,7 @@ class Screen {
 
   // A line of text wrapped to the width behind a six-column label.
   void Labelled(const char* label, const std::string& text) {
-    WriteWrapped("  " + std::string(label), Printable(text), 9, width_, out_);
+    WriteWrapped("  " + std::string(label), text, 9, width_, out_);
   }
 
   void Header() {
@@ -73,7 +74,7 @@ class Screen {
     }
     if (report_.run.status == RunData::Status::kInterrupted)
       right += right.empty() ? "interrupted" : ", interrupted";
-    const std::string left = Printable(HeaderText(report_));
+    const std::string left = OneLine(HeaderText(report_));
     if (left.empty() && right.empty()) return;
     const int space = width_ - DisplayWidth(left) - DisplayWidth(right);
     if (space >= 2) {
@@ -149,7 +150,7 @@ class Screen {
   // What tells the tables of many experiments apart.
   void Heading(const std::string& text) {
     if (options_.all && (report_.comparisons.size() > 1 || report_.experiments.size() > 2))
-      out_ << "  " << Paint(Printable(text), Color::kBold) << "\n\n";
+      out_ << "  " << Paint(OneLine(text), Color::kBold) << "\n\n";
   }
 
   // What is not on one screen.
@@ -186,7 +187,7 @@ class Screen {
     int median_width = 0;
     int tail_width = 0;
     for (const ReportExperiment& experiment : report_.experiments) {
-      labels.push_back(report_.experiments.size() == 1 ? "latency" : Fitted(Printable(experiment.label), 28));
+      labels.push_back(report_.experiments.size() == 1 ? "latency" : Fitted(OneLine(experiment.label), 28));
       medians.push_back(scale.Text(experiment.latency.p50));
       const Tail tail = TailOf(experiment.latency);
       tails.push_back(tail.value ? fmt::format("{} {}", tail.name, scale.Number(*tail.value)) : "");
@@ -221,7 +222,7 @@ class Screen {
     for (const ReportComparison* const pair : PairsToShow()) {
       const std::string factors = FactorsText(*pair);
       const std::string of = report_.comparisons.size() > 1 ? pair->comparison.candidate_label + ": " : "";
-      if (!factors.empty()) WriteWrapped("", Printable(of + factors), 2, width_, out_);
+      if (!factors.empty()) WriteWrapped("", OneLine(of + factors), 2, width_, out_);
     }
     for (const std::string& line : SampleLines()) {
       std::ostringstream wrapped;
@@ -241,7 +242,7 @@ class Screen {
     const VerdictWords words = WordsOf(latency);
     VerdictLine line;
     line.verdict =
-        Printable(report_.comparisons.size() > 1 ? VerdictAgainst(latency, pair.comparison.baseline_label)
+        OneLine(report_.comparisons.size() > 1 ? VerdictAgainst(latency, pair.comparison.baseline_label)
                                                  : words.verdict);
     line.rest = words.interval.empty() ? "" : "  " + words.interval;
     if (const std::string efficiency = Efficiency(pair); !efficiency.empty()) line.rest += "  " + efficiency;
@@ -415,7 +416,7 @@ class Screen {
       lines.resize(std::min<std::size_t>(1, lines.size()));
     } else {
       for (std::size_t i = 0; i < lines.size(); ++i)
-        lines[i] = Fitted(Printable(report_.experiments[i].label), 28) + ": " + lines[i];
+        lines[i] = Fitted(OneLine(report_.experiments[i].label), 28) + ": " + lines[i];
     }
     return lines;
   }
@@ -429,9 +430,9 @@ class Screen {
       ++said;
       if (!options_.all) continue;
       for (const std::string& evidence : insight.evidence)
-        WriteWrapped(Blanks(9) + "- ", Printable(evidence), 11, width_, out_);
+        WriteWrapped(Blanks(9) + "- ", evidence, 11, width_, out_);
       if (!insight.formula.empty())
-        WriteWrapped(Blanks(9) + "= ", Printable(insight.formula), 11, width_, out_);
+        WriteWrapped(Blanks(9) + "= ", insight.formula, 11, width_, out_);
     }
     const std::string noise = Noise();
     if (!noise.empty()) Labelled("noise", noise);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/ladder_words.h"
 #include "render/terminal_text.h"
@@ -42,7 +43,7 @@ class LadderScreen {
     scale_ = ScaleFor(smallest, largest);
     largest_ = largest;
     for (const LadderLevel& level : ladder_.levels)
-      level_width_ = std::max(level_width_, DisplayWidth(Fitted(Printable(level.name), 14)));
+      level_width_ = std::max(level_width_, DisplayWidth(Fitted(OneLine(level.name), 14)));
   }
 
   void Draw() {
@@ -75,20 +76,20 @@ class LadderScreen {
     return Paint(text, color, options_.colors);
   }
   std::string LevelName(std::size_t level) const {
-    return Left(Fitted(Printable(ladder_.levels[level].name), 14), level_width_);
+    return Left(Fitted(OneLine(ladder_.levels[level].name), 14), level_width_);
   }
   void Line(std::string line) {
     line.erase(line.find_last_not_of(' ') + 1);
     out_ << line << '\n';
   }
   void Labelled(const char* label, const std::string& text) {
-    WriteWrapped("  " + std::string(label), Printable(text), kLabel, width_, out_);
+    WriteWrapped("  " + std::string(label), text, kLabel, width_, out_);
   }
 
   void Answer() {
     // Painted word by word it would not wrap: the headline is bold as a whole.
     std::ostringstream headline;
-    WriteWrapped("  ", Printable(Headline(report_)), 2, width_, headline);
+    WriteWrapped("  ", Headline(report_), 2, width_, headline);
     out_ << Painted(headline.str(), Color::kBold) << '\n';
   }
 
@@ -237,7 +238,7 @@ class LadderScreen {
     const std::string over = profile >= 6 ? "levels" : "";
     // A level whose name is too long for its column is called by its place.
     const auto level_title = [&](std::size_t level, const char* place) {
-      const std::string name = Printable(ladder_.levels[level].name);
+      const std::string name = OneLine(ladder_.levels[level].name);
       return Right(DisplayWidth(name) <= number ? name : place, number);
     };
     Line(Painted(
@@ -254,7 +255,7 @@ class LadderScreen {
       const LadderRow& row = rows[i];
       const LadderCell& top = row.cells[0][highest];
       const std::string gain = GainOver(top.over_lowest);
-      Line("  " + Left(FittedName(Printable(row.name), name_width), name_width) + "  " +
+      Line("  " + Left(FittedName(OneLine(row.name), name_width), name_width) + "  " +
            time(row.cells[0][lowest]) + "  " + time(top) + "  " + Blanks(6 - DisplayWidth(gain)) +
            Painted(gain, ColorAt(top.over_lowest)) + "  " +
            (profiled ? Left(Spark(row, 0), profile) + "  " : "") +
@@ -270,7 +271,7 @@ class LadderScreen {
     for (std::size_t t = from; t < to; ++t) line += "  " + Left(ThreadsText(ladder_.threads[t]), columns - 2);
     Line(Painted(line, Color::kDim));
     for (std::size_t i = 0; i < count; ++i) {
-      line = "  " + Left(FittedName(Printable(rows[i].name), name_width), name_width);
+      line = "  " + Left(FittedName(OneLine(rows[i].name), name_width), name_width);
       for (std::size_t t = from; t < to; ++t)
         line += "  " + Left(Fitted(EffectsText(report_, rows[i], t, columns - 2), columns - 2), columns - 2);
       Line(line);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
@@ -45,7 +46,7 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
     const ReportExperiment& experiment = report.experiments[i];
     const stats::Distribution& latency = experiment.latency;
     Line line;
-    line.label = Printable(from.empty() ? experiment.label : from + ": " + experiment.label);
+    line.label = OneLine(from.empty() ? experiment.label : from + ": " + experiment.label);
     line.median = latency.p50 ? FormatMilliseconds(*latency.p50) : kUndefined;
     const Tail tail = TailOf(latency);
     line.tail = tail.value ? fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)) : "";
@@ -54,7 +55,7 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
     line.group = LargestGroup(experiment);
     for (const ReportComparison& pair : report.comparisons) {
       if (pair.candidate != i) continue;
-      line.verdict = Printable(Told(pair.comparison));
+      line.verdict = OneLine(Told(pair.comparison));
       line.color = ColorOf(pair.comparison.latency.verdict);
       break;
     }
@@ -108,12 +109,12 @@ void ExperimentList::DrawLines(const TerminalOptions& options, std::ostream& out
   if (notes_.empty()) return;
   out << '\n';
   if (options.all) {
-    for (const std::string& note : notes_) WriteWrapped("  note", Printable(note), 9, options.width, out);
+    for (const std::string& note : notes_) WriteWrapped("  note", note, 9, options.width, out);
     return;
   }
   WriteWrapped("",
                fmt::format("{} note{}, the first: {}", notes_.size(), notes_.size() == 1 ? "" : "s",
-                           Printable(notes_.front())),
+                           OneLine(notes_.front())),
                2, options.width, out);
 }
 

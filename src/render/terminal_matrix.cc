@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/screen_table.h"
 #include "render/terminal_tables.h"
@@ -47,13 +48,13 @@ class MatrixScreen {
   std::string TitleOf(std::size_t experiment) const {
     const ReportExperiment& of = report_.experiments[experiment];
     return matrix_.threads ? fmt::format("{} thread{}", of.threads, of.threads == 1 ? "" : "s")
-                           : Printable(of.label);
+                           : OneLine(of.label);
   }
 
   void Columns(std::size_t from, std::size_t to) {
     const std::string baseline = TitleOf(matrix_.baseline);
     const std::string name =
-        Printable(report_.run.experiments[report_.experiments[matrix_.baseline].index].name);
+        OneLine(report_.run.experiments[report_.experiments[matrix_.baseline].index].name);
     std::vector<ScreenTable::Cell> titles = {{baseline}};
     for (std::size_t i = from; i < to; ++i) titles.push_back({TitleOf(matrix_.candidates[i])});
     Line(matrix_.threads ? "threads: " + name : "gain over " + baseline, titles, Color::kDim);
@@ -72,7 +73,7 @@ class MatrixScreen {
       cells.push_back({MatrixCell(report_, matrix_, of.against[i], matrix_.candidates[i]),
                        ColorOf(of.against[i].verdict)});
     }
-    Line(Printable(of.name), cells, color);
+    Line(OneLine(of.name), cells, color);
   }
 
   void Line(const std::string& name, const std::vector<ScreenTable::Cell>& cells, Color color) {

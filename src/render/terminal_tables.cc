@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/operator_names.h"
 #include "render/screen_table.h"
@@ -24,7 +25,7 @@ using Cell = ScreenTable::Cell;
 std::pair<std::string, std::string> Titles(const Comparison& comparison, int width) {
   const int most = std::min(kMostTitle, (width - 2 - kNameWidth - 2 - 2 - 2 - kGain) / 2);
   constexpr std::size_t kAlike = 6;
-  const std::string a = Printable(comparison.baseline_label), b = Printable(comparison.candidate_label);
+  const std::string a = OneLine(comparison.baseline_label), b = OneLine(comparison.candidate_label);
   const auto shared =
       static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   const auto cut = shared >= kAlike ? FittedTail : Fitted;
@@ -149,8 +150,8 @@ class TimeTable {
 
 // Which of several of a name, where there is room for it.
 std::string NameOnScreen(const OperatorNames& names, std::size_t op, int room) {
-  const std::string whole = Printable(names.Of(op));
-  return DisplayWidth(whole) <= room ? whole : Printable(names.Plain(op));
+  const std::string whole = OneLine(names.Of(op));
+  return DisplayWidth(whole) <= room ? whole : OneLine(names.Plain(op));
 }
 
 }  // namespace
@@ -193,7 +194,7 @@ void DrawTimesSideBySide(const Report& report, const std::vector<std::size_t>& e
   table.rows.push_back({{TracerRowName(*sides.front())}});
   table.rows.push_back({{"Median latency", Color::kBold}});
   for (const ReportExperiment* const side : sides) {
-    table.columns.push_back({Fitted(Printable(side->label), kMostTitle), true});
+    table.columns.push_back({Fitted(OneLine(side->label), kMostTitle), true});
     const std::vector<std::string> times = TimeColumn(*side, rows, scale);
     for (std::size_t i = 0; i < times.size(); ++i) table.rows[i].push_back({times[i]});
     table.rows.back().push_back({scale.Text(side->latency.p50)});

@@ -6,12 +6,12 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string_view>
 
+#include "core/escape.h"
+#include "core/escape.h"
 #include "core/table.h"
-#include "render/check_words.h"
 
 namespace etprof {
 namespace {
@@ -113,27 +113,6 @@ std::string Ascii(const std::string& text) {
   return ascii;
 }
 
-std::string Printable(const std::string& text) {
-  // Beside what no text may have: what ends a line, and Unicode's Bidi_Control, after which all else is shown
-  // in another order than it has.
-  static const std::set<std::string_view> kEscaped = {"\t",     "\n",     "\u061c", "\u200e", "\u200f",
-                                                      "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-                                                      "\u2066", "\u2067", "\u2068", "\u2069"};
-  const std::string clean = check::Clean(text);
-  std::string out;
-  for (std::size_t at = 0; at < clean.size();) {
-    const std::size_t next = NextCharacter(clean, at);
-    const std::string character = clean.substr(at, next - at);
-    at = next;
-    if (!kEscaped.contains(character)) {
-      out += character;
-      continue;
-    }
-    for (const char c : character) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
 std::string Fitted(const std::string& text, int columns) {
   if (DisplayWidth(text) <= columns) return text;
   std::string cut;
@@ -185,20 +164,28 @@ std::string Bar(double share, int columns) {
 }
 
 std::string Paint(const std::string& text, Color color, bool colors) {
-  if (!colors || text.empty()) return text;
+  if (!colors || text.empty() || color == Color::kNone) return text;
+  std::string_view code;
   switch (color) {
     case Color::kGreen:
-      return "\033[32m" + text + "\033[0m";
+      code = sgr::kGreen;
+      break;
     case Color::kRed:
-      return "\033[31m" + text + "\033[0m";
+      code = sgr::kRed;
+      break;
+    case Color::kYellow:
+      code = sgr::kYellow;
+      break;
     case Color::kDim:
-      return "\033[2m" + text + "\033[0m";
+      code = sgr::kDim;
+      break;
     case Color::kBold:
-      return "\033[1m" + text + "\033[0m";
+      code = sgr::kBold;
+      break;
     case Color::kNone:
       break;
   }
-  return text;
+  return fmt::format("{}{}{}", code, text, sgr::kPlain);
 }
 
 Color ColorOf(stats::Verdict verdict) {
@@ -217,8 +204,9 @@ Color ColorOf(stats::Verdict verdict) {
   return Color::kNone;
 }
 
-void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
+void WriteWrapped(const std::string& first, const std::string& paragraph, int indent, int width,
                   std::ostream& out) {
+  const std::string text = OneLine(paragraph);
   std::string line = first + Blanks(indent - DisplayWidth(first));
   int column = indent;
   bool at_start = true;

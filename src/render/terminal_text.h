@@ -19,10 +19,6 @@ void DrawOn(const TerminalOptions& options, std::ostream& out,
 // and "∞"; what has no likeness is "?".
 std::string Ascii(const std::string& text);
 
-// The text on one line, as check::Clean, and in the order that it has: what a hostile name does to a
-// terminal, or to the reader, is escaped.
-std::string Printable(const std::string& text);
-
 // Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
 std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
@@ -34,13 +30,13 @@ std::string Blanks(int count);
 // "███▏": `share` (0 to 1) of `columns` in eighths of a column; empty for less than four columns.
 std::string Bar(double share, int columns);
 
-enum class Color { kNone, kGreen, kRed, kDim, kBold };
+enum class Color { kNone, kGreen, kRed, kYellow, kDim, kBold };
 // As ANSI; `text` itself where colours are off.
 std::string Paint(const std::string& text, Color color, bool colors);
 // Green faster, red slower, dim what cannot be told.
 Color ColorOf(stats::Verdict verdict);
 
-// `first`, then `text` from the column `indent` on, wrapped at blanks to `width`; every line is ended. A
+// `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is ended. A
 // number and its unit, a name and its "#3", and an interval stay on one line.
 void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
                   std::ostream& out);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/sampled_runs.h"
+#include "core/json.h"
 
 namespace etprof {
 namespace {
@@ -49,7 +50,7 @@ void RenderTimelineJson(const Report& report, std::ostream& out) {
   for (const ReportExperiment& experiment : report.experiments)
     json["experiments"].push_back(ExperimentJson(experiment));
   // As in json.cc: names come from files.
-  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << JsonText(json) << '\n';
 }
 
 }  // namespace etprof

@@ -30,7 +30,7 @@ std::string Short(std::string text) {
 }
 
 std::string Short(const json& value) {
-  return Short(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return Short(JsonText(value));
 }
 
 std::string Key(const std::string& path, const std::string& name) {

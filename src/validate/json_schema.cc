@@ -8,6 +8,8 @@
 #include <regex>
 #include <stdexcept>
 
+#include "core/json.h"
+
 namespace etprof {
 namespace {
 
@@ -30,7 +32,7 @@ bool IsOfType(const json& value, const std::string& type) {
 std::string Quoted(const json& value) {
   std::string text = value.is_object()  ? "an object"
                      : value.is_array() ? "a list"
-                                        : value.dump(-1, ' ', false, json::error_handler_t::replace);
+                                        : JsonText(value);
   if (text.size() > 60) {
     text.resize(57);
     text += "...";

@@ -6,6 +6,7 @@
 #include "core/csv_reader.h"
 #include "fuzz.h"
 #include "measure/manifest.h"
+#include "core/escape.h"
 #include "render/csv.h"
 #include "validate/validator.h"
 
