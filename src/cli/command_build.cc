@@ -53,9 +53,9 @@ int BuildPortableRunner(const BuildOptions& options) {
     Print("{}\n", json.dump(2));
     return 0;
   }
-  Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(),
-             bundle.manifest.files.size(), static_cast<double>(bundle.bytes) / 1e6,
-             bundle.manifest.executorch, bundle.changed ? "" : ", unchanged");
+  Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(), bundle.manifest.files.size(),
+        static_cast<double>(bundle.bytes) / 1e6, bundle.manifest.executorch,
+        bundle.changed ? "" : ", unchanged");
   return 0;
 }
 

@@ -18,8 +18,8 @@ CommandSpec CompletionCommand() {
             return [shell, &app] {
               const std::vector<CommandFacts> commands = CommandsOf(*app.get_parent());
               Print("{}", *shell == "bash"  ? BashCompletion(commands)
-                               : *shell == "zsh" ? ZshCompletion(commands)
-                                                 : FishCompletion(commands));
+                          : *shell == "zsh" ? ZshCompletion(commands)
+                                            : FishCompletion(commands));
               return 0;
             };
           }};

@@ -100,9 +100,7 @@ int ShowDevices(const DevicesOptions& options) {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
   std::move(wanted.unusable.begin(), wanted.unusable.end(), std::back_inserter(devices));
   if (options.json) {
-    Print(
-        "{}\n",
-        JsonText(DevicesJson(devices, wanted.notes), 2));
+    Print("{}\n", JsonText(DevicesJson(devices, wanted.notes), 2));
   } else {
     Print("{}", ForTerminal(DevicesText(devices)));
     for (const std::string& note : wanted.notes) Say("etprof: {}\n", note);

@@ -20,7 +20,7 @@ int Run(const std::vector<std::string>& runs) {
     const bool recovered = RecoverRunDirectory(run);
     AnalyzeRunDirectory(run, {});
     Print("{}: {}\n", run,
-               recovered ? "what was measured is merged and analysed" : "there was nothing to recover");
+          recovered ? "what was measured is merged and analysed" : "there was nothing to recover");
     if (const int found = ValidateRecovered(run); found != 0) code = found;
   }
   return code;

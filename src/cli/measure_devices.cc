@@ -76,8 +76,7 @@ class Measurements {
     const InterruptionScope scope;
     std::vector<std::string> names;
     for (const DeviceJob& job : jobs_) names.push_back(job.device);
-    DeviceProgress progress(
-        names, [](const std::string& text) { SayText(ForTerminal(text)); }, SizeOfStderr);
+    DeviceProgress progress(names, [](const std::string& text) { SayText(ForTerminal(text)); }, SizeOfStderr);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       threads.emplace_back([this, i, &progress] { RunOn(i, progress); });

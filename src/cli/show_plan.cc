@@ -178,9 +178,9 @@ void PrintUnits(const std::vector<Planned>& all) {
       const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
       table.AddRow({OneLine(planned.on.device), OneLine(unit.label), fmt::format("{}", unit.threads),
                     experiment.isa.empty() ? "all" : OneLine(experiment.isa),
-                    experiment.cpu_affinity.empty() ? "any" : OneLine(experiment.cpu_affinity), experiment.mode,
-                    Count(static_cast<std::size_t>(experiment.runs), "run"), Shown(experiment.runner),
-                    Shown(experiment.model)});
+                    experiment.cpu_affinity.empty() ? "any" : OneLine(experiment.cpu_affinity),
+                    experiment.mode, Count(static_cast<std::size_t>(experiment.runs), "run"),
+                    Shown(experiment.runner), Shown(experiment.model)});
     }
   }
   Print("{}", table.ToText());
@@ -192,7 +192,7 @@ void PrintPlans(const std::vector<Planned>& all, bool counters) {
     const std::string on = all.size() > 1 ? fmt::format("on {} ", OneLine(planned.on.device)) : std::string();
     for (const UnitPair& pair : planned.plan.pairs)
       Print("{}compare {} (baseline) with {}\n", on, OneLine(pair.baseline_label),
-                 OneLine(pair.candidate_label));
+            OneLine(pair.candidate_label));
     if (planned.plan.pairs.empty()) Print("{}compare nothing: there is no pair\n", on);
     Print("{}launches: {}\n", on, LaunchWords(planned.forecast));
     if (planned.forecast.timed > 0) Print("{}rounds: {}\n", on, RoundWords(planned.forecast));

@@ -15,9 +15,7 @@ constexpr std::size_t kFlushFrom = 4096;
 // The UTF-8 character at the beginning of a text (RFC 3629: no overlong forms, no surrogates); without a code
 // where there is none.
 Harm First(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = byte(0);
   if (first < 0x80) return {0, 1, first};
   const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;

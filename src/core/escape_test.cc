@@ -18,7 +18,7 @@ TEST(OneLine, KeepsTextAndShowsTheRest) {
   EXPECT_EQ(OneLine("a\n\tb"), "a\\x0a\\x09b");
   EXPECT_EQ(OneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
   EXPECT_EQ(OneLine(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(OneLine("\u009b31m"), "\\u009b31m");          // C1's CSI
+  EXPECT_EQ(OneLine("\u009b31m"), "\\u009b31m");               // C1's CSI
   EXPECT_EQ(OneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional
   EXPECT_EQ(OneLine("a\u2028b"), "a\\u2028b");
   EXPECT_EQ(OneLine("a\xff\xc3"), "a\\xff\\xc3");
@@ -96,7 +96,8 @@ TEST(EscapingBuffer, PassesOwnColoursOnlyHoweverTheTextIsCut) {
     text += "\x1b[32mµ漢😀\x1b[0m\x1b[2J\u202e\xff\n";
     expected += "\x1b[32mµ漢😀\x1b[0m\\x1b[2J\\u202e\\xff\n";
   }
-  for (const std::size_t piece : {1, 2, 3, 5, 7, 4096, 100000}) EXPECT_EQ(Passed(text, piece), expected + "\n");
+  for (const std::size_t piece : {1, 2, 3, 5, 7, 4096, 100000})
+    EXPECT_EQ(Passed(text, piece), expected + "\n");
   EXPECT_EQ(Passed("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
 }
 

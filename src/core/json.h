@@ -19,8 +19,8 @@ bool NestsTooDeep(std::string_view text, bool with_comments = false);
 nlohmann::json ParseJson(std::string_view text);
 
 // `value` as text, indented by `indent` (-1: on one line). Bytes that are no UTF-8 become U+FFFD; what a
-// terminal or a reader's eye obeys beyond what JSON escapes by itself (DEL, C1, bidirectional marks) is escaped
-// as "\u202e", which is the same value to every parser.
+// terminal or a reader's eye obeys beyond what JSON escapes by itself (DEL, C1, bidirectional marks) is
+// escaped as "\u202e", which is the same value to every parser.
 std::string JsonText(const nlohmann::json& value, int indent = -1);
 std::string JsonText(const nlohmann::ordered_json& value, int indent = -1);
 

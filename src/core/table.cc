@@ -6,8 +6,6 @@
 
 #include "core/escape.h"
 
-#include "core/escape.h"
-
 namespace etprof {
 namespace {
 

@@ -84,8 +84,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
     }
   }
   if (peaks.entries.empty()) return;
-  WriteFileAtomically(folder / "peaks.json",
-                      JsonText(ToJson(peaks), 1) + "\n");
+  WriteFileAtomically(folder / "peaks.json", JsonText(ToJson(peaks), 1) + "\n");
 }
 
 }  // namespace etprof

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "core/escape.h"
 #include "render/check.h"
 #include "render/check_words.h"
 #include "render/markdown_text.h"
@@ -12,11 +11,11 @@ constexpr std::size_t kMoved = 20;
 
 }  // namespace
 
-void RenderCheckMarkdown(const CheckReport& check, std::ostream& out) {
+void RenderCheckMarkdown(const CheckReport& check, std::ostream& file) {
+  markdown::Out out(file);
   using markdown::Align;
-  const auto escaped = [](const std::string& text) { return markdown::E(text); };
-  out << "## etprof check" << (check.model_id.empty() ? "" : ": " + escaped(check.model_id)) << "\n\n";
-  out << "**" << escaped(check::Conclusion(check)) << "**\n\n";
+  out << "## etprof check" << (check.model_id.empty() ? "" : ": " + check.model_id) << "\n\n";
+  out << "**" << check::Conclusion(check) << "**\n\n";
   Table table = markdown::MakeTable({{"pair", Align::kLeft},
                                      {"check", Align::kLeft},
                                      {"baseline", Align::kRight},
@@ -26,27 +25,27 @@ void RenderCheckMarkdown(const CheckReport& check, std::ostream& out) {
                                      {"result", Align::kLeft},
                                      {"from", Align::kLeft}});
   for (const CheckPair& pair : check.pairs) {
-    const std::string name = OneLine(pair.name);
+    const std::string name = pair.name;
     for (const CheckItem& item : pair.items) {
       if (!check::IsShown(item)) continue;
-      table.AddRow({name, OneLine(item.name), check::ValueText(item.kind, item.baseline),
+      table.AddRow({name, item.name, check::ValueText(item.kind, item.baseline),
                     check::ValueText(item.kind, item.candidate), check::ChangeText(item),
                     fmt::format("{:+g} %", 100 * item.limit), check::ResultText(item.verdict.decision),
                     item.why_not.empty() ? check::PairingText(pair) : item.why_not});
     }
-    if (!pair.error.empty()) table.AddRow({name, "", "", "", "", "", "error", OneLine(pair.error)});
+    if (!pair.error.empty()) table.AddRow({name, "", "", "", "", "", "error", pair.error});
   }
-  if (!check.pairs.empty()) out << table.ToMarkdown() << '\n';
+  if (!check.pairs.empty()) out << table << '\n';
   for (const CheckPair& pair : check.pairs) {
     const std::vector<std::string> moved = check::MovedLines(pair, kMoved);
     if (moved.empty()) continue;
-    out << "### Operators that moved: " << escaped(pair.name) << "\n\n";
-    for (const std::string& line : moved) out << "- " << escaped(line) << '\n';
+    out << "### Operators that moved: " << pair.name << "\n\n";
+    for (const std::string& line : moved) out << "- " << line << '\n';
     out << '\n';
   }
-  for (const std::string& note : check.notes) out << "- " << escaped(note) << '\n';
+  for (const std::string& note : check.notes) out << "- " << note << '\n';
   if (!check.notes.empty()) out << '\n';
-  out << fmt::format(
+  out.Format(
       "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g} % over "
       "all checks.\n\n",
       100 * check.false_discovery);

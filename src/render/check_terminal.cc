@@ -76,8 +76,7 @@ void DrawCheck(const CheckReport& check, const TerminalOptions& options, std::os
       WriteWrapped("  ", line, 4, options.width, out);
     out << '\n';
   }
-  for (const std::string& note : check.notes)
-    WriteWrapped("  note", note, 8, options.width, out);
+  for (const std::string& note : check.notes) WriteWrapped("  note", note, 8, options.width, out);
   if (!options.more.empty()) out << "  more  " << OneLine(options.more) << '\n';
   if (!check.notes.empty() || !options.more.empty()) out << '\n';
   const GateDecision shown = check.decision == GateDecision::kInconclusive && check.require_conclusive

@@ -13,9 +13,7 @@ namespace etprof {
 namespace {
 
 // As a JSON string; bytes that are no UTF-8 become U+FFFD.
-std::string Quoted(const std::string& text) {
-  return JsonText(nlohmann::json(text));
-}
+std::string Quoted(const std::string& text) { return JsonText(nlohmann::json(text)); }
 
 class Writer : public TraceWriter {
  public:

@@ -132,7 +132,7 @@ std::vector<ExperimentCounters> CountersOf(const RunData& run) {
   return counters;
 }
 
-void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out) {
+void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, markdown::Out& out) {
   bool begun = false;
   for (const ExperimentCounters& experiment : experiments) {
     if (experiment.rows.empty()) continue;
@@ -143,7 +143,7 @@ void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, 
     }
     std::size_t left = 0;
     const std::vector<const CountersRow*> rows = Costliest(experiment.rows, kMostRows, left);
-    out << "\n### " << EscapeMarkdown(experiment.label) << "\n\n" << TableOf(rows).ToMarkdown();
+    out << "\n### " << experiment.label << "\n\n" << TableOf(rows);
     if (left > 0) out << '\n' << LeftText(left) << '\n';
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "measure/counters.h"
+#include "render/markdown_text.h"
 #include "render/terminal.h"
 #include "report/report.h"
 
@@ -21,7 +22,7 @@ std::vector<ExperimentCounters> CountersOf(const RunData& run);
 
 // A section of Markdown: for each experiment the whole method and the operators with the most processor time,
 // at most twenty. Nothing without rows.
-void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, std::ostream& out);
+void RenderCountersMarkdown(const std::vector<ExperimentCounters>& experiments, markdown::Out& out);
 
 // The same on a terminal, under the header of the report; with `options.all` every operator. DrawCounters has
 // no header, and draws nothing without rows.

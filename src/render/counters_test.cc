@@ -13,7 +13,8 @@ using testing::Not;
 
 std::string Rendered(const std::vector<ExperimentCounters>& experiments) {
   std::ostringstream out;
-  RenderCountersMarkdown(experiments, out);
+  markdown::Out markdown(out);
+  RenderCountersMarkdown(experiments, markdown);
   return out.str();
 }
 

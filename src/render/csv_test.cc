@@ -1,4 +1,3 @@
-#include "core/escape.h"
 #include "render/csv.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +6,7 @@
 #include <sstream>
 
 #include "core/csv_reader.h"
+#include "core/escape.h"
 #include "report/example_run.h"
 
 namespace etprof {

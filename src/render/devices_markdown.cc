@@ -29,7 +29,7 @@ class Markdown {
     }
     Devices();
     for (const ModelSection& model : report_.models) {
-      if (report_.models.size() > 1) out_ << "## " << E(model.title) << "\n\n";
+      if (report_.models.size() > 1) out_ << "## " << model.title << "\n\n";
       Latency(model);
       Gains(model);
       Categories(model);
@@ -39,7 +39,7 @@ class Markdown {
   }
 
  private:
-  std::string Level() const { return report_.models.size() > 1 ? "### " : "## "; }
+  const char* Level() const { return report_.models.size() > 1 ? "### " : "## "; }
   const Report& RunOf(const ModelSection& model, std::size_t device) const {
     return report_.runs[model.devices[device].run];
   }
@@ -54,29 +54,28 @@ class Markdown {
       title = fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
                           CountText(report_.runs.size(), report_.distinct_devices));
     }
-    out_ << "# " << E(title) << "\n\n";
+    out_ << "# " << title << "\n\n";
   }
 
   // What each device found, in a line.
   void Answers(const ModelSection& model) {
-    if (report_.models.size() > 1) out_ << "**" << E(model.title) << "**\n\n";
+    if (report_.models.size() > 1) out_ << "**" << model.title << "**\n\n";
     for (std::size_t device = 0; device < model.devices.size(); ++device) {
       const Report& run = RunOf(model, device);
       const Times time(ScaleOfLatencies(run));
-      out_ << "- " << E(NameOf(model.devices[device])) << ": ";
+      out_ << "- " << NameOf(model.devices[device]) << ": ";
       bool first = true;
       for (const ReportComparison& pair : run.comparisons) {
         const Comparison& comparison = pair.comparison;
         const VerdictWords words = WordsOf(comparison.latency);
-        out_ << (first ? "" : "; ") << E(comparison.candidate_label) << " against "
-             << E(comparison.baseline_label) << " **" << E(words.verdict) << "**"
-             << (words.interval.empty() ? "" : " " + E(words.interval)) << ", "
+        out_ << (first ? "" : "; ") << comparison.candidate_label << " against " << comparison.baseline_label
+             << " **" << words.verdict << "**" << (words.interval.empty() ? "" : " " + words.interval) << ", "
              << time(comparison.latency.baseline_ns) << " → " << time(comparison.latency.candidate_ns);
         first = false;
       }
       for (const ReportExperiment& experiment : run.experiments) {
         if (!run.comparisons.empty()) break;
-        out_ << (first ? "" : "; ") << E(experiment.label) << " " << E(MedianText(run, &experiment));
+        out_ << (first ? "" : "; ") << experiment.label << " " << MedianText(run, &experiment);
         first = false;
       }
       if (run.run.status != RunData::Status::kComplete && run.run.status != RunData::Status::kUnknown)
@@ -102,7 +101,7 @@ class Markdown {
                     OrDash(SystemText(run) + (machine.empty() ? "" : ", " + machine)),
                     run.emulated ? "yes: its times mean nothing" : "no"});
     }
-    out_ << "## Devices\n\n" << table.ToMarkdown() << '\n';
+    out_ << "## Devices\n\n" << table << '\n';
   }
 
   Table TableOver(const ModelSection& model, const char* title) const {
@@ -120,13 +119,11 @@ class Markdown {
         cells.push_back(MedianText(RunOf(model, device), ExperimentOf(report_, model, row, device)));
       table.AddRow(std::move(cells));
     }
-    out_ << table.ToMarkdown()
-         << "\nIn brackets the 95 % interval of the median over that device's launches.\n\n";
+    out_ << table << "\nIn brackets the 95 % interval of the median over that device's launches.\n\n";
     AgainstFirst(model);
     for (const DeviceRow& row : model.experiments) {
       for (const std::string& difference : row.differences)
-        out_ << "- " << E(RowName(row)) << " is not one configuration on all devices: " << E(difference)
-             << '\n';
+        out_ << "- " << RowName(row) << " is not one configuration on all devices: " << difference << '\n';
     }
     if (std::any_of(model.experiments.begin(), model.experiments.end(),
                     [](const DeviceRow& row) { return !row.differences.empty(); }))
@@ -161,7 +158,7 @@ class Markdown {
     out_ << (model.distinct_devices == 1 ? "The same experiment in two runs"
                                          : "The same experiment on two devices")
          << ", **unpaired**:\n\n"
-         << table.ToMarkdown() << '\n'
+         << table << '\n'
          << UnpairedText(model.distinct_devices) << "\n\n";
   }
 
@@ -193,7 +190,7 @@ class Markdown {
       }
     }
     out_ << Level() << "Speed-up per platform\n\n"
-         << table.ToMarkdown()
+         << table
          << "\nEach within its device, whose sides were measured alternately. A ratio above 1 means "
             "faster.\n\n";
   }
@@ -232,7 +229,7 @@ class Markdown {
         table.AddRow(std::move(cells));
       }
       table.AddRow(std::move(totals));
-      out_ << "**" << E(RowName(row)) << "**\n\n" << table.ToMarkdown() << '\n';
+      out_ << "**" << RowName(row) << "**\n\n" << table << '\n';
     }
     if (titled)
       out_ << "Of the traced steady runs; in parentheses the share of that device's whole inference.\n\n";
@@ -243,7 +240,7 @@ class Markdown {
     bool said = false;
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       for (const std::string& warning : report_.runs[i].warnings) {
-        out_ << "- " << E(report_.names[i]) << ": " << E(warning) << '\n';
+        out_ << "- " << report_.names[i] << ": " << warning << '\n';
         said = true;
       }
     }
@@ -255,15 +252,15 @@ class Markdown {
     out_ << "## Runs\n\n";
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const RunData& run = report_.runs[i].run;
-      out_ << "- " << E(report_.names[i]) << ": " << E(run.folder.string());
-      if (!run.generated_at.empty()) out_ << ", " << E(run.generated_at);
-      if (!run.etprof_version.empty()) out_ << ", etprof " << E(run.etprof_version);
+      out_ << "- " << report_.names[i] << ": " << run.folder.string();
+      if (!run.generated_at.empty()) out_ << ", " << run.generated_at;
+      if (!run.etprof_version.empty()) out_ << ", etprof " << run.etprof_version;
       out_ << '\n';
     }
   }
 
   const DevicesReport& report_;
-  std::ostream& out_;
+  markdown::Out out_;
 };
 
 }  // namespace

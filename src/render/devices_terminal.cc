@@ -167,13 +167,12 @@ class Screen {
                << ", unpaired (drift between them cannot be seen):\n";
         any = true;
         const VerdictWords words = quantity.estimate ? WordsOf(quantity) : VerdictWords{};
-        out_ << "    " << OneLine(row.label) << ": " << OneLine(NameOf(model.devices[device]))
-             << " against " << OneLine(NameOf(model.devices[*row.first])) << ": "
-             << AgainstFirstText(quantity) << (words.interval.empty() ? "" : " " + words.interval) << '\n';
+        out_ << "    " << OneLine(row.label) << ": " << OneLine(NameOf(model.devices[device])) << " against "
+             << OneLine(NameOf(model.devices[*row.first])) << ": " << AgainstFirstText(quantity)
+             << (words.interval.empty() ? "" : " " + words.interval) << '\n';
       }
       for (const std::string& difference : row.differences) {
-        out_ << "    " << OneLine(row.label) << " differs beside the device: " << OneLine(difference)
-             << '\n';
+        out_ << "    " << OneLine(row.label) << " differs beside the device: " << OneLine(difference) << '\n';
       }
     }
     if (any) out_ << '\n';

@@ -72,8 +72,8 @@ void RenderHtml(const Report& report, std::ostream& out) {
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
   } else if (const std::string method = MethodToTell(report); !method.empty()) {
-    heading =
-        fmt::format(" data-name=\"{}\"", HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
+    heading = fmt::format(" data-name=\"{}\"",
+                          HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
   }
   WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
   WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);

@@ -243,9 +243,7 @@ Json SegmentsJson(const std::vector<DataSegment>& segments) {
 }
 
 // A name in a file need not be UTF-8.
-void Write(const Json& object, std::ostream& out) {
-  out << JsonText(object, 2) << '\n';
-}
+void Write(const Json& object, std::ostream& out) { out << JsonText(object, 2) << '\n'; }
 
 Json MethodJson(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);

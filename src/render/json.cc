@@ -2,12 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json.h"
 #include "core/escape.h"
+#include "core/json.h"
 #include "core/table.h"
 #include "render/facts.h"
 #include "render/json_parts.h"
 #include "render/ladder_files.h"
+#include "render/markdown_text.h"
 #include "render/wording.h"
 
 namespace etprof {
@@ -74,9 +75,7 @@ const char* KindName(Insight::Kind kind) {
 }
 
 // Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
-void Write(const Json& json, std::ostream& out) {
-  out << JsonText(json, 2) << '\n';
-}
+void Write(const Json& json, std::ostream& out) { out << JsonText(json, 2) << '\n'; }
 
 }  // namespace
 
@@ -167,8 +166,9 @@ void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
   Write(json, out);
 }
 
-void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
-  out << "# " << EscapeMarkdown(HeaderText(report)) << "\n\n";
+void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& file) {
+  markdown::Out out(file);
+  out << "# " << HeaderText(report) << "\n\n";
   Table table{{{"experiment", Table::Align::kLeft},
                {"threads", Table::Align::kRight},
                {"runs", Table::Align::kRight},
@@ -183,12 +183,11 @@ void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
     table.AddRow({experiment.label, std::to_string(experiment.threads), std::to_string(experiment.latency.n),
                   time(experiment.latency.p50), time(experiment.latency.min), time(experiment.latency.max)});
   }
-  out << table.ToMarkdown();
+  out << table;
   for (const ReportComparison& pair : report.comparisons) {
     const VerdictWords words = WordsOf(pair.comparison.latency);
-    out << "\n- " << EscapeMarkdown(pair.comparison.candidate_label) << " against "
-        << EscapeMarkdown(pair.comparison.baseline_label) << ": " << EscapeMarkdown(words.verdict)
-        << (words.interval.empty() ? "" : " " + EscapeMarkdown(words.interval)) << '\n';
+    out << "\n- " << pair.comparison.candidate_label << " against " << pair.comparison.baseline_label << ": "
+        << words.verdict << (words.interval.empty() ? "" : " " + words.interval) << '\n';
   }
 }
 

@@ -7,7 +7,7 @@ namespace etprof {
 namespace {
 
 using markdown::Align;
-using markdown::E;
+
 using markdown::MakeTable;
 using xnnpack::KernelStatus;
 using xnnpack::StatusName;
@@ -38,19 +38,19 @@ Table KernelTable(const KernelView& view, bool superseded) {
   return table;
 }
 
-void AddView(const KernelView& view, std::ostream& out) {
-  out << "\n## " << E(view.label) << "\n\n" << E(ViewSentence(view)) << "\n";
+void AddView(const KernelView& view, markdown::Out& out) {
+  out << "\n## " << view.label << "\n\n" << ViewSentence(view) << "\n";
   if (!view.use.operators.empty()) {
     Table table =
         MakeTable({{"operator", Align::kLeft}, {"tile", Align::kLeft}, {"microkernel", Align::kLeft}});
     for (const xnnpack::OperatorUse& op : view.use.operators)
       table.AddRow({op.name, TileCell(op), KernelCell(op)});
-    out << "\n### Operators\n\n" << table.ToMarkdown();
+    out << "\n### Operators\n\n" << table;
   }
   if (const Table table = KernelTable(view, false); !table.rows.empty())
-    out << "\n### Microkernels\n\n" << table.ToMarkdown();
+    out << "\n### Microkernels\n\n" << table;
   if (const Table table = KernelTable(view, true); !table.rows.empty()) {
-    out << "\n<details><summary>Superseded</summary>\n\n" << table.ToMarkdown() << "\n</details>\n";
+    out << "\n<details><summary>Superseded</summary>\n\n" << table << "\n</details>\n";
   }
 }
 
@@ -58,18 +58,18 @@ std::string Status(const std::optional<KernelStatus>& status) {
   return status ? std::string(StatusName(*status)) : kUndefined;
 }
 
-void AddComparison(const KernelReport& report, std::ostream& out) {
+void AddComparison(const KernelReport& report, markdown::Out& out) {
   const KernelComparison& comparison = *report.comparison;
   const std::string &off = report.views[comparison.baseline].label,
                     &on = report.views[comparison.candidate].label;
-  out << fmt::format("\n## {} against {}\n\n{} microkernels have the same status on both sides, {} differ.\n",
-                     E(on), E(off), comparison.alike, comparison.kernels.size());
+  out.Format("\n## {} against {}\n\n{} microkernels have the same status on both sides, {} differ.\n", on,
+             off, comparison.alike, comparison.kernels.size());
   if (!comparison.kernels.empty()) {
     Table table = MakeTable(
         {{"microkernel", Align::kLeft}, {off, Align::kLeft}, {on, Align::kLeft}, {"SME", Align::kLeft}});
     for (const auto& row : comparison.kernels)
       table.AddRow({row.kernel, Status(row.baseline), Status(row.candidate), SmeWord(row.parsed)});
-    out << '\n' << table.ToMarkdown();
+    out << '\n' << table;
   }
   if (comparison.operators.empty()) return;
   Table table = MakeTable({{"operator, " + off, Align::kLeft},
@@ -81,14 +81,14 @@ void AddComparison(const KernelReport& report, std::ostream& out) {
   };
   for (const auto& row : comparison.operators)
     table.AddRow({row.baseline, row.candidate, proven(row.baseline_kernel), proven(row.candidate_kernel)});
-  out << '\n' << table.ToMarkdown();
+  out << '\n' << table;
 }
 
 std::string Where(bool kleidiai, bool sme) { return sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : ""; }
 
-void AddEvidence(const OperatorEvidence& evidence, std::ostream& out) {
-  out << fmt::format("\n## Operators of {} and {}\n\n{}\n", E(evidence.baseline_label),
-                     E(evidence.candidate_label), E(EvidenceSentence(evidence)));
+void AddEvidence(const OperatorEvidence& evidence, markdown::Out& out) {
+  out.Format("\n## Operators of {} and {}\n\n{}\n", evidence.baseline_label, evidence.candidate_label,
+             EvidenceSentence(evidence));
   if (evidence.changed.empty()) return;
   Table table = MakeTable({{evidence.baseline_label, Align::kLeft},
                            {"runs on", Align::kLeft},
@@ -99,24 +99,25 @@ void AddEvidence(const OperatorEvidence& evidence, std::ostream& out) {
     table.AddRow({name(row.baseline), Where(row.baseline_kleidiai, row.baseline_sme), name(row.candidate),
                   Where(row.candidate_kleidiai, row.candidate_sme)});
   }
-  out << '\n' << table.ToMarkdown();
+  out << '\n' << table;
 }
 
 }  // namespace
 
-void RenderKernelsMarkdown(const KernelReport& report, std::ostream& out) {
+void RenderKernelsMarkdown(const KernelReport& report, std::ostream& file) {
+  markdown::Out out(file);
   std::string title = report.title;
   if (title.empty()) {
     title = report.model_id.empty() ? "Kernels" : "Kernels of " + report.model_id;
     if (!report.filter.empty()) title += ": " + report.filter;
   }
-  out << "# " << E(title)
+  out << "# " << title
       << "\n\nOf trace-enabled runs: evidence of microkernels, never of time. *used*: an operator's kind, "
          "data types and "
          "tile\nagree with this microkernel alone. *registered*: XNNPACK has it for operators that may need "
          "it; whether one "
          "did is\nnot known. *superseded*: another one was registered in its place.\n";
-  for (const std::string& note : report.notes) out << "\n- " << E(note) << '\n';
+  for (const std::string& note : report.notes) out << "\n- " << note << '\n';
   for (const KernelView& view : report.views) AddView(view, out);
   if (report.comparison) AddComparison(report, out);
   for (const OperatorEvidence& evidence : report.evidence) AddEvidence(evidence, out);

@@ -111,9 +111,7 @@ std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
                {OneLine(evidence.candidate_label), Align::kLeft},
                {"runs on", Align::kLeft}},
               {}};
-  const auto name = [](const std::string& of) {
-    return of.empty() ? std::string(kUndefined) : OneLine(of);
-  };
+  const auto name = [](const std::string& of) { return of.empty() ? std::string(kUndefined) : OneLine(of); };
   for (const auto& row : evidence.changed) {
     const bool kleidiai = row.candidate_kleidiai || row.baseline_kleidiai;
     const bool sme = row.candidate_sme || row.baseline_sme;

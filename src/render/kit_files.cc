@@ -54,9 +54,7 @@ Json Number(const std::optional<double>& value) {
 Json Ms(const std::optional<double>& ns) { return ns ? Number(*ns / 1e6) : Json(nullptr); }
 Json Percent(const std::optional<double>& ratio) { return ratio ? Number(*ratio * 100) : Json(nullptr); }
 
-void Write(const Json& json, std::ostream& out) {
-  out << JsonText(json, 2) << '\n';
-}
+void Write(const Json& json, std::ostream& out) { out << JsonText(json, 2) << '\n'; }
 
 std::optional<double> Quotient(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b || *b <= 0) return std::nullopt;

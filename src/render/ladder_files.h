@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "render/markdown_text.h"
 #include "report/report.h"
 
 // A ladder in files. All take a report that has one.
@@ -16,6 +17,6 @@ nlohmann::ordered_json LadderJson(const Report& report);
 void RenderLadderCsv(const Report& report, std::ostream& out);
 
 // The part of report.md.
-void RenderLadderMarkdown(const Report& report, std::ostream& out);
+void RenderLadderMarkdown(const Report& report, markdown::Out& out);
 
 }  // namespace etprof

@@ -329,16 +329,16 @@ void RenderByTerminal(const Report& report, By by, const TerminalOptions& option
   });
 }
 
-void RenderLayersMarkdown(const Report& report, std::ostream& out) {
+void RenderLayersMarkdown(const Report& report, markdown::Out& out) {
   using namespace markdown;
   std::vector<Part> parts = PartsOfReport(report, By::kLayer);
   for (Part& part : parts) {
     if (part.after->layers.empty()) continue;
-    out << "## Layers" << (parts.size() > 1 ? ": " + E(part.title) : "") << "\n\n";
+    out << "## Layers" << (parts.size() > 1 ? ": " + part.title : "") << "\n\n";
     const std::size_t all = part.rows.size();
     Thin(part);
-    out << TableOf(part, By::kLayer, "· ").ToMarkdown() << '\n';
-    out << "A module's time is that of all that runs in it. " << E(AttributionText(*part.after));
+    out << TableOf(part, By::kLayer, "· ") << '\n';
+    out << "A module's time is that of all that runs in it. " << AttributionText(*part.after);
     if (part.rows.size() < all)
       out << fmt::format(" The {} largest of {} rows; `etprof analyze --csv=layers` has all.",
                          part.rows.size(), all);
@@ -348,9 +348,9 @@ void RenderLayersMarkdown(const Report& report, std::ostream& out) {
   for (Part& part : lines) {
     if (part.after->layers.empty()) continue;
     Thin(part);
-    out << "<details><summary>By line of the model" << (lines.size() > 1 ? ": " + E(part.title) : "")
+    out << "<details><summary>By line of the model" << (lines.size() > 1 ? ": " + part.title : "")
         << "</summary>\n\n"
-        << TableOf(part, By::kSource, "").ToMarkdown() << "\n</details>\n\n";
+        << TableOf(part, By::kSource, "") << "\n</details>\n\n";
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "render/markdown_text.h"
 #include "render/terminal.h"
 #include "report/report.h"
 
@@ -21,7 +22,7 @@ void DrawBy(const Report& report, By by, const TerminalOptions& options, std::os
 void RenderByTerminal(const Report& report, By by, const TerminalOptions& options, std::ostream& out);
 
 // The sections of report.md. Nothing where no layer is known.
-void RenderLayersMarkdown(const Report& report, std::ostream& out);
+void RenderLayersMarkdown(const Report& report, markdown::Out& out);
 
 // "99.8 % of the operators' time belongs to a layer", or why none is known; "" where nothing can be said.
 std::string AttributionText(const ReportExperiment& experiment);

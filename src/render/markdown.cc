@@ -29,7 +29,7 @@ class Markdown {
       : report_(report), time_(ScaleOfLatencies(report)), out_(out) {}
 
   void Write() {
-    out_ << "# " << E(HeaderText(report_)) << "\n\n";
+    out_ << "# " << HeaderText(report_) << "\n\n";
     Answer();
     Conditions();
     Latency();
@@ -55,7 +55,7 @@ class Markdown {
   }
 
   void WriteBrief() {
-    out_ << "### " << E(HeaderText(report_)) << "\n\n";
+    out_ << "### " << HeaderText(report_) << "\n\n";
     Answer();
     Table table = MakeTable({{"experiment", Align::kLeft},
                              {"median", Align::kRight},
@@ -66,20 +66,20 @@ class Markdown {
       table.AddRow({experiment.label, time_(experiment.latency.p50), time_(experiment.latency.p90),
                     time_(experiment.latency.p99), std::to_string(experiment.latency.n)});
     }
-    out_ << table.ToMarkdown() << '\n';
+    out_ << table << '\n';
     const std::size_t most = std::min<std::size_t>(kBriefInsights, report_.insights.size());
-    for (std::size_t i = 0; i < most; ++i) out_ << "- " << E(report_.insights[i].text) << '\n';
+    for (std::size_t i = 0; i < most; ++i) out_ << "- " << report_.insights[i].text << '\n';
     if (most > 0) out_ << '\n';
     for (const ReportComparison& pair : report_.comparisons) {
-      std::ostringstream groups;
+      std::ostringstream written;
+      Out groups(written);
       if (report_.ladder || !RenderPairGroups(report_, pair, groups)) continue;
       out_ << "<details><summary>Where the time goes</summary>\n\n";
       if (report_.comparisons.size() > 1)
-        out_ << E(pair.comparison.candidate_label) << " against " << E(pair.comparison.baseline_label)
-             << "\n\n";
-      out_ << groups.str() << "\n</details>\n\n";
+        out_ << pair.comparison.candidate_label << " against " << pair.comparison.baseline_label << "\n\n";
+      out_.Written(written.str()) << "\n</details>\n\n";
     }
-    for (const std::string& warning : report_.warnings) out_ << "> " << E(warning) << "\n>\n";
+    for (const std::string& warning : report_.warnings) out_ << "> " << warning << "\n>\n";
   }
 
  private:
@@ -92,12 +92,12 @@ class Markdown {
     }
     for (const ReportComparison& pair : report_.comparisons) {
       const VerdictWords words = WordsOf(pair.comparison.latency);
-      out_ << "**" << E(pair.comparison.candidate_label) << " against " << E(pair.comparison.baseline_label)
-           << ": " << E(words.verdict) << "**" << (words.interval.empty() ? "" : " " + E(words.interval));
+      out_ << "**" << pair.comparison.candidate_label << " against " << pair.comparison.baseline_label << ": "
+           << words.verdict << "**" << (words.interval.empty() ? "" : " " + words.interval);
       if (pair.comparison.latency.estimate && !report_.emulated) {
-        out_ << fmt::format(" ({:.0f} % interval{})", pair.comparison.latency.estimate->confidence * 100,
-                            pair.comparison.pairing == Pairing::kLaunches ? ", " + SampleText(pair.comparison)
-                                                                          : ", unpaired");
+        out_.Format(" ({:.0f} % interval{})", pair.comparison.latency.estimate->confidence * 100,
+                    pair.comparison.pairing == Pairing::kLaunches ? ", " + SampleText(pair.comparison)
+                                                                  : ", unpaired");
       }
       out_ << "\n\n";
     }
@@ -108,7 +108,7 @@ class Markdown {
   void Conditions() {
     Table table = MakeTable({{"condition", Align::kLeft}, {"value", Align::kLeft}});
     for (const Fact& fact : RunFacts(report_)) table.AddRow({fact.name, fact.value});
-    if (!table.rows.empty()) out_ << "## Conditions\n\n" << table.ToMarkdown() << '\n';
+    if (!table.rows.empty()) out_ << "## Conditions\n\n" << table << '\n';
     if (report_.bare) {
       out_ << (table.rows.empty() ? "## Conditions\n\n" : "")
            << "Nothing is known but what the ETDump says: no device, no schedule, no untraced latency.\n\n";
@@ -135,7 +135,7 @@ class Markdown {
                     or_dash(data.isa), or_dash(data.cpus), or_dash(data.runner.filename().string()),
                     or_dash(data.executorch_version), or_dash(data.operator_clock)});
     }
-    if (any) out_ << table.ToMarkdown() << '\n';
+    if (any) out_ << table << '\n';
   }
 
   void Latency() {
@@ -161,7 +161,7 @@ class Markdown {
                     d.cv ? PercentText(*d.cv) : kUndefined, std::to_string(d.n), std::to_string(d.outliers),
                     time_(experiment.first_run), time_(experiment.load)});
     }
-    out_ << table.ToMarkdown() << '\n';
+    out_ << table << '\n';
     const bool any_trace =
         std::any_of(report_.experiments.begin(), report_.experiments.end(),
                     [](const ReportExperiment& e) { return e.latency_from_trace && e.latency.n > 0; });
@@ -177,7 +177,7 @@ class Markdown {
     out_ << '\n';
     for (const ReportExperiment& experiment : report_.experiments) {
       if (!experiment.sustained) continue;
-      out_ << "### " << E(experiment.label) << ", sustained\n\n" << E(SustainedText(experiment)) << "\n\n";
+      out_ << "### " << experiment.label << ", sustained\n\n" << SustainedText(experiment) << "\n\n";
       RenderSustainedMarkdown(experiment, out_);
     }
     if (report_.comparisons.empty() || report_.ladder) return;
@@ -202,8 +202,7 @@ class Markdown {
                     sample.empty() ? (comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs")
                                    : sample});
     }
-    out_ << pairs.ToMarkdown()
-         << "\nA ratio above 1 means faster. \"same\" means that the interval lies within "
+    out_ << pairs << "\nA ratio above 1 means faster. \"same\" means that the interval lies within "
          << RelativeText(report_.run.schedule.margin > 0 ? report_.run.schedule.margin
                                                          : CompareOptions{}.margin)
          << " of 1; what is neither same, faster nor slower is inconclusive.\n\n";
@@ -211,19 +210,19 @@ class Markdown {
       const std::string factors = FactorsText(pair);
       if (factors.empty()) continue;
       const std::string of = report_.comparisons.size() > 1 ? pair.comparison.candidate_label + ": " : "";
-      out_ << E(of + factors) << "\n\n";
+      out_ << (of + factors) << "\n\n";
     }
     Costs();
     for (const ReportComparison& pair : report_.comparisons) {
       if (!pair.outputs) continue;
-      out_ << "Outputs of " << E(pair.comparison.baseline_label) << " and "
-           << E(pair.comparison.candidate_label) << ": "
+      out_ << "Outputs of " << pair.comparison.baseline_label << " and " << pair.comparison.candidate_label
+           << ": "
            << (pair.outputs->equal ? "equal bit for bit"
-                                   : E(pair.outputs->note.empty() ? "they differ" : pair.outputs->note));
+                                   : (pair.outputs->note.empty() ? "they differ" : pair.outputs->note));
       if (pair.outputs->largest_absolute)
-        out_ << fmt::format(", largest absolute difference {:.3g}", *pair.outputs->largest_absolute);
+        out_.Format(", largest absolute difference {:.3g}", *pair.outputs->largest_absolute);
       if (pair.outputs->largest_relative)
-        out_ << fmt::format(", largest relative difference {:.3g}", *pair.outputs->largest_relative);
+        out_.Format(", largest relative difference {:.3g}", *pair.outputs->largest_relative);
       out_ << ".\n\n";
     }
   }
@@ -249,7 +248,7 @@ class Markdown {
       add("peak memory", pair.costs.peak_memory, FormatBytes);
     }
     if (table.rows.empty()) return;
-    out_ << table.ToMarkdown()
+    out_ << table
          << "\nMedians over launches; for memory, the maximum. The interval is of the change, paired by "
             "launch.\n\n";
   }
@@ -264,11 +263,11 @@ class Markdown {
             "KleidiAI's SME or SME2 kernels.\n\n";
     for (const ReportExperiment& experiment : report_.experiments) {
       if (experiment.matrix_kernels.empty()) continue;
-      out_ << "**" << E(experiment.label) << "**: ";
+      out_ << "**" << experiment.label << "**: ";
       if (experiment.kernel_evidence.empty()) out_ << "no operator of KleidiAI's SME kernels";
       for (std::size_t i = 0; i < experiment.kernel_evidence.size(); ++i)
-        out_ << (i > 0 ? ", " : "") << E(experiment.kernel_evidence[i]);
-      out_ << "\n\n" << KernelTable(experiment).ToMarkdown() << '\n';
+        out_ << (i > 0 ? ", " : "") << experiment.kernel_evidence[i];
+      out_ << "\n\n" << KernelTable(experiment) << '\n';
     }
   }
 
@@ -291,9 +290,9 @@ class Markdown {
     out_ << "## What to do next\n\nBy the time at stake in one inference.\n\n";
     int number = 1;
     for (const Insight& insight : report_.insights) {
-      out_ << number++ << ". " << E(insight.text) << '\n';
-      for (const std::string& line : insight.evidence) out_ << "   - " << E(line) << '\n';
-      if (!insight.formula.empty()) out_ << "   - How: " << E(insight.formula) << '\n';
+      out_ << number++ << ". " << insight.text << '\n';
+      for (const std::string& line : insight.evidence) out_ << "   - " << line << '\n';
+      if (!insight.formula.empty()) out_ << "   - How: " << insight.formula << '\n';
     }
     out_ << '\n';
   }
@@ -302,7 +301,7 @@ class Markdown {
     out_ << "## How far to trust this\n\n";
     bool said = false;
     const auto line = [&](const std::string& text) {
-      out_ << "- " << E(text) << '\n';
+      out_ << "- " << text << '\n';
       said = true;
     };
     if (report_.noise_floor)
@@ -346,19 +345,20 @@ class Markdown {
   void Artifacts() {
     if (report_.artifacts.empty()) return;
     out_ << "## Files\n\n";
-    for (const std::string& file : report_.artifacts) out_ << "- " << E(file) << '\n';
+    for (const std::string& file : report_.artifacts) out_ << "- " << file << '\n';
   }
 
   const Report& report_;
   const Times time_;  // of latencies
-  std::ostream& out_;
+  markdown::Out out_;
 };
 
 }  // namespace
 
 void RenderMarkdown(const Report& report, std::ostream& out) {
   Markdown(report, out).Write();
-  RenderCountersMarkdown(CountersOf(report.run), out);
+  Out rest(out);
+  RenderCountersMarkdown(CountersOf(report.run), rest);
 }
 
 void RenderBriefMarkdown(const Report& report, std::ostream& out) { Markdown(report, out).WriteBrief(); }

@@ -50,7 +50,7 @@ std::string TableNote(const ReportExperiment& before, const ReportExperiment* af
   return fmt::format(
       "Means over {} traced steady runs within Tukey's fences. \"{}\" leads from their mean to the median "
       "latency; "
-      "every column adds up as printed. \"—\": the measurement cannot tell.\n",
+      "every column adds up as printed. \"—\": the measurement cannot tell.",
       runs, TracerRowName(subject));
 }
 
@@ -58,7 +58,7 @@ double Mean(Nanoseconds total, std::int64_t runs) {
   return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
 }
 
-void FineCategories(const Comparison& comparison, std::ostream& out) {
+void FineCategories(const Comparison& comparison, markdown::Out& out) {
   Table table = MakeTable({{"category", Align::kLeft},
                            {"before", Align::kRight},
                            {"after", Align::kRight},
@@ -76,7 +76,7 @@ void FineCategories(const Comparison& comparison, std::ostream& out) {
     table.AddRow(
         {row.name, time(before(row)), time(after(row)), GainText(row.quantity), IntervalText(row.quantity)});
   }
-  out << "<details><summary>Fine categories</summary>\n\n" << table.ToMarkdown() << "\n</details>\n\n";
+  out << "<details><summary>Fine categories</summary>\n\n" << table << "\n</details>\n\n";
 }
 
 // Whether the gain as printed is not what a reader gets who divides the two means.
@@ -87,7 +87,7 @@ bool IsNoQuotient(const Quantity& quantity, double before, double after) {
 }
 
 // Gained and lost are verdicts; a difference that the measurement cannot vouch for is listed as such.
-void Changed(const Report& report, const ReportComparison& pair, std::ostream& out) {
+void Changed(const Report& report, const ReportComparison& pair, markdown::Out& out) {
   const ReportExperiment& before = report.experiments[pair.baseline];
   const ReportExperiment& after = report.experiments[pair.candidate];
   const Comparison& comparison = pair.comparison;
@@ -133,7 +133,7 @@ void Changed(const Report& report, const ReportComparison& pair, std::ostream& o
       table.AddRow({one_name ? to : from + " → " + to, time(change.before), time(change.after),
                     time(change.saved()), GainText(quantity), IntervalText(quantity)});
     }
-    if (!table.rows.empty()) out << "### " << title << "\n\n" << table.ToMarkdown() << '\n';
+    if (!table.rows.empty()) out << "### " << title << "\n\n" << table << '\n';
   };
   const auto has_verdict = [](stats::Verdict verdict) {
     return [verdict](const Change& change) { return change.match->quantity.verdict == verdict; };
@@ -154,7 +154,7 @@ void Changed(const Report& report, const ReportComparison& pair, std::ostream& o
       << ", so it is not exactly the quotient of the two means beside it.\n\n";
 }
 
-void OnlyOnOneSide(const Report& report, const ReportComparison& pair, std::ostream& out) {
+void OnlyOnOneSide(const Report& report, const ReportComparison& pair, markdown::Out& out) {
   const ReportExperiment& before = report.experiments[pair.baseline];
   const ReportExperiment& after = report.experiments[pair.candidate];
   const Comparison& comparison = pair.comparison;
@@ -179,12 +179,12 @@ void OnlyOnOneSide(const Report& report, const ReportComparison& pair, std::ostr
                   match.baseline ? comparison.baseline_label : comparison.candidate_label,
                   time(mean(match))});
   }
-  if (!table.rows.empty()) out << "### Operators of one side only\n\n" << table.ToMarkdown() << '\n';
+  if (!table.rows.empty()) out << "### Operators of one side only\n\n" << table << '\n';
 }
 
 }  // namespace
 
-bool RenderPairGroups(const Report& report, const ReportComparison& pair, std::ostream& out) {
+bool RenderPairGroups(const Report& report, const ReportComparison& pair, markdown::Out& out) {
   const ReportExperiment& before = report.experiments[pair.baseline];
   const ReportExperiment& after = report.experiments[pair.candidate];
   if (before.common_runs == 0 || after.common_runs == 0) return false;
@@ -217,26 +217,26 @@ bool RenderPairGroups(const Report& report, const ReportComparison& pair, std::o
   }
   table.AddRow({"Median latency", scale.Text(before.latency.p50), "", scale.Text(after.latency.p50), "",
                 GainText(comparison.latency), IntervalText(comparison.latency), ""});
-  out << table.ToMarkdown() << '\n' << TableNote(before, &after) << '\n';
+  out << table << '\n' << TableNote(before, &after) << "\n\n";
   return true;
 }
 
-void RenderPairTables(const Report& report, const ReportComparison& pair, std::ostream& out) {
+void RenderPairTables(const Report& report, const ReportComparison& pair, markdown::Out& out) {
   const Comparison& comparison = pair.comparison;
-  std::ostringstream groups;
+  std::ostringstream written;
+  markdown::Out groups(written);
   if (!RenderPairGroups(report, pair, groups)) return;
-  out << "## Where the time goes: " << E(comparison.baseline_label) << " and "
-      << E(comparison.candidate_label) << "\n\n"
-      << groups.str();
+  out << "## Where the time goes: " << comparison.baseline_label << " and " << comparison.candidate_label
+      << "\n\n";
+  out.Written(written.str());
   FineCategories(comparison, out);
   Changed(report, pair, out);
   OnlyOnOneSide(report, pair, out);
 }
 
-void RenderExperimentTables(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
+void RenderExperimentTables(const Report& report, const ReportExperiment& experiment, markdown::Out& out) {
   if (experiment.common_runs == 0) return;
-  out << "## Where the time goes" << (report.experiments.size() > 1 ? ": " + E(experiment.label) : "")
-      << "\n\n";
+  out << "## Where the time goes" << (report.experiments.size() > 1 ? ": " + experiment.label : "") << "\n\n";
   const TimeScale scale = ScaleOf(experiment, nullptr);
   for (const Breakdown* breakdown : {&experiment.groups, &experiment.categories}) {
     const std::vector<std::string> texts = AddingUp(MeansOf(*breakdown, experiment), scale);
@@ -253,16 +253,16 @@ void RenderExperimentTables(const Report& report, const ReportExperiment& experi
     if (experiment.tracer) table.AddRow({TracerRowName(experiment), "", texts.back() + ' ' + scale.unit, ""});
     table.AddRow({"Median latency", "", scale.Text(experiment.latency.p50), ""});
     if (breakdown == &experiment.categories) {
-      out << "<details><summary>Fine categories</summary>\n\n" << table.ToMarkdown() << "\n</details>\n\n";
+      out << "<details><summary>Fine categories</summary>\n\n" << table << "\n</details>\n\n";
     } else {
-      out << table.ToMarkdown() << '\n' << TableNote(experiment, nullptr) << '\n';
+      out << table << '\n' << TableNote(experiment, nullptr) << "\n\n";
     }
   }
 }
 
-void RenderCostliest(const ReportExperiment& experiment, bool titled, std::ostream& out) {
+void RenderCostliest(const ReportExperiment& experiment, bool titled, markdown::Out& out) {
   if (experiment.operators.empty() || experiment.common_runs == 0) return;
-  out << "## What costs most" << (titled ? ": " + E(experiment.label) : "") << "\n\n";
+  out << "## What costs most" << (titled ? ": " + experiment.label : "") << "\n\n";
   Table table = MakeTable({{"operator", Align::kLeft},
                            {"group", Align::kLeft},
                            {"runs on", Align::kLeft},
@@ -286,23 +286,23 @@ void RenderCostliest(const ReportExperiment& experiment, bool titled, std::ostre
                   row.self.n >= 100 ? time(row.self.p99) : kUndefined,
                   row.self.cv ? PercentText(*row.self.cv) : kUndefined});
   }
-  out << table.ToMarkdown() << '\n';
+  out << table << '\n';
   if (table.rows.size() < experiment.operators.size()) {
-    out << fmt::format("The first {} of {} operators; the statistics' CSV file has them all. ",
-                       table.rows.size(), experiment.operators.size());
+    out.Format("The first {} of {} operators; the statistics' CSV file has them all. ", table.rows.size(),
+               experiment.operators.size());
   }
   out << "\"call\" numbers the delegate and operator calls of an inference from 0.\n\n";
   if (!experiment.unknown_operators.empty()) {
     out << "Not in the category table, counted as Other:";
     for (const std::string& type : experiment.unknown_operators)
-      out << (type == experiment.unknown_operators.front() ? " " : ", ") << E(type);
+      out << (type == experiment.unknown_operators.front() ? " " : ", ") << type;
     out << ".\n\n";
   }
 }
 
-void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream& out) {
+void RenderPlaces(const ReportExperiment& experiment, bool titled, markdown::Out& out) {
   if (experiment.common_runs == 0) return;
-  out << "## Delegated and portable" << (titled ? ": " + E(experiment.label) : "") << "\n\n";
+  out << "## Delegated and portable" << (titled ? ": " + experiment.label : "") << "\n\n";
   Table table = MakeTable({{"place", Align::kLeft},
                            {"spans", Align::kRight},
                            {"mean self time", Align::kRight},
@@ -316,7 +316,7 @@ void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream&
     table.AddRow({row.name, std::to_string(row.operators), time(mean(row)),
                   ShareText(row.total, experiment.places.total)});
   }
-  out << table.ToMarkdown() << '\n';
+  out << table << '\n';
   Table portable = MakeTable({{"portable operator", Align::kLeft},
                               {"category", Align::kLeft},
                               {"mean self time", Align::kRight},
@@ -332,9 +332,9 @@ void RenderPlaces(const ReportExperiment& experiment, bool titled, std::ostream&
                      (*portable_time)(row.mean_self), PercentText(row.share)});
   }
   if (!portable.rows.empty()) {
-    out << portable.ToMarkdown() << '\n';
+    out << portable << '\n';
     if (experiment.portable_kernels > static_cast<std::int64_t>(portable.rows.size())) {
-      out << fmt::format("The costliest {} of {}.\n\n", portable.rows.size(), experiment.portable_kernels);
+      out.Format("The costliest {} of {}.\n\n", portable.rows.size(), experiment.portable_kernels);
     }
   } else {
     out << "No operator runs outside a delegate.\n\n";

@@ -19,15 +19,15 @@ constexpr int kBar = 20;
 
 class LadderMarkdown {
  public:
-  LadderMarkdown(const Report& report, std::ostream& out)
+  LadderMarkdown(const Report& report, markdown::Out& out)
       : report_(report), ladder_(*report.ladder), out_(out) {}
 
   void Write() {
-    out_ << "**" << E(Headline(report_)) << "**\n\n";
-    if (const std::string best = BestText(report_); !best.empty()) out_ << "- Best: " << E(best) << '\n';
-    if (const std::string same = UnchangedText(report_); !same.empty()) out_ << "- " << E(same) << '\n';
-    for (const LadderSwing& swing : ladder_.swings) out_ << "- " << E(SwingText(report_, swing)) << '\n';
-    for (const std::string& note : Notes(report_)) out_ << "- " << E(note) << '\n';
+    out_ << "**" << Headline(report_) << "**\n\n";
+    if (const std::string best = BestText(report_); !best.empty()) out_ << "- Best: " << best << '\n';
+    if (const std::string same = UnchangedText(report_); !same.empty()) out_ << "- " << same << '\n';
+    for (const LadderSwing& swing : ladder_.swings) out_ << "- " << SwingText(report_, swing) << '\n';
+    for (const std::string& note : Notes(report_)) out_ << "- " << note << '\n';
     out_ << "\n## ISA ladder\n\n";
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) Levels(t);
     out_ << "Over the level below and over the lowest: baseline time / time, above 1 is faster; paired by "
@@ -76,7 +76,7 @@ class LadderMarkdown {
                     GainOver(cell.over_lowest), cell.over_lowest ? IntervalText(*cell.over_lowest) : "",
                     cell.ns && largest > 0 && !report_.emulated ? Bar(*cell.ns / largest, kBar) : ""});
     }
-    out_ << table.ToMarkdown() << '\n';
+    out_ << table << '\n';
   }
 
   // At any number of threads, so that a row is in one unit at each.
@@ -107,7 +107,7 @@ class LadderMarkdown {
     for (const LadderRow& row : ladder_.groups)
       add(row.name + " at " + ladder_.levels[ladder_.Highest()].name, row, ladder_.Highest());
     out_
-        << table.ToMarkdown()
+        << table
         << "\nIn parentheses the speed-up over the fewest threads, and the efficiency: the speed-up over the "
            "ratio of the threads.\n\n";
   }
@@ -131,16 +131,16 @@ class LadderMarkdown {
       cells.push_back(EffectsText(report_, row, t, 1000));
       table.AddRow(std::move(cells));
     }
-    out_ << table.ToMarkdown() << '\n';
+    out_ << table << '\n';
   }
 
   const Report& report_;
   const Ladder& ladder_;
-  std::ostream& out_;
+  markdown::Out& out_;
 };
 
 }  // namespace
 
-void RenderLadderMarkdown(const Report& report, std::ostream& out) { LadderMarkdown(report, out).Write(); }
+void RenderLadderMarkdown(const Report& report, markdown::Out& out) { LadderMarkdown(report, out).Write(); }
 
 }  // namespace etprof

@@ -72,11 +72,11 @@ void AddCosts(const Matrix& matrix, const char* name, SideCost SideCosts::*membe
 
 }  // namespace
 
-void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out) {
+void RenderMatrix(const Report& report, const Matrix& matrix, markdown::Out& out) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
   out << "## "
-      << (matrix.threads ? "Threads: " + E(report.run.experiments[baseline.index].name)
-                         : "Against " + E(baseline.label))
+      << (matrix.threads ? "Threads: " + report.run.experiments[baseline.index].name
+                         : "Against " + baseline.label)
       << "\n\n";
   Table table = TableOf(report, matrix, "mean self time");
   const Times time = TimesOf(matrix.groups, &matrix.latency);
@@ -84,7 +84,7 @@ void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out)
   AddRow(report, matrix, matrix.latency, matrix.latency.name, time, table);
   AddCosts(matrix, "Load", &SideCosts::load, FormatMilliseconds, table);
   AddCosts(matrix, "Peak memory", &SideCosts::peak_memory, FormatBytes, table);
-  out << table.ToMarkdown() << '\n';
+  out << table << '\n';
   if (matrix.threads) {
     out << "In parentheses the speed-up over the fewest threads, and the efficiency: the speed-up over the "
            "ratio of the threads. 100 % is perfect scaling. Without parentheses the measurement cannot tell; "
@@ -107,10 +107,10 @@ void RenderMatrix(const Report& report, const Matrix& matrix, std::ostream& out)
     if (operators.rows.size() == kOperators) break;
     AddRow(report, matrix, row, row.name + (names && row.op ? names->Where(*row.op) : ""), own, operators);
   }
-  out << "<details><summary>Operators</summary>\n\n" << operators.ToMarkdown() << '\n';
+  out << "<details><summary>Operators</summary>\n\n" << operators << '\n';
   if (operators.rows.size() < matrix.operators.size()) {
-    out << fmt::format("The costliest {} of {}; analysis_summary.json has them all.\n\n",
-                       operators.rows.size(), matrix.operators.size());
+    out.Format("The costliest {} of {}; analysis_summary.json has them all.\n\n", operators.rows.size(),
+               matrix.operators.size());
   }
   out << "</details>\n\n";
 }

@@ -1,4 +1,3 @@
-#include "core/escape.h"
 #include "render/markdown.h"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/number.h"
 #include "core/table.h"
 #include "report/example_run.h"

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
+#include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,7 +35,58 @@ class Times {
   const char* unit_;
 };
 
-inline std::string E(const std::string& text) { return EscapeMarkdown(text); }
+// A file of Markdown: what is written as a literal or a table is Markdown; every other text is anybody's, and
+// is shown as it is (EscapeMarkdown).
+class Out {
+ public:
+  explicit Out(std::ostream& out) : out_(out) {}
+
+  // A literal: nobody else's text is of this type.
+  Out& operator<<(const char* markup) {
+    out_ << markup;
+    return *this;
+  }
+  Out& operator<<(char markup) {
+    out_ << markup;
+    return *this;
+  }
+  Out& operator<<(int number) {
+    out_ << number;
+    return *this;
+  }
+  Out& operator<<(const std::string& text) {
+    out_ << EscapeMarkdown(text);
+    return *this;
+  }
+  Out& operator<<(const Table& table) {
+    out_ << table.ToMarkdown();
+    return *this;
+  }
+  // What another Out wrote.
+  Out& Written(const std::string& markdown) {
+    out_ << markdown;
+    return *this;
+  }
+  // `format` is Markdown, texts among `values` are not.
+  template <typename... Values>
+  Out& Format(fmt::format_string<Values...> format, Values&&... values) {
+    const fmt::string_view pattern = format;
+    out_ << fmt::format(fmt::runtime(pattern), Shown(values)...);
+    return *this;
+  }
+
+ private:
+  template <typename Value>
+  static decltype(auto) Shown(const Value& value) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      return EscapeMarkdown(value);
+    } else {
+      return (value);
+    }
+  }
+
+  std::ostream& out_;
+};
 
 inline Table MakeTable(std::vector<std::pair<std::string, Align>> columns) {
   Table table;

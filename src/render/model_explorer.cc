@@ -276,9 +276,7 @@ class GraphRenderer {
   std::vector<std::size_t> comparisons_;
 };
 
-void Write(const Json& json, std::ostream& out) {
-  out << JsonText(json, 1) << '\n';
-}
+void Write(const Json& json, std::ostream& out) { out << JsonText(json, 1) << '\n'; }
 
 // One entry for each graph that has any result.
 void WriteNodeData(const ExplorerModel& model, const std::string& name, const Json& colors,

@@ -159,16 +159,16 @@ void RenderRooflineTerminal(const Report& report, const TerminalOptions& options
   });
 }
 
-void RenderRooflineMarkdown(const Report& report, std::ostream& out) {
+void RenderRooflineMarkdown(const Report& report, markdown::Out& out) {
   using namespace markdown;
   for (const std::size_t subject : Subjects(report)) {
     const ReportExperiment& experiment = report.experiments[subject];
     if (!experiment.roofline) continue;
     const Roofline& roofline = *experiment.roofline;
     out << "## How far from the machine's limits"
-        << (report.experiments.size() > 1 ? ": " + E(experiment.label) : "") << "\n\n"
-        << E(SummaryText(experiment)) << "\n\n"
-        << MarkdownTable(experiment).ToMarkdown() << '\n';
+        << (report.experiments.size() > 1 ? ": " + experiment.label : "") << "\n\n"
+        << SummaryText(experiment) << "\n\n"
+        << MarkdownTable(experiment) << '\n';
     if (roofline.rows.size() > kMarkdownRows) out << RestText(roofline, kMarkdownRows) << ". ";
     out << "By what an operator would save at its roof: the lower of compute (the fastest instructions that "
            "the mask allows) and memory (where its tensors fit). A multiply-add is 2 FLOPs.\n\n";

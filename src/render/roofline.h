@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "render/markdown_text.h"
 #include "render/terminal.h"
 #include "report/report.h"
 
@@ -14,6 +15,6 @@ namespace etprof {
 void DrawRoofline(const Report& report, const TerminalOptions& options, std::ostream& out);
 void RenderRooflineTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);
 // The section of report.md; nothing where no roofs are known.
-void RenderRooflineMarkdown(const Report& report, std::ostream& out);
+void RenderRooflineMarkdown(const Report& report, markdown::Out& out);
 
 }  // namespace etprof

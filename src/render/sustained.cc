@@ -103,7 +103,7 @@ void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& 
   for (const Row* row : {&latency, &clock, &cap, &temperature}) DrawRow(*row, out);
 }
 
-void RenderSustainedMarkdown(const ReportExperiment& experiment, std::ostream& out) {
+void RenderSustainedMarkdown(const ReportExperiment& experiment, markdown::Out& out) {
   Table table{{{"until", Table::Align::kRight},
                {"runs", Table::Align::kRight},
                {"median", Table::Align::kRight},
@@ -125,7 +125,7 @@ void RenderSustainedMarkdown(const ReportExperiment& experiment, std::ostream& o
                   time(point.median_ns), time(point.p95_ns), ghz(point.mhz), ghz(point.cap_mhz),
                   point.celsius ? fmt::format("{:.1f} °C", *point.celsius) : std::string(kUndefined)});
   }
-  out << table.ToMarkdown() << '\n';
+  out << table << '\n';
 }
 
 void RenderSustainedCsv(const ReportExperiment& experiment, std::ostream& out) {

@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 
+#include "render/markdown_text.h"
 #include "report/report.h"
 
 // A sustained run, said in each of the forms. All for an experiment whose `sustained` is there.
@@ -15,7 +16,7 @@ std::string SustainedText(const ReportExperiment& experiment);
 void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& out);
 
 // A Markdown table of at most ten stretches of the time.
-void RenderSustainedMarkdown(const ReportExperiment& experiment, std::ostream& out);
+void RenderSustainedMarkdown(const ReportExperiment& experiment, markdown::Out& out);
 
 // seconds,runs,median_ms,p95_ms,frequency_mhz,frequency_cap_mhz,temperature_c: one row a burst.
 void RenderSustainedCsv(const ReportExperiment& experiment, std::ostream& out);

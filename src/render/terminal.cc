@@ -243,7 +243,7 @@ class Screen {
     VerdictLine line;
     line.verdict =
         OneLine(report_.comparisons.size() > 1 ? VerdictAgainst(latency, pair.comparison.baseline_label)
-                                                 : words.verdict);
+                                               : words.verdict);
     line.rest = words.interval.empty() ? "" : "  " + words.interval;
     if (const std::string efficiency = Efficiency(pair); !efficiency.empty()) line.rest += "  " + efficiency;
     line.color = ColorOf(latency.verdict);
@@ -431,8 +431,7 @@ class Screen {
       if (!options_.all) continue;
       for (const std::string& evidence : insight.evidence)
         WriteWrapped(Blanks(9) + "- ", evidence, 11, width_, out_);
-      if (!insight.formula.empty())
-        WriteWrapped(Blanks(9) + "= ", insight.formula, 11, width_, out_);
+      if (!insight.formula.empty()) WriteWrapped(Blanks(9) + "= ", insight.formula, 11, width_, out_);
     }
     const std::string noise = Noise();
     if (!noise.empty()) Labelled("noise", noise);

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "core/escape.h"
-#include "core/escape.h"
 #include "core/table.h"
 
 namespace etprof {

@@ -36,8 +36,8 @@ std::string Paint(const std::string& text, Color color, bool colors);
 // Green faster, red slower, dim what cannot be told.
 Color ColorOf(stats::Verdict verdict);
 
-// `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is ended. A
-// number and its unit, a name and its "#3", and an interval stay on one line.
+// `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
+// ended. A number and its unit, a name and its "#3", and an interval stay on one line.
 void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
                   std::ostream& out);
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "render/csv.h"
 #include "core/escape.h"
+#include "render/csv.h"
 #include "render/csv_buffer.h"
 
 namespace etprof {

@@ -29,9 +29,7 @@ std::string Short(std::string text) {
   return text.substr(0, end) + "...";
 }
 
-std::string Short(const json& value) {
-  return Short(JsonText(value));
-}
+std::string Short(const json& value) { return Short(JsonText(value)); }
 
 std::string Key(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;

@@ -30,9 +30,7 @@ bool IsOfType(const json& value, const std::string& type) {
 }
 
 std::string Quoted(const json& value) {
-  std::string text = value.is_object()  ? "an object"
-                     : value.is_array() ? "a list"
-                                        : JsonText(value);
+  std::string text = value.is_object() ? "an object" : value.is_array() ? "a list" : JsonText(value);
   if (text.size() > 60) {
     text.resize(57);
     text += "...";

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/csv_reader.h"
+#include "core/escape.h"
 #include "fuzz.h"
 #include "measure/manifest.h"
-#include "core/escape.h"
 #include "render/csv.h"
 #include "validate/validator.h"
 

@@ -1,0 +1,189 @@
+"""Names may hold anything: no output obeys them. What a terminal, a reader's eye, Markdown, a spreadsheet or a browser obeys
+stands in every name of a run, and every output is read as those who get it would."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+# What a terminal obeys (CSI in C0 and in C1, OSC, bell, carriage return), marks that turn the order of text around, ends of
+# lines, what HTML and Markdown obey, and a formula.
+HOSTILE = "=cmd|'/C calc'!A0\x1b[2J\x1b]0;title\x07\r\u009b31m\u202eabc\u2066\nINJECTED\n# heading\n<img src=x onerror=alert(1)>`**[a](http://b)|\u2028\x7f"
+HARMS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+ETDUMP_NAME = b"Transpose (ND, X32) #"
+READERS = {
+    "analyze": [],
+    "analyze --all": [],
+    "analyze --json": [],
+    "analyze --by layer": [],
+    "analyze --by delegate": [],
+    "analyze --by roofline": [],
+    "analyze --csv=operators": [],
+    "analyze --csv=comparison": [],
+    "analyze --csv=groups": [],
+    "report": [],
+    "report --brief": [],
+    "report --all": [],
+    "trace -o hostile.pftrace": [],
+    "trace -o hostile.json": [],
+    "kernels --out kernel_view": [],
+    "kernels --json": [],
+    "validate": [],
+    "validate --json": [],
+    "compare": ["again"],
+    "compare --json": ["again"],
+    "check --junit check.xml --github-summary=check.md": ["--baseline", "again"],
+    "check --json": ["--baseline", "again"],
+}
+
+
+def harmless(text: bytes, what: str) -> str:
+    """The text, which is UTF-8 without anything that is obeyed, and has no line that a name made."""
+    read = text.decode("utf-8")  # strict
+    found = HARMS.search(read)
+    assert found is None, (what, read[max(0, found.start() - 80) : found.end() + 20])
+    assert not re.search(r"^\s*INJECTED", read, re.M), (what, read[:2000])
+    return read
+
+
+def check_markdown(text: str, what: str) -> None:
+    """No heading, picture, link or code is a name's."""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        for one in [token, *(token.children or [])]:
+            assert one.type not in ("image", "link_open", "code_inline", "code_block"), (what, one)
+            if one.type in ("html_inline", "html_block"):
+                left = re.sub(r"</?(details|summary)>|&lt;|<br>", "", one.content)
+                assert "<" not in left or "onerror" not in left, (what, one.content)
+            if one.type == "inline" and one.level == 1 and token.map and "INJECTED" in one.content:
+                assert not one.content.startswith("INJECTED"), (what, one.content)
+
+
+def check_csv(text: str, what: str) -> None:
+    """No cell is computed, and every row has all cells."""
+    rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert len({len(row) for row in rows}) <= 1, what
+    for cell in (cell for row in rows for cell in row):
+        assert not re.match(r"[=@]|[+-][^\d.].*[(|!]", cell), (what, cell)
+
+
+def check_file(path: Path) -> None:
+    what = path.name
+    data = path.read_bytes()
+    if path.suffix == ".md":
+        check_markdown(harmless(data, what), what)
+    elif path.suffix == ".csv":
+        check_csv(harmless(data.replace(b"\nINJECTED", b""), what), what)
+    elif path.suffix == ".json":
+        json.loads(harmless(data, what))
+    elif path.suffix == ".xml":
+        xml.etree.ElementTree.fromstring(harmless(data.replace(b"\nINJECTED", b""), what))
+    elif path.suffix == ".html":
+        page = data.decode("utf-8")
+        (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+        assert policy.startswith("default-src 'none'; script-src 'sha256-")
+        assert "onerror=alert" not in page
+
+
+def written(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def hostile(bench) -> Path:
+    """A run whose names are HOSTILE wherever its files can hold one."""
+    experiments = [bench.experiment("a"), bench.experiment("b")]
+    assert bench.run("run", bench.write(experiments, launches=2)).returncode == 0
+    manifest = json.loads((bench.out / "manifest.json").read_text())
+
+    def spoil(value, key=""):
+        if isinstance(value, dict):
+            return {k: spoil(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [spoil(v, key) for v in value]
+        kept = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
+        if not isinstance(value, str) or not value or any(word in key for word in kept) or value.startswith("/"):
+            return value
+        return value + HOSTILE
+
+    for key in ("device", "conditions", "warnings", "executorch", "host", "notes"):
+        if key in manifest:
+            manifest[key] = spoil(manifest[key], key)
+    manifest.setdefault("warnings", []).append("watch out: " + HOSTILE)
+    for result in manifest["results"]:
+        for key in ("label", "error", "isa", "runner_version", "executorch_version", "warnings", "cpu_affinity"):
+            if key in result:
+                result[key] = spoil(result[key] or "x" if key == "label" else result[key], key)
+        result["label"] = result["experiment"] + HOSTILE
+    (bench.out / "manifest.json").write_text(json.dumps(manifest))
+    for dump in bench.out.rglob("*.etdump"):
+        data = dump.read_bytes()
+        # The same number of bytes, some of them no UTF-8.
+        name = "=A(\x1b[2J\u202e\n# \u009b<b>`*".encode() + b"\xff\xc3"
+        assert ETDUMP_NAME in data
+        dump.write_bytes(data.replace(ETDUMP_NAME, name[: len(ETDUMP_NAME)].ljust(len(ETDUMP_NAME), b"!")))
+    again = bench.folder / "again"
+    shutil.copytree(bench.out, again)
+    return bench.out
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_output_obeys_a_name(bench, hostile, reader):
+    command, *options = reader.split()
+    done = subprocess.run(
+        [bench.etprof, command, hostile, *READERS[reader], *options], capture_output=True, timeout=60, cwd=bench.folder
+    )
+    assert done.returncode in (0, 1, 3, 5), done.stderr
+    harmless(done.stderr, "stderr")
+    if any(option.startswith("--csv") for option in options):
+        check_csv(harmless(done.stdout.replace(b"\nINJECTED", b""), reader), reader)
+    else:
+        text = harmless(done.stdout, reader)
+        if "--json" in options and text:
+            json.loads(text)
+        if "--brief" in options:
+            check_markdown(text, reader)
+    for path in written(bench.folder):
+        if path.suffix != ".html" or path.is_relative_to(hostile):
+            if path.name not in ("manifest.json", "config.json") and "again" not in path.parts:
+                check_file(path)
+
+
+def test_paths_and_arguments_in_messages(bench):
+    for words in (["analyze", HOSTILE], ["inspect", HOSTILE], ["run", HOSTILE], [HOSTILE], ["analyze", "--" + HOSTILE]):
+        done = subprocess.run([bench.etprof, *words], capture_output=True, timeout=30, cwd=bench.folder)
+        assert done.returncode in (2, 3), words
+        harmless(done.stderr, "stderr")
+        harmless(done.stdout, "stdout")
+
+
+def test_a_timeline_of_hostile_names(bench):
+    """Somebody else's CSV: what it says of an operator goes the same way."""
+    file = bench.folder / "theirs_exec_all_runs_timeline.csv"
+    columns = ["model_id", "name", "type", "delegate_backend", "start_us", "end_us", "duration_ms", "pct_total"]
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow([*columns, "node_id", "run_index", "block"])
+        for run in range(4):
+            writer.writerow(["m" + HOSTILE, "Method::execute", "", "", 0, 100, 0.1, 100, 0, run, "Execute"])
+            writer.writerow(["m" + HOSTILE, "op" + HOSTILE, HOSTILE, HOSTILE, 10, 60, 0.05, 50, 1, run, "Execute"])
+    for options in ([], ["--all"], ["--json"], ["--csv=operators"], ["-o", "out"]):
+        done = subprocess.run(
+            [bench.etprof, "analyze", file, *options], capture_output=True, timeout=30, cwd=bench.folder
+        )
+        assert done.returncode == 0, done.stderr
+        text = done.stdout.replace(b"\nINJECTED", b"") if "--csv=operators" in options else done.stdout
+        harmless(text, options)
+        harmless(done.stderr, "stderr")
+    files = [path for path in written(bench.folder / "out")]
+    assert files
+    for path in files:
+        check_file(path)
+        assert path.parent == bench.folder / "out", "a model's name is no folder"
+        harmless(path.name.encode(), "a file's name")
