@@ -24,11 +24,10 @@ Error& Error::Compose() {
   return *this;
 }
 
-namespace {
-
-constexpr const char* kSeeLimits = "see the limits of this shell: ulimit -a";
-
-}  // namespace
+bool IsLimit(const std::error_code& code) {
+  return code == std::errc::not_enough_memory || code == std::errc::too_many_files_open ||
+         code == std::errc::too_many_files_open_in_system;
+}
 
 Error AsError(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
@@ -38,8 +37,7 @@ Error AsError(const std::exception& exception) {
   }
   if (const auto* error = dynamic_cast<const std::filesystem::filesystem_error*>(&exception)) {
     const auto& code = error->code();
-    const bool is_limit = code == std::errc::not_enough_memory || code == std::errc::too_many_files_open ||
-                          code == std::errc::too_many_files_open_in_system;
+    const bool is_limit = IsLimit(code);
     return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput, code.message())
         .InFile(error->path1().string())
         .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");

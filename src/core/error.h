@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace etprof {
 
@@ -65,6 +66,11 @@ class Error : public std::exception {
   std::string remedy_;
   std::string message_;
 };
+
+// Whether the system refused because a limit of the process or the machine is reached (memory, open files):
+// nothing is wrong with what was asked for. kSeeLimits is what to do then.
+bool IsLimit(const std::error_code& code);
+inline constexpr const char* kSeeLimits = "see the limits of this shell: ulimit -a";
 
 // Any exception as an Error: one is itself, what the file system refused names its file (kBadInput;
 // kDeviceFailed where a limit of the process refused it), too little memory and what else the system refused

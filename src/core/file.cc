@@ -24,9 +24,11 @@ namespace {
 std::string SystemReason(int error) { return std::strerror(error); }
 
 Error CannotRead(const std::filesystem::path& path, int error) {
-  Error result(ExitCode::kBadInput,
+  const bool is_limit = IsLimit(std::error_code(error, std::generic_category()));
+  Error result(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
                error == ENOENT ? "no such file" : "cannot be read: " + SystemReason(error));
   result.InFile(path.string());
+  if (is_limit) result.Remedy(kSeeLimits);
   return result;
 }
 

@@ -20,7 +20,8 @@ using nlohmann::json;
 
 constexpr const char* kHandles = "debug_handle_map";
 constexpr std::string_view kEdge = "edge_dialect_exported_program/";
-// What is read of a record: some hundred times what those of the largest models have.
+// What is read of a record. mobilenet_v3_small (173 operators, a .pte of 10.2 MB) has 0.8 MB of edge program
+// and 1.1 kB of debug_handle_map: these are enough for some fifty thousand operators.
 constexpr std::uint64_t kMostEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
 constexpr std::uint64_t kMostHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
 constexpr std::uint64_t kMostPacking = 1024;                          // deflate's best, of nothing but zeros

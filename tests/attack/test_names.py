@@ -83,7 +83,7 @@ def check_file(path: Path) -> None:
     elif path.suffix == ".json":
         json.loads(harmless(data, what))
     elif path.suffix == ".xml":
-        xml.etree.ElementTree.fromstring(harmless(data.replace(b"\nINJECTED", b""), what))
+        xml.etree.ElementTree.fromstring(harmless(data.replace(b"\nINJECTED", b""), what))  # noqa: S314 - ours
     elif path.suffix == ".html":
         page = data.decode("utf-8")
         (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -95,23 +95,24 @@ def written(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def spoil(value, key: str):
+    """Every text of a tree of JSON with HOSTILE behind it, but for names of files and words of a schema."""
+    if isinstance(value, dict):
+        return {k: spoil(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [spoil(v, key) for v in value]
+    kept = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
+    if not isinstance(value, str) or not value or any(word in key for word in kept) or value.startswith("/"):
+        return value
+    return value + HOSTILE
+
+
 @pytest.fixture
 def hostile(bench) -> Path:
     """A run whose names are HOSTILE wherever its files can hold one."""
     experiments = [bench.experiment("a"), bench.experiment("b")]
     assert bench.run("run", bench.write(experiments, launches=2)).returncode == 0
     manifest = json.loads((bench.out / "manifest.json").read_text())
-
-    def spoil(value, key=""):
-        if isinstance(value, dict):
-            return {k: spoil(v, k) for k, v in value.items()}
-        if isinstance(value, list):
-            return [spoil(v, key) for v in value]
-        kept = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
-        if not isinstance(value, str) or not value or any(word in key for word in kept) or value.startswith("/"):
-            return value
-        return value + HOSTILE
-
     for key in ("device", "conditions", "warnings", "executorch", "host", "notes"):
         if key in manifest:
             manifest[key] = spoil(manifest[key], key)
@@ -139,7 +140,7 @@ def test_no_output_obeys_a_name(bench, hostile, reader):
     done = subprocess.run(
         [bench.etprof, command, hostile, *READERS[reader], *options], capture_output=True, timeout=60, cwd=bench.folder
     )
-    assert done.returncode in (0, 1, 3, 5), done.stderr
+    assert done.returncode in (0, 1, 5), done.stderr
     harmless(done.stderr, "stderr")
     if any(option.startswith("--csv") for option in options):
         check_csv(harmless(done.stdout.replace(b"\nINJECTED", b""), reader), reader)
@@ -150,9 +151,8 @@ def test_no_output_obeys_a_name(bench, hostile, reader):
         if "--brief" in options:
             check_markdown(text, reader)
     for path in written(bench.folder):
-        if path.suffix != ".html" or path.is_relative_to(hostile):
-            if path.name not in ("manifest.json", "config.json") and "again" not in path.parts:
-                check_file(path)
+        if path.name not in ("manifest.json", "config.json") and "again" not in path.parts:
+            check_file(path)
 
 
 def test_paths_and_arguments_in_messages(bench):
@@ -181,7 +181,7 @@ def test_a_timeline_of_hostile_names(bench):
         text = done.stdout.replace(b"\nINJECTED", b"") if "--csv=operators" in options else done.stdout
         harmless(text, options)
         harmless(done.stderr, "stderr")
-    files = [path for path in written(bench.folder / "out")]
+    files = list(written(bench.folder / "out"))
     assert files
     for path in files:
         check_file(path)
