@@ -18,18 +18,18 @@ NOBODY = 65534
 def folder() -> Iterator[Path]:
     """One that the user can write to; pytest's own are its user's alone."""
     made = Path(tempfile.mkdtemp(prefix="etprof-attack-"))
-    os.chown(made, NOBODY, NOBODY)
+    if os.geteuid() == 0:
+        os.chown(made, NOBODY, NOBODY)
     yield made
     shutil.rmtree(made, ignore_errors=True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="all tests run as an ordinary user here")
 def test_attacks_as_an_ordinary_user(folder):
     environment = {key: value for key, value in os.environ.items() if key != "CI"} | {
         "HOME": str(folder),
         "TMPDIR": str(folder),
     }
-    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
     tests = [HERE / "test_writing.py", HERE / "test_reading.py"]
     pytest_options = ["-q", "-ra", "-p", "no:cacheprovider", "--basetemp", folder / "pytest"]
     done = subprocess.run(

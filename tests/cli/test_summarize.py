@@ -79,3 +79,13 @@ def test_a_skip(summarize, tmp_path, ci, case, last, code):
     junit(tmp_path, "pytest-others", PASSES, case)
     lines, exit_code = summarize(ci)
     assert (lines[-1], exit_code) == (last, code)
+
+
+def test_the_slowest_tests_come_first(summarize, tmp_path):
+    timed = [f'<testcase classname="a" name="t{i}" time="{i / 2}"/>' for i in range(60)]
+    junit(tmp_path, "pytest-others", *timed)
+    lines, _ = summarize()
+    start = lines.index("The slowest of 60 tests, 885 s in all:")
+    assert lines[start + 1].split() == ["29.5", "s", "pytest-others:", "a", "t59"]
+    assert [line.split()[-1] for line in lines[start + 1 : start + 51]] == [f"t{i}" for i in range(59, 9, -1)]
+    assert lines[start + 51] == ""

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKE_WORKER = pathlib.Path(__file__).with_name("fake_worker.py")
 FAKE_RUNNER = pathlib.Path(__file__).with_name("fake_runner.py")
 MODEL = ROOT / "tests" / "data" / "toy_cnn.pte"
+
+# The workers' `env python3` is this Python, which starts in a tenth of the time that a version manager's wrapper takes.
+os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def skip(reason: str) -> None:
