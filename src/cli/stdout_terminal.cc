@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/text.h"
 #include "render/terminal_text.h"
 
@@ -56,7 +57,7 @@ std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : A
 
 void FlushStdout() {
   std::cout.flush();
-  if (!std::cout || std::fflush(stdout) != 0) FailStdout();
+  if (!std::cout || !RawStdout() || std::fflush(stdout) != 0) FailStdout();
 }
 
 void FailStdout() {

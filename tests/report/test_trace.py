@@ -155,8 +155,9 @@ def test_hostile_names(tmp_path):
     chrome = trace(timeline, output=tmp_path / "out.json")
     assert set(HOSTILE) <= {one.name for one in chrome.slices()}
     perfetto = trace(timeline, output=tmp_path / "out.pftrace")
-    expected = [name.replace("\x1b", "\\x1b") for name in HOSTILE]
-    assert set(expected) <= {one.name for one in perfetto.slices()}
+    shown = {"\x1b": "\\x1b", "\n": "\\x0a", "\u202e": "\\u202e"}
+    expected = {"".join(shown.get(c, c) for c in name) for name in HOSTILE}
+    assert expected <= {one.name for one in perfetto.slices()}
 
 
 def boottime_offset() -> int:
