@@ -31,8 +31,11 @@ def measure(folder: Path, *arguments: str) -> dict:
     return json.loads((folder / "analysis_summary.json").read_text())
 
 
-def measure_once(model: Path, folder: Path, settings: argparse.Namespace) -> dict:
-    """Ratio, low and high of the ladder's ends and of the A/B; above 1: the CPU as it is is faster."""
+def measure_once(model: Path, folder: Path, settings: argparse.Namespace) -> dict | None:
+    """Ratio, low and high of the ladder's ends and of the A/B; above 1: the CPU as it is is faster.
+
+    None where either is contended: another process left too few clean runs for a ratio.
+    """
     threads = ["--threads", str(settings.threads)]
     ladder = measure(folder / "ladder", "isa", str(model), *threads, "--max-seconds", str(settings.ladder_seconds))[
         "ladder"
@@ -43,6 +46,8 @@ def measure_once(model: Path, folder: Path, settings: argparse.Namespace) -> dic
     )
     # "none" is the candidate there, so it is turned over.
     other = ab["comparisons"][0]["latency"]
+    if "contended" in (ends["verdict"], other["verdict"]):
+        return None
     steps = {
         cell["level"]: cell["over_below"]["ratio"] if cell["over_below"]["verdict"] in ("faster", "slower") else None
         for cell in ladder["latency"]["cells"][1:]
@@ -94,12 +99,16 @@ def main() -> None:
     results = []
     for number in range(settings.times):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(measure_once(settings.model.resolve(), Path(folder), settings))
+            result = measure_once(settings.model.resolve(), Path(folder), settings)
+        if result is None:
+            print(f"{number + 1}/{settings.times} contended: left out", flush=True)
+            continue
+        results.append(result)
         print(f"{number + 1}/{settings.times} {results[-1]['ladder']} {results[-1]['ab']}", flush=True)
         text = report(settings.model, results, settings)
         if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
             settings.out.write_text(text)
-    print(text)
+    print(text if results else "contended each time: measure when nothing else runs")
 
 
 if __name__ == "__main__":

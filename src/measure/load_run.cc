@@ -209,6 +209,7 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   bool changed = false;
   for (ExperimentData& data : run.experiments) {
     changed = DropUnknownLatencies(run.folder, StemOf(data), data.launches) || changed;
+    if (!Exists(data.latency_csv)) data.latency_csv.clear();  // no row of it was whole
     changed = MergeParts(run.folder, StemOf(data), data) || changed;
   }
   if (run.status == RunData::Status::kRunning) run.status = RunData::Status::kInterrupted;

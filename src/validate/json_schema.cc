@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
@@ -124,7 +125,8 @@ class Checker {
     // std::regex recurses with the length of the text; no text with a pattern is as long.
     constexpr std::size_t kMost = 1000;
     const auto& text = value.get_ref<const std::string&>();
-    if (text.size() > kMost || !std::regex_search(text, std::regex(pattern, std::regex::ECMAScript))) {
+    const auto& compiled = patterns_.try_emplace(pattern, pattern, std::regex::ECMAScript).first->second;
+    if (text.size() > kMost || !std::regex_search(text, compiled)) {
       Add(path, fmt::format("must look like {}, but is {}", pattern, Quoted(value)));
     }
   }
@@ -185,6 +187,7 @@ class Checker {
 
   const json& root_;
   std::vector<SchemaProblem> problems_;
+  std::map<std::string, std::regex> patterns_;  // compiled once: a manifest has thousands of texts
 };
 
 }  // namespace

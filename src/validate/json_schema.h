@@ -2,7 +2,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace etprof {
@@ -20,8 +19,8 @@ struct SchemaProblem {
 // goes unchecked.
 std::vector<SchemaProblem> CheckSchema(const nlohmann::json& value, const nlohmann::json& schema);
 
-// The text of docs/schema/<name>.schema.json, which is built in: "manifest", "metrics", "analysis_summary",
-// "pipeline_summary".
-std::string_view SchemaText(std::string_view name);
+// docs/schema/<name>.schema.json, which is built in: "manifest", "metrics", "analysis_summary",
+// "pipeline_summary", "peaks". Throws std::out_of_range for another name.
+const nlohmann::json& PublishedSchema(const std::string& name);
 
 }  // namespace etprof

@@ -139,7 +139,7 @@ json Validator::ReadJson(const std::string& name) {
   json value = ParseJson(text);
   if (value.is_discarded()) return cannot(text.empty() ? "is empty" : "is not JSON, or is cut short");
   if (foreign_) return value;
-  const std::vector<SchemaProblem> problems = CheckSchema(value, json::parse(SchemaText(name)));
+  const std::vector<SchemaProblem> problems = CheckSchema(value, PublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
     findings_.Broken(
         name, name + ".json",
