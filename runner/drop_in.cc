@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/sha256.h"
 #include "model.h"
 #include "operator_clock.h"

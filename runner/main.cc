@@ -9,6 +9,7 @@
 #include "conditions.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/process_start.h"
 #include "drop_in.h"
 #include "isa_mask.h"

@@ -19,6 +19,7 @@
 #include "conditions.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "count_operators.h"
 #include "model.h"
 #include "outputs.h"

@@ -209,7 +209,7 @@ void BindProfile(nb::module_& module) {
       .def_prop_ro("run_phase", [](const Profile& profile) {
         nb::list phases;
         for (const etprof::ProfiledRun& run : profile.runs)
-          phases.append(Text(etprof::PhaseName(run.label.phase)));
+          phases.append(Text(etprof::NameOf(run.label.phase)));
         return phases;
       }, "by run: \"first\", \"warmup\", \"steady\"")
       .def_prop_ro("run_in_common_set", [](const Profile& profile) {

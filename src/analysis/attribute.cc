@@ -472,27 +472,6 @@ std::string_view SpanKindName(SpanKind kind) {
   return "other";
 }
 
-std::string_view PhaseName(Phase phase) {
-  switch (phase) {
-    case Phase::kFirst:
-      return "first";
-    case Phase::kWarmup:
-      return "warmup";
-    case Phase::kSteady:
-      return "steady";
-    case Phase::kDisturbed:
-      return "disturbed";
-  }
-  return "steady";
-}
-
-std::optional<Phase> PhaseNamed(std::string_view name) {
-  for (const Phase phase : {Phase::kFirst, Phase::kWarmup, Phase::kSteady, Phase::kDisturbed}) {
-    if (PhaseName(phase) == name) return phase;
-  }
-  return std::nullopt;
-}
-
 std::string KeyText(const OperatorKey& key) {
   std::string text =
       fmt::format("{}/{}/{}/{}", key.method, key.instruction, SpanKindName(key.kind), key.ordinal);

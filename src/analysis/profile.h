@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "analysis/program_join.h"
 #include "analysis/sampled_runs.h"
 #include "core/column.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "etdump/trace.h"
 #include "stats/distribution.h"
@@ -64,8 +66,11 @@ enum class Phase : std::uint8_t {
   kSteady,
   kDisturbed,  // steady, but its threads had to wait for a processor: no table is made of it
 };
-std::string_view PhaseName(Phase phase);  // "first", "warmup", "steady", "disturbed"
-std::optional<Phase> PhaseNamed(std::string_view name);
+template <>
+inline constexpr NamedValue<Phase> kNames<Phase>[] = {{Phase::kFirst, "first"},
+                                                      {Phase::kWarmup, "warmup"},
+                                                      {Phase::kSteady, "steady"},
+                                                      {Phase::kDisturbed, "disturbed"}};
 
 // What is known of a traced run from outside the ETDump.
 struct RunLabel {

@@ -5,6 +5,7 @@
 
 #include "cli/device_option.h"
 #include "core/error.h"
+#include "core/json_members.h"
 #include "device/shell.h"
 
 namespace etprof {

@@ -2,12 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/say.h"
 #include "core/escape.h"
+#include "core/file.h"
+#include "core/json_schema_of.h"
 #include "core/table.h"
+#include "validate/json_schema.h"
 
 namespace etprof {
 namespace {
@@ -77,8 +83,16 @@ CommandSpec ReferenceCommand() {
   return {"reference", "print docs/reference.md", "etprof reference > docs/reference.md",
           [](CLI::App& app) -> std::function<int()> {
             app.group("");  // for who writes etprof, not for who uses it
-            return [&app] {
-              Print("{}", Reference(CommandsOf(*app.get_parent())));
+            const auto schemas = std::make_shared<std::filesystem::path>();
+            app.add_option("--schemas", *schemas,
+                           "write the JSON Schemas that are made of descriptions there");
+            return [&app, schemas] {
+              if (schemas->empty()) {
+                Print("{}", Reference(CommandsOf(*app.get_parent())));
+                return 0;
+              }
+              for (const auto& [name, schema] : DescribedSchemas())
+                WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
               return 0;
             };
           }};

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/describe.h"
 #include "device/device.h"
 
 // How much of a device's processor is used by others, so that a measurement can say that it is not alone.
@@ -33,6 +34,12 @@ struct OtherLoad {
     std::string name;
     int count = 1;     // processes of that name; of several intervals: the most in one of them
     double cores = 0;  // all of them together
+
+    static void Describe(auto& v) {
+      v("name", &Process::name);
+      v("count", &Process::count, {.meaning = "processes of that name, at most at one time"});
+      v("cores", &Process::cores, {.meaning = "all of them together, on average", .least = 0});
+    }
   };
   double seconds = 0;  // how long it was looked at
   int cores = 0;       // online
@@ -46,6 +53,18 @@ struct OtherLoad {
 
   // The larger of the two.
   double CoresUsed() const;
+
+  static void Describe(auto& v) {
+    v("seconds", &OtherLoad::seconds, {.meaning = "how long it was looked at", .least = 0});
+    v("cores", &OtherLoad::cores, {.meaning = "online", .least = 1});
+    v("machine_cores", &OtherLoad::machine_cores,
+      {.meaning =
+           "cores that the whole machine used, on average, without etprof; null: the device does not tell",
+       .least = 0});
+    v("process_cores", &OtherLoad::process_cores,
+      {.meaning = "the sum over the other processes; null: none can be seen", .least = 0});
+    v("processes", &OtherLoad::processes, {.meaning = "the five that used most, by falling use"});
+  }
 };
 inline constexpr std::size_t kMostLoadNames = 5;
 

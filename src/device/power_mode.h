@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/error.h"
 
 namespace etprof {
@@ -10,8 +13,22 @@ namespace etprof {
 // A setting of Android's `settings ... global`. What is there when it is set may be "null": it was not set.
 struct PowerSetting {
   std::string key;
-  std::string value;   // while the mode holds
-  std::string before;  // what it was, and will be again
+  std::string value;            // while the mode holds
+  std::string before = "null";  // what it was, and will be again
+
+  static void Describe(auto& v) {
+    v("key", &PowerSetting::key);
+    v("value", &PowerSetting::value);
+    v.Converted(
+        "before",
+        [](const PowerSetting& setting) {
+          return setting.before == "null" ? std::nullopt : std::optional<std::string>(setting.before);
+        },
+        [](PowerSetting& setting, const std::optional<std::string>& read) {
+          setting.before = read.value_or("null");
+        },
+        {.meaning = "null: it was not set"});
+  }
 };
 
 // A mode under the profiling kit's names. These settings keep the screen on, end the battery saver and change
@@ -20,6 +37,11 @@ struct PowerMode {
   std::string name;
   bool keep_awake = false;  // `svc power stayon true`, which wakes the screen as well
   std::vector<PowerSetting> settings;
+
+  static void Describe(auto& v) {
+    v("name", &PowerMode::name, {.choices = "unconstrained-boost|app-developer"});
+    v("settings", &PowerMode::settings, {.meaning = "of Android's `settings ... global`"});
+  }
 };
 
 // "unconstrained-boost", "app-developer". Throws Error (kUsage) for another name.

@@ -7,7 +7,6 @@
 
 #include "device/conditions.h"
 #include "measure/config.h"
-#include "measure/manifest_fields.h"
 #include "measure/progress.h"
 #include "measure/run_data.h"
 
@@ -60,11 +59,5 @@ class ConditionsWatch {
 // What is to be said of a run's conditions as a whole: "3 of 40 rounds ran with capped clocks (CPU 4-7
 // at 1.80 of 3.25 GHz)". A round counts as capped, too, where a worker saw the cap of its CPU.
 std::vector<std::string> ConditionsWarnings(const RunData& run);
-
-// As manifest.json holds them.
-nlohmann::ordered_json ConditionsJson(const RoundConditions& conditions);
-RoundConditions ReadConditions(const ManifestFields& fields);
-nlohmann::ordered_json PowerModeJson(const PowerMode& mode);
-PowerMode ReadPowerModeFields(const ManifestFields& fields);
 
 }  // namespace etprof

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_members.h"
+
 namespace etprof {
 namespace {
 
@@ -211,15 +213,13 @@ TEST(ConditionsJson, IsReadAsItWasWritten) {
   conditions.vitals.battery_status = "Charging";
   conditions.vitals.clocks = {Clock({0, 1}, 1, 2)};
   conditions.vitals.cooling = {{"cpufreq-cpu0", 1, 10, true}};
-  std::int64_t wrong = 0;
-  const nlohmann::json json = ConditionsJson(conditions);
-  EXPECT_EQ(nlohmann::json(ConditionsJson(ReadConditions(ManifestFields(json, wrong)))), json);
+  const nlohmann::json json = conditions;
+  EXPECT_EQ(nlohmann::json(json.get<RoundConditions>()), json);
   PowerMode mode = {
       "app-developer", false, {{"low_power", "0", "1"}, {"animator_duration_scale", "1", "null"}}};
-  const nlohmann::json of_mode = PowerModeJson(mode);
+  const nlohmann::json of_mode = mode;
   EXPECT_TRUE(of_mode["settings"][1]["before"].is_null());
-  EXPECT_EQ(nlohmann::json(PowerModeJson(ReadPowerModeFields(ManifestFields(of_mode, wrong)))), of_mode);
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(nlohmann::json(of_mode.get<PowerMode>()), of_mode);
 }
 
 }  // namespace

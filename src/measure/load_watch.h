@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "device/other_load.h"
-#include "measure/manifest_fields.h"
 #include "measure/run_data.h"
 
 namespace etprof {
@@ -49,9 +48,5 @@ std::vector<std::string> LoadWarnings(const RunData& run);
 
 // What is said before a measurement with that many threads at most; empty where there is nothing to say.
 std::string LoadWarningBefore(const OtherLoad& load, int threads);
-
-// As manifest.json holds them: RunData::other_load_before and other_load_during.
-nlohmann::ordered_json OtherLoadJson(const RunData& run);
-void ReadOtherLoad(const ManifestFields& entry, RunData& run);
 
 }  // namespace etprof

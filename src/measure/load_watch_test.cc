@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.h"
+#include "core/json_members.h"
 
 namespace etprof {
 namespace {
@@ -120,12 +121,11 @@ TEST(LoadWarnings, BeforeAMeasurement) {
 
 RunData ReadBack(const std::string& list, std::int64_t& wrong) {
   RunData run;
-  const nlohmann::json manifest = ParseJson("{\"other_load\": " + list + "}");
-  ManifestFields(manifest, wrong).Each("other_load", [&](const ManifestFields& entry) {
-    ReadOtherLoad(entry, run);
-  });
+  wrong = FromJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
   return run;
 }
+
+std::string Written(const RunData& run) { return ToJson(run)["other_load"].dump(); }
 
 TEST(OtherLoadJson, IsReadBack) {
   RunData run;
@@ -134,14 +134,14 @@ TEST(OtherLoadJson, IsReadBack) {
   run.other_load_during = Using(0.5, "b");
   for (int i = 0; i < 10; ++i) run.other_load_during->processes.push_back({"c", 1, 0.01});
   std::int64_t wrong = 0;
-  const RunData again = ReadBack(OtherLoadJson(run).dump(), wrong);
+  const RunData again = ReadBack(Written(run), wrong);
   EXPECT_EQ(wrong, 0);
   ASSERT_TRUE(again.other_load_before && again.other_load_during);
   EXPECT_FALSE(again.other_load_before->machine_cores);
   EXPECT_EQ(again.other_load_before->process_cores, 1.5);
   EXPECT_EQ(again.other_load_during->processes.size(), kMostLoadNames);
   EXPECT_EQ(again.other_load_during->processes[0].name, "b");
-  EXPECT_EQ(OtherLoadJson(RunData()).dump(), "[]");
+  EXPECT_EQ(Written(RunData()), "[]");
 }
 
 TEST(OtherLoadJson, WhatCannotBeIsLeftOut) {

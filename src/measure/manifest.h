@@ -7,8 +7,6 @@
 
 namespace etprof {
 
-inline constexpr int kManifestSchema = 1;
-
 // manifest.json: everything of `run` but the single latencies, which are in the CSV files. Paths below the
 // run directory are relative to it. The seeds' keys (`generated_at`, `config`, `model`, `executorch`,
 // `results`) are among them.

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 #include "device/clusters.h"
 #include "measure/participants.h"
 #include "measure/peaks.h"

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_members.h"
 
 namespace etprof {
 namespace {
@@ -17,41 +19,19 @@ constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 
 }  // namespace
 
-nlohmann::json ToJson(const Peaks& peaks) {
-  nlohmann::json object = {{"schema_version", 1}, {"entries", nlohmann::json::array()}};
-  for (const PeaksEntry& entry : peaks.entries) {
-    nlohmann::json roofs = entry.roofs;
-    roofs["experiments"] = entry.experiments;
-    object["entries"].push_back(std::move(roofs));
-  }
-  return object;
-}
-
-Peaks PeaksFromJson(const nlohmann::json& json, const std::string& file) {
-  try {
-    Peaks peaks;
-    for (const nlohmann::json& entry : json.at("entries")) {
-      peaks.entries.push_back(
-          {entry.at("experiments").get<std::vector<std::string>>(), entry.get<protocol::Peaks>()});
-    }
-    return peaks;
-  } catch (const std::exception& problem) {
-    throw Error(ExitCode::kBadInput, fmt::format("holds no roofs of a machine: {}", problem.what()))
-        .InFile(file)
-        .Remedy("measure again, or remove it");
-  }
-}
-
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / kFile;
   if (!Exists(path)) return std::nullopt;
+  const auto damaged = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
+  };
   const nlohmann::json json = ParseJson(ReadTextFile(path));
-  if (json.is_discarded()) {
-    throw Error(ExitCode::kBadInput, "is not JSON, or is cut short")
-        .InFile(path.string())
-        .Remedy("measure again, or remove it");
+  if (json.is_discarded()) throw damaged("is not JSON, or is cut short");
+  try {
+    return json.get<Peaks>();
+  } catch (const std::invalid_argument& problem) {
+    throw damaged(fmt::format("holds no roofs of a machine: {}", problem.what()));
   }
-  return PeaksFromJson(json, path.string());
 }
 
 const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,12 +11,6 @@
 #include "measure/worker_client.h"
 
 namespace etprof {
-
-// The machine's roofs as peaks.json of a run directory holds them (docs/peaks.md).
-
-nlohmann::json ToJson(const Peaks& peaks);
-// Throws Error (kBadInput) saying what is wrong; `file` is named in it.
-Peaks PeaksFromJson(const nlohmann::json& json, const std::string& file);
 
 // peaks.json of a run directory; absent: there is none. Throws Error (kBadInput) for one that is damaged.
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory);

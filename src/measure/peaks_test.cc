@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_members.h"
 
 namespace etprof {
 namespace {
@@ -63,11 +64,11 @@ TEST(Peaks, ComeBackFromTheirFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("etprof_peaks_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   EXPECT_FALSE(LoadPeaks(folder));
-  const nlohmann::json written = ToJson(Example());
+  const nlohmann::json written = Example();
   std::ofstream(folder / "peaks.json") << written.dump();
   const std::optional<Peaks> read = LoadPeaks(folder);
   ASSERT_TRUE(read);
-  EXPECT_EQ(ToJson(*read), written);
+  EXPECT_EQ(nlohmann::json(*read), written);
   EXPECT_EQ(read->entries[0].experiments, Example().entries[0].experiments);
   const std::string text = written.dump();
   for (const std::string& damaged : {std::string(), std::string("[]"), text.substr(0, text.size() / 2),

@@ -11,9 +11,23 @@ namespace etprof {
 struct PeaksEntry {
   std::vector<std::string> experiments;  // labels, ExperimentData::label
   protocol::Peaks roofs;                 // `cpus` as configured
+
+  static void Describe(auto& v) {
+    v("experiments", &PeaksEntry::experiments, {.meaning = "labels, as in the manifest", .some = true});
+    v.Flat(&PeaksEntry::roofs);
+  }
 };
+// peaks.json.
 struct Peaks {
   std::vector<PeaksEntry> entries;
+
+  static constexpr bool kEveryKey = true;
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
+    v("entries", &Peaks::entries,
+      {.meaning = "one for all experiments that have mask, threads, CPUs and runner in common",
+       .some = true});
+  }
 };
 
 }  // namespace etprof

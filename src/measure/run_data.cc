@@ -70,34 +70,6 @@ std::map<int, double> Launch::CleanRounds() const {
   return medians;
 }
 
-const char* StatusName(Launch::Status status) {
-  switch (status) {
-    case Launch::Status::kComplete:
-      return "complete";
-    case Launch::Status::kPartial:
-      return "partial";
-    case Launch::Status::kFailed:
-      return "failed";
-  }
-  return "failed";
-}
-
-const char* StatusName(RunData::Status status) {
-  switch (status) {
-    case RunData::Status::kUnknown:
-      return "unknown";
-    case RunData::Status::kRunning:
-      return "running";
-    case RunData::Status::kComplete:
-      return "complete";
-    case RunData::Status::kInterrupted:
-      return "interrupted";
-    case RunData::Status::kFailed:
-      return "failed";
-  }
-  return "unknown";
-}
-
 std::vector<UntracedBurst> ExperimentData::Bursts() const {
   std::vector<UntracedBurst> bursts;
   if (trace_enabled) return bursts;

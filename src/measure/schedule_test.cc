@@ -127,7 +127,7 @@ class ScheduleTest : public testing::Test {
   }
   std::vector<std::string> Statuses(std::size_t unit) const {
     std::vector<std::string> statuses;
-    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(StatusName(launch.status));
+    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(NameOf(launch.status));
     return statuses;
   }
 

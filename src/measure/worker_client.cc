@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/json_members.h"
 #include "core/text.h"
 
 namespace etprof {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json_members.h"
 #include "device/device.h"
 #include "measure/participant.h"
 #include "protocol/messages.h"

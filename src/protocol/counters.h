@@ -5,9 +5,11 @@
 // not told.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "core/describe.h"
 
 namespace etprof::protocol {
 
@@ -27,17 +29,33 @@ inline constexpr const char* kCounterNames[] = {"cycles",
 struct CountersRequest {
   int warmup = 3;  // runs before, not counted
   int runs = 20;
+
+  static void Describe(auto& v) {
+    v("warmup", &CountersRequest::warmup);
+    v("runs", &CountersRequest::runs);
+  }
 };
 
 struct OpenCounter {
   std::string name;
   bool user_only = false;  // what the kernel does for the process is not in it
   double share = 1;        // of the time in which it counted (others took its place else); it is scaled up
+
+  static void Describe(auto& v) {
+    v("name", &OpenCounter::name);
+    v("user_only", &OpenCounter::user_only);
+    v("share", &OpenCounter::share);
+  }
 };
 
 struct ClosedCounter {
   std::string name;
   std::string why;  // and what would open it
+
+  static void Describe(auto& v) {
+    v("name", &ClosedCounter::name);
+    v("why", &ClosedCounter::why);
+  }
 };
 
 // The counts of one operator, or of the whole method. The first five are as in OperatorKey
@@ -51,6 +69,17 @@ struct OperatorCounts {
   std::string name;
   std::int64_t runs = 0;
   std::vector<double> means;  // a run's, in the order of CountersReply::counters
+
+  static void Describe(auto& v) {
+    v("chain", &OperatorCounts::chain);
+    v("instruction", &OperatorCounts::instruction, {.least = -1});
+    v("kind", &OperatorCounts::kind);
+    v("ordinal", &OperatorCounts::ordinal);
+    v("occurrence", &OperatorCounts::occurrence);
+    v("name", &OperatorCounts::name);
+    v("runs", &OperatorCounts::runs);
+    v("means", &OperatorCounts::means);
+  }
 };
 
 struct CountersReply {
@@ -60,12 +89,22 @@ struct CountersReply {
   std::vector<ClosedCounter> closed;
   std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
   std::vector<OperatorCounts> operators;
-};
 
-// As in messages.h.
-void to_json(nlohmann::json& json, const CountersRequest& value);
-void from_json(const nlohmann::json& json, CountersRequest& value);
-void to_json(nlohmann::json& json, const CountersReply& value);
-void from_json(const nlohmann::json& json, CountersReply& value);
+  static constexpr bool kEveryKey = true;
+  static void Describe(auto& v) {
+    v("runs", &CountersReply::runs);
+    v("threads", &CountersReply::threads);
+    v("counters", &CountersReply::counters);
+    v("closed", &CountersReply::closed);
+    v("unmatched_calls", &CountersReply::unmatched_calls);
+    v("operators", &CountersReply::operators);
+  }
+  static void Check(const CountersReply& reply) {
+    for (const OperatorCounts& counts : reply.operators) {
+      if (counts.means.size() != reply.counters.size())
+        throw std::invalid_argument("an operator has not as many means as there are counters");
+    }
+  }
+};
 
 }  // namespace etprof::protocol

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_members.h"
+
 namespace etprof::protocol {
 namespace {
 

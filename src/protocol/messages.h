@@ -8,12 +8,16 @@
 //
 // At its start a worker says {"reply": "ready", ...} (struct Ready) before it reads anything.
 // All times are integer nanoseconds of the device's CLOCK_MONOTONIC; sizes are bytes.
+//
+// As JSON: core/json_members.h. Unknown keys are ignored (a newer peer), missing keys keep their defaults,
+// wrong types and negative counts are errors.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/describe.h"
 
 namespace etprof::protocol {
 
@@ -36,12 +40,27 @@ struct IsaState {
   std::vector<std::string> enabled;   // detected less masked
   bool can_mask = true;               // cpuinfo's structure was verified
   std::string why_not;                // when it was not
+
+  static void Describe(auto& v) {
+    v("detected", &IsaState::detected);
+    v("masked", &IsaState::masked);
+    v("enabled", &IsaState::enabled);
+    v("can_mask", &IsaState::can_mask);
+    v("why_not", &IsaState::why_not);
+  }
 };
 
 struct Clocks {  // one moment, read back to back, for aligning with system traces
   std::int64_t monotonic_ns = 0;
   std::int64_t boottime_ns = 0;
   std::int64_t realtime_ns = 0;
+
+  static void Describe(auto& v) {
+    v("monotonic_ns", &Clocks::monotonic_ns);
+    v("boottime_ns", &Clocks::boottime_ns);
+    v("realtime_ns", &Clocks::realtime_ns,
+      {.least = kAnyNumber});  // a board without a battery may be before 1970
+  }
 };
 
 struct Ready {
@@ -55,6 +74,19 @@ struct Ready {
   IsaState isa;
   Clocks clocks;
   std::string cpu_model;
+
+  static void Describe(auto& v) {
+    v("protocol", &Ready::protocol);
+    v("runner_version", &Ready::runner_version);
+    v("executorch_version", &Ready::executorch_version);
+    v("operator_clock", &Ready::operator_clock);
+    v("wait_source", &Ready::wait_source);
+    v("threads", &Ready::threads);
+    v("pid", &Ready::pid);
+    v("isa", &Ready::isa);
+    v("clocks", &Ready::clocks);
+    v("cpu_model", &Ready::cpu_model);
+  }
 };
 
 // Where a method's inputs come from.
@@ -62,6 +94,12 @@ struct InputSpec {
   std::string kind;  // "saved" (an .inputs file), "files" (raw bytes, one a tensor), "ones", "random"
   std::vector<std::string> paths;  // of "saved" (one) and "files"
   std::uint64_t seed = 0;          // of "random"
+
+  static void Describe(auto& v) {
+    v("kind", &InputSpec::kind);
+    v("paths", &InputSpec::paths);
+    v("seed", &InputSpec::seed);
+  }
 };
 
 struct LoadRequest {  // {"cmd": "load"}
@@ -69,12 +107,25 @@ struct LoadRequest {  // {"cmd": "load"}
   std::string data;  // an external .ptd, or empty
   std::string method = "forward";
   std::optional<InputSpec> inputs;  // absent: `<model>.inputs` where it exists, else seeded random
+
+  static void Describe(auto& v) {
+    v("model", &LoadRequest::model);
+    v("data", &LoadRequest::data);
+    v("method", &LoadRequest::method);
+    v("inputs", &LoadRequest::inputs, {.if_any = true});
+  }
 };
 
 struct TensorInfo {
   std::string dtype;  // as ExecuTorch's ScalarType prints: "Float", "Half", "Long", ...; "int", "double",
                       // "bool", "string", "none" for what is not a tensor
   std::vector<std::int64_t> shape;
+
+  static constexpr const char* kSchemaName = "tensor";
+  static void Describe(auto& v) {
+    v("dtype", &TensorInfo::dtype);
+    v("shape", &TensorInfo::shape);
+  }
 };
 
 struct LoadReply {
@@ -86,6 +137,17 @@ struct LoadReply {
   std::string inputs_from;            // "saved FILE", "random, seed 1", ...
   std::vector<std::string> warnings;  // e.g. random integers that may be indices
   std::int64_t rss_bytes = 0;         // after loading
+
+  static void Describe(auto& v) {
+    v("load_ns", &LoadReply::load_ns);
+    v("load_wait_ns", &LoadReply::load_wait_ns, {.least = -1});
+    v("inputs", &LoadReply::inputs);
+    v("outputs", &LoadReply::outputs);
+    v("backends", &LoadReply::backends);
+    v("inputs_from", &LoadReply::inputs_from);
+    v("warnings", &LoadReply::warnings);
+    v("rss_bytes", &LoadReply::rss_bytes);
+  }
 };
 
 // A burst: opening runs, not recorded as latency, until the latency is level (or `max_opening` is reached);
@@ -100,6 +162,16 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_runs = 100'000;
   int traced_runs = 0;
   std::int64_t period_ns = 0;  // start runs this far apart (a camera's pace); 0: back to back
+
+  static void Describe(auto& v) {
+    v("min_opening", &BurstRequest::min_opening);
+    v("max_opening", &BurstRequest::max_opening);
+    v("min_runs", &BurstRequest::min_runs);
+    v("target_ns", &BurstRequest::target_ns);
+    v("max_runs", &BurstRequest::max_runs);
+    v("traced_runs", &BurstRequest::traced_runs);
+    v("period_ns", &BurstRequest::period_ns);
+  }
 };
 
 struct BurstReply {
@@ -128,6 +200,34 @@ struct BurstReply {
   std::int64_t steal_ns = -1;                 // the host took so much of cpu_start away; -1: unknown
   std::int64_t throttled_ns = -1;             // the control group's quota was used up; -1: unknown
   std::int64_t frequency_start_khz = -1;      // of cpu_start before the burst
+
+  static void Describe(auto& v) {
+    v("opening_ns", &BurstReply::opening_ns);
+    v("untraced_ns", &BurstReply::untraced_ns);
+    v("traced_ns", &BurstReply::traced_ns);
+    v("level", &BurstReply::level);
+    v("first_run_traced", &BurstReply::first_run_traced);
+    v("start_ns", &BurstReply::start_ns);
+    v("end_ns", &BurstReply::end_ns);
+    v("cpu_time_ns", &BurstReply::cpu_time_ns);
+    v("cpu_start", &BurstReply::cpu_start, {.least = -1});
+    v("cpu_end", &BurstReply::cpu_end, {.least = -1});
+    v("migrations", &BurstReply::migrations, {.least = -1});
+    v("involuntary_switches", &BurstReply::involuntary_switches, {.least = -1});
+    v("frequency_khz", &BurstReply::frequency_khz, {.least = -1});
+    v("frequency_cap_khz", &BurstReply::frequency_cap_khz, {.least = -1});
+    v("temperature_millidegrees", &BurstReply::temperature_millidegrees, {.least = kAnyNumber});
+    v("load_average", &BurstReply::load_average);
+    v("peak_rss_bytes", &BurstReply::peak_rss_bytes);
+    v("opening_wait_ns", &BurstReply::opening_wait_ns);
+    v("untraced_wait_ns", &BurstReply::untraced_wait_ns);
+    v("traced_wait_ns", &BurstReply::traced_wait_ns);
+    v("untraced_cpu_ns", &BurstReply::untraced_cpu_ns);
+    v("thread_cpu_ns", &BurstReply::thread_cpu_ns);
+    v("steal_ns", &BurstReply::steal_ns, {.least = -1});
+    v("throttled_ns", &BurstReply::throttled_ns, {.least = -1});
+    v("frequency_start_khz", &BurstReply::frequency_start_khz, {.least = -1});
+  }
 };
 
 struct OutputDigest {
@@ -135,63 +235,55 @@ struct OutputDigest {
   std::string sha256;                    // of the raw bytes
   std::optional<double> min, max, mean;  // over the finite elements; absent where there is none
   std::int64_t nan_count = 0, inf_count = 0;
+
+  static void Describe(auto& v) {
+    v("info", &OutputDigest::info);
+    v("sha256", &OutputDigest::sha256, {.pattern = kSha256Pattern});
+    v("min", &OutputDigest::min);
+    v("max", &OutputDigest::max);
+    v("mean", &OutputDigest::mean);
+    v("nan_count", &OutputDigest::nan_count);
+    v("inf_count", &OutputDigest::inf_count);
+  }
 };
 
 struct OutputsRequest {  // {"cmd": "outputs"}: of the last run
   std::string save_to;   // safetensors file, names "<method>/<i>"; empty: not saved
+
+  static void Describe(auto& v) { v("save_to", &OutputsRequest::save_to); }
 };
 struct OutputsReply {
   std::vector<OutputDigest> outputs;
+
+  static void Describe(auto& v) { v("outputs", &OutputsReply::outputs); }
 };
 
 struct EtdumpRequest {  // {"cmd": "etdump"}: writes what was traced since the last such request, and forgets
                         // it
   std::string path;
+
+  static void Describe(auto& v) { v("path", &EtdumpRequest::path); }
 };
 struct EtdumpReply {
   std::int64_t blocks = 0;
   std::int64_t bytes = 0;
+
+  static void Describe(auto& v) {
+    v("blocks", &EtdumpReply::blocks);
+    v("bytes", &EtdumpReply::bytes);
+  }
 };
 
 struct MemoryReply {  // {"cmd": "memory"}
   std::int64_t rss_bytes = 0;
   std::int64_t peak_rss_bytes = 0;
+
+  static void Describe(auto& v) {
+    v("rss_bytes", &MemoryReply::rss_bytes);
+    v("peak_rss_bytes", &MemoryReply::peak_rss_bytes);
+  }
 };
 
 // {"cmd": "quit"} -> {"reply": "quit"}, then the worker exits with 0.
-
-// Conversions (messages.cc). FromJson throws nlohmann::json::exception or std::invalid_argument with what is
-// wrong: unknown keys are ignored (a newer peer), missing keys keep their defaults, wrong types and negative
-// counts are errors.
-void to_json(nlohmann::json& json, const IsaState& value);
-void from_json(const nlohmann::json& json, IsaState& value);
-void to_json(nlohmann::json& json, const Clocks& value);
-void from_json(const nlohmann::json& json, Clocks& value);
-void to_json(nlohmann::json& json, const Ready& value);
-void from_json(const nlohmann::json& json, Ready& value);
-void to_json(nlohmann::json& json, const InputSpec& value);
-void from_json(const nlohmann::json& json, InputSpec& value);
-void to_json(nlohmann::json& json, const LoadRequest& value);
-void from_json(const nlohmann::json& json, LoadRequest& value);
-void to_json(nlohmann::json& json, const TensorInfo& value);
-void from_json(const nlohmann::json& json, TensorInfo& value);
-void to_json(nlohmann::json& json, const LoadReply& value);
-void from_json(const nlohmann::json& json, LoadReply& value);
-void to_json(nlohmann::json& json, const BurstRequest& value);
-void from_json(const nlohmann::json& json, BurstRequest& value);
-void to_json(nlohmann::json& json, const BurstReply& value);
-void from_json(const nlohmann::json& json, BurstReply& value);
-void to_json(nlohmann::json& json, const OutputDigest& value);
-void from_json(const nlohmann::json& json, OutputDigest& value);
-void to_json(nlohmann::json& json, const OutputsRequest& value);
-void from_json(const nlohmann::json& json, OutputsRequest& value);
-void to_json(nlohmann::json& json, const OutputsReply& value);
-void from_json(const nlohmann::json& json, OutputsReply& value);
-void to_json(nlohmann::json& json, const EtdumpRequest& value);
-void from_json(const nlohmann::json& json, EtdumpRequest& value);
-void to_json(nlohmann::json& json, const EtdumpReply& value);
-void from_json(const nlohmann::json& json, EtdumpReply& value);
-void to_json(nlohmann::json& json, const MemoryReply& value);
-void from_json(const nlohmann::json& json, MemoryReply& value);
 
 }  // namespace etprof::protocol

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json_members.h"
+
 namespace etprof::protocol {
 namespace {
 
@@ -107,7 +109,7 @@ TEST(Messages, CountsAreNeverNegativeNorTooLarge) {
   EXPECT_THAT(Complaint<TensorInfo>(R"({"shape": [1, -2]})"), HasSubstr("\"shape\" must be at least 0"));
   EXPECT_THAT(Complaint<BurstReply>(R"({"cpu_start": -2})"), HasSubstr("\"cpu_start\" must be at least -1"));
   EXPECT_THAT(Complaint<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
-              HasSubstr("in \"inputs\": \"paths\" must hold strings"));
+              HasSubstr("in \"inputs\": \"paths\" must be a string"));
 }
 
 TEST(Messages, AbsentInputsAreAbsent) {

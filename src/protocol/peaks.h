@@ -4,11 +4,11 @@
 // (docs/peaks.md). Units stand in the names of the JSON's keys.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "protocol/messages.h"
 
 namespace etprof::protocol {
@@ -27,6 +27,18 @@ struct ComputePeak {
   std::string dtype;        // of the operands, as models are called: "fp32", "fp16", "bf16", "int8"
   std::string instruction;  // what was timed
   Rate macs;                // multiply-adds per second
+
+  static void Describe(auto& v) {
+    v("level", &ComputePeak::level,
+      {.meaning = "the CPU feature that it needs; sse2 and neon are the baseline"});
+    v("dtype", &ComputePeak::dtype, {.choices = "fp32|fp16|bf16|int8"});
+    v("instruction", &ComputePeak::instruction);
+    v("macs_per_s", [](auto& peak) -> auto& { return peak.macs.best; },
+      {.meaning = "multiply-adds per second of all threads together, the best try", .least = 0});
+    v("median_macs_per_s", [](auto& peak) -> auto& { return peak.macs.median; }, {.least = 0});
+    v("worst_macs_per_s", [](auto& peak) -> auto& { return peak.macs.worst; }, {.least = 0});
+    v("tries", [](auto& peak) -> auto& { return peak.macs.tries; }, {.least = 1});
+  }
 };
 
 // Bytes moved between registers and memory of one working set, which is passed through again and again.
@@ -36,6 +48,21 @@ struct MemoryPeak {
   Rate bytes;          // bytes per second; of a copy those read and those written together
   std::int64_t working_set_bytes = 0;            // of all threads together
   std::optional<std::int64_t> capacity_bytes{};  // of this level, for all threads together; absent: the last
+
+  static void Describe(auto& v) {
+    v("level", &MemoryPeak::level,
+      {.meaning = "L1, L2, L3, ..., DRAM; sweep where the system does not tell its caches"});
+    v("access", &MemoryPeak::access, {.choices = "read|write|copy"});
+    v("working_set_bytes", &MemoryPeak::working_set_bytes,
+      {.meaning = "of all threads together", .least = 1});
+    v("capacity_bytes", &MemoryPeak::capacity_bytes,
+      {.meaning = "of the level, for all threads together; null: the last one", .least = 1});
+    v("bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.best; },
+      {.meaning = "the best try; of a copy, those read and those written", .least = 0});
+    v("median_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.median; }, {.least = 0});
+    v("worst_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.worst; }, {.least = 0});
+    v("tries", [](auto& peak) -> auto& { return peak.bytes.tries; }, {.least = 1});
+  }
 };
 
 struct Peaks {
@@ -47,15 +74,20 @@ struct Peaks {
   std::int64_t took_ns = 0;
   std::vector<ComputePeak> compute;
   std::vector<MemoryPeak> memory;
-};
 
-// As in messages.h: FromJson throws nlohmann::json::exception or std::invalid_argument; unknown keys are
-// ignored, and here every key must be there.
-void to_json(nlohmann::json& json, const ComputePeak& value);
-void from_json(const nlohmann::json& json, ComputePeak& value);
-void to_json(nlohmann::json& json, const MemoryPeak& value);
-void from_json(const nlohmann::json& json, MemoryPeak& value);
-void to_json(nlohmann::json& json, const Peaks& value);
-void from_json(const nlohmann::json& json, Peaks& value);
+  static constexpr bool kEveryKey = true;
+  static void Describe(auto& v) {
+    v("threads", &Peaks::threads, {.least = 1});
+    v("cpus", &Peaks::cpus, {.meaning = "as configured; empty: any"});
+    v("isa", &Peaks::isa, {.meaning = "the mask as configured"});
+    v("isa_state", &Peaks::isa_state);
+    v("clock_hz", &Peaks::clock_hz,
+      {.meaning = "of the fastest thread while all run: a chain of instructions of one cycle each",
+       .least = 0});
+    v("took_ns", &Peaks::took_ns);
+    v("compute", &Peaks::compute, {.some = true});
+    v("memory", &Peaks::memory, {.some = true});
+  }
+};
 
 }  // namespace etprof::protocol

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json_members.h"
+
 namespace etprof::protocol {
 namespace {
 

@@ -36,7 +36,7 @@ Json DeviceJson(const DevicesReport& report, std::size_t index) {
   object["run"] = run.run.folder.string();
   object["model_id"] = run.model_id;
   object["method"] = run.run.method;
-  object["status"] = StatusName(run.run.status);
+  object["status"] = NameOf(run.run.status);
   object["generated_at"] = Text(run.run.generated_at);
   object["platform"] = Text(run.run.platform);
   object["cpu_model"] = device ? Text(device->cpu_model) : Json(nullptr);

@@ -79,7 +79,7 @@ class Markdown {
         first = false;
       }
       if (run.run.status != RunData::Status::kComplete && run.run.status != RunData::Status::kUnknown)
-        out_ << " (" << StatusName(run.run.status) << ")";
+        out_ << " (" << std::string(NameOf(run.run.status)) << ")";
       out_ << '\n';
     }
     out_ << '\n';

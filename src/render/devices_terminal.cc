@@ -63,7 +63,7 @@ class Screen {
       if (!part.empty()) head += " · " + part;
     }
     if (run.run.status != RunData::Status::kComplete && run.run.status != RunData::Status::kUnknown)
-      head += fmt::format(" · {}", StatusName(run.run.status));
+      head += fmt::format(" · {}", NameOf(run.run.status));
     out_ << "  " << Fitted(OneLine(head), width_ - 2) << '\n';
     int widest = 0;
     for (const ReportExperiment& experiment : run.experiments)

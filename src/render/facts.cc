@@ -48,7 +48,7 @@ std::vector<Fact> RunFacts(const Report& report) {
   facts.Add("Method", MethodToTell(report));
   facts.Add("Backend and data type", report.backend.empty() ? "" : report.backend + " " + report.dtype);
   facts.Add("Measured", run.generated_at);
-  if (run.status != RunData::Status::kUnknown) facts.Add("Status", StatusName(run.status));
+  if (run.status != RunData::Status::kUnknown) facts.Add("Status", std::string(NameOf(run.status)));
   facts.Add("Platform", run.platform);
   if (run.device) AddDevice(*run.device, facts);
   if (run.power_mode) {

@@ -87,7 +87,7 @@ void RenderAnalysisJson(const Report& report, std::ostream& out) {
   json["dtype"] = Text(report.dtype);
   json["platform"] = Text(report.run.platform);
   json["generated_at"] = Text(report.run.generated_at);
-  json["status"] = StatusName(report.run.status);
+  json["status"] = NameOf(report.run.status);
   json["noise_floor"] = Number(report.noise_floor);
   json["conditions"] = FactsJson(RunFacts(report));
   Json totals = Json::object();
@@ -143,7 +143,7 @@ void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
   json["model"] = Text(report.model_id);
   json["platform"] = Text(report.run.platform);
   json["generated_at"] = Text(report.run.generated_at);
-  json["status"] = StatusName(report.run.status);
+  json["status"] = NameOf(report.run.status);
   json["results"] = Json::array();
   for (const ReportExperiment& experiment : report.experiments) {
     json["results"].push_back({{"experiment", report.run.experiments[experiment.index].name},

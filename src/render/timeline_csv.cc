@@ -47,7 +47,7 @@ class TimelineWriter {
     const std::vector<RowTexts>& rows = TextsOf(run, block);
     const std::size_t first = block.first_event + run.first_event;
     const std::string run_index = std::to_string(index);
-    const std::string_view phase = PhaseName(run.label.phase);
+    const std::string_view phase = NameOf(run.label.phase);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const RowTexts& row = rows[i];
       WriteTimes(row, first + i, run.total);

@@ -17,7 +17,7 @@ Json RunJson(const Profile& profile, const SampledRuns::Run& run) {
     times.push_back(run.gap[i]);
     times.push_back(run.duration[i]);
   }
-  return {{"run", run.run},         {"shape", run.shape},   {"phase", std::string(PhaseName(label.phase))},
+  return {{"run", run.run},         {"shape", run.shape},   {"phase", std::string(NameOf(label.phase))},
           {"launch", label.launch}, {"round", label.round}, {"times", std::move(times)}};
 }
 

@@ -127,7 +127,7 @@ class ExperimentWriter {
         more.clear();
         if (span.depth == 0) {
           more = {{"run", static_cast<std::int64_t>(index)},
-                  {"phase", std::string(PhaseName(run.label.phase))},
+                  {"phase", std::string(NameOf(run.label.phase))},
                   {"launch", std::int64_t{run.label.launch}},
                   {"round", std::int64_t{run.label.round}}};
         }

@@ -223,7 +223,7 @@ class Reader {
   void ReadPhase(TimelineEvent& event) const {
     const std::string_view text = Field(columns_.phase);
     if (text.empty()) return;
-    event.phase = PhaseNamed(text);
+    event.phase = ValueNamed<Phase>(text);
     if (!event.phase)
       throw Problem(fmt::format("phase is \"{}\", not first, warmup, steady or disturbed", text));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -22,5 +23,8 @@ std::vector<SchemaProblem> CheckSchema(const nlohmann::json& value, const nlohma
 // docs/schema/<name>.schema.json, which is built in: "manifest", "metrics", "analysis_summary",
 // "pipeline_summary", "peaks". Throws std::out_of_range for another name.
 const nlohmann::json& PublishedSchema(const std::string& name);
+
+// Those of them that are made of descriptions (core/describe.h), by name. `script/reference` writes them.
+const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas();
 
 }  // namespace etprof

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "core/file.h"
+#include "core/json_schema_of.h"
 #include "measure/manifest.h"
 #include "render/json.h"
 #include "report/example_run.h"
@@ -79,6 +81,14 @@ TEST(CheckSchema, RefusesAKeywordThatItDoesNotCheck) {
   EXPECT_THROW(CheckSchema(1, {{"multipleOf", 2}}), std::logic_error);
   EXPECT_THROW(CheckSchema(1, {{"type", "text"}}), std::logic_error);
   EXPECT_THROW(PublishedSchema("none"), std::out_of_range);
+}
+
+TEST(PublishedSchemas, AreWhatIsDescribed) {
+  for (const auto& [name, schema] : DescribedSchemas()) {
+    const std::string file = ETPROF_TEST_DATA "/../../docs/schema/" + name + ".schema.json";
+    EXPECT_EQ(ReadTextFile(file), WrappedJson(schema)) << "script/reference writes it";
+    EXPECT_EQ(PublishedSchema(name), json(schema));
+  }
 }
 
 TEST(PublishedSchemas, FitWhatIsWritten) {

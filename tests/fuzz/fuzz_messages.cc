@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/json_members.h"
 #include "fuzz.h"
 #include "protocol/messages.h"
 
@@ -16,18 +17,13 @@ template <typename Message>
 void Take(const json& line) {
   json written;
   try {
-    Message message;
-    from_json(line, message);
-    to_json(written, message);
+    written = line.get<Message>();
   } catch (const json::exception&) {
     return;
   } catch (const std::invalid_argument&) {
     return;
   }
-  Message again;
-  from_json(json::parse(written.dump()), again);
-  json twice;
-  to_json(twice, again);
+  const json twice = json::parse(written.dump()).get<Message>();
   etprof::fuzz::Require(twice.dump() == written.dump(),
                         "a message that is written and read again is the same");
 }

@@ -1,0 +1,344 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/describe.h"
+
+// JSON of described values (core/describe.h). With this header nlohmann-json converts them by itself
+// (`json(value)`, `json.get<T>()`).
+namespace etprof {
+
+enum class ReadMode {
+  kMissingKeepsDefault,  // a peer of another version wrote it: keys that are missing keep their defaults,
+                         // keys that nobody knows are left out. What is wrong is thrown.
+  kAll,       // every key must be there
+  kTolerant,  // what is missing, null or wrong keeps its default; what is wrong is counted
+};
+
+namespace describe {
+
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <typename T>
+struct IsMap : std::false_type {};
+template <typename T>
+struct IsMap<std::map<std::string, T>> : std::true_type {};
+
+template <typename T>
+inline constexpr bool kIsText = std::is_same_v<T, std::string>;
+template <typename T>
+inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
+
+// What is written in place of a path: relative to `folder` where it lies below that.
+std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
+std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder);
+
+[[noreturn]] void Complain(const char* key, const std::string& problem);
+// `lowest` and `highest`: of the type.
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
+                         std::int64_t lowest, std::int64_t highest);
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, std::uint64_t highest);
+double ReadNumber(const nlohmann::json& value, const char* key, const About& about);
+std::string ReadText(const nlohmann::json& value, const char* key, const About& about);
+bool ReadFlag(const nlohmann::json& value, const char* key);
+void RequireObject(const nlohmann::json& value);
+
+// `folder`: paths that are `below` are relative to it.
+template <typename Json>
+class Writer {
+ public:
+  explicit Writer(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  template <typename T>
+  Json Object(const T& value) {
+    Json object = Json::object();
+    Into<T> into{*this, value, object};
+    T::Describe(into);
+    return object;
+  }
+
+ private:
+  template <typename T>
+  struct Into {
+    Writer& writer;
+    const T& value;
+    Json& object;
+
+    void operator()(const char* key, const auto& member, const About& about = {}) {
+      Put(key, std::invoke(member, value), about);
+    }
+    void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
+      Put(key, std::invoke(get, value), about);
+    }
+    void Flat(const auto& member) {
+      using U = std::decay_t<decltype(std::invoke(member, value))>;
+      decltype(auto) within = std::invoke(member, value);
+      Into<U> into{writer, within, object};
+      U::Describe(into);
+    }
+    void Object(const char* key, const auto& describe, const About& = {}) {
+      Json nested = Json::object();
+      Into into{writer, value, nested};
+      describe(into);
+      object[key] = std::move(nested);
+    }
+    void Constant(const char* key, const auto& constant, const About& = {}) { object[key] = constant; }
+
+    template <typename U>
+    void Put(const char* key, const U& member, const About& about) {
+      if constexpr (requires { member.empty(); }) {
+        if (about.if_any && member.empty()) return;
+      } else if constexpr (IsOptional<U>::value) {
+        if (about.if_any && !member) return;
+      }
+      object[key] = writer.Value(member, about);
+    }
+  };
+
+  template <typename U>
+  Json Value(const U& value, const About& about) {
+    if constexpr (IsOptional<U>::value) {
+      return value ? Value(*value, about) : Json(nullptr);
+    } else if constexpr (IsVector<U>::value) {
+      Json list = Json::array();
+      for (const auto& element : value) list.push_back(Value(element, about));
+      return list;
+    } else if constexpr (IsMap<U>::value) {
+      Json object = Json::object();
+      for (const auto& [key, element] : value) object[key] = Value(element, about);
+      return object;
+    } else if constexpr (Described<U>) {
+      return Object(value);
+    } else if constexpr (Named<U>) {
+      return std::string(NameOf(value));
+    } else if constexpr (kIsPath<U>) {
+      return Value(PathText(value, about.below ? folder_ : std::filesystem::path()), about);
+    } else if constexpr (kIsText<U>) {
+      if (about.json) {
+        Json object = Json::parse(value, nullptr, false);
+        return object.is_object() ? object : Json(nullptr);
+      }
+      return about.or_null && value.empty() ? Json(nullptr) : Json(value);
+    } else if constexpr (std::is_floating_point_v<U>) {
+      return std::isfinite(value) ? Json(value) : Json(nullptr);
+    } else {
+      return value;
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+class Reader {
+ public:
+  Reader(ReadMode mode, std::filesystem::path folder) : mode_(mode), folder_(std::move(folder)) {}
+
+  std::int64_t wrong() const { return wrong_; }
+
+  template <typename T>
+  void Object(const nlohmann::json& json, T& value) {
+    RequireObject(json);
+    From<T> from{*this, json, value};
+    T::Describe(from);
+    if constexpr (requires { T::Check(value); }) T::Check(value);
+  }
+
+ private:
+  template <typename T>
+  struct From {
+    Reader& reader;
+    const nlohmann::json& json;
+    T& value;
+
+    void operator()(const char* key, const auto& member, const About& about = {}) {
+      using Member = decltype(std::invoke(member, value));
+      if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
+        reader.Take(json, key, about, [&](const nlohmann::json& found) {
+          reader.Value(found, std::invoke(member, value), key, about);
+        });
+      }
+    }
+    void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
+      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+        std::decay_t<decltype(std::invoke(get, value))> read{};
+        reader.Value(found, read, key, about);
+        set(value, std::move(read));
+      });
+    }
+    void Flat(const auto& member) {
+      using Member = decltype(std::invoke(member, value));
+      if constexpr (std::is_lvalue_reference_v<Member>) {
+        using U = std::remove_reference_t<Member>;
+        From<U> from{reader, json, std::invoke(member, value)};
+        U::Describe(from);
+      }
+    }
+    void Object(const char* key, const auto& describe, const About& about = {}) {
+      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+        RequireObject(found);
+        From from{reader, found, value};
+        describe(from);
+      });
+    }
+    void Constant(const char*, const auto&, const About& = {}) {}
+  };
+
+  template <typename Read>
+  void Take(const nlohmann::json& json, const char* key, const About& about, const Read& read) {
+    const auto found = json.find(key);
+    if (found == json.end()) {
+      if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
+      return;
+    }
+    if (mode_ != ReadMode::kTolerant) return read(*found);
+    if (found->is_null()) return;
+    try {
+      read(*found);
+    } catch (const std::invalid_argument&) {
+      ++wrong_;
+    }
+  }
+
+  template <typename U>
+  void Value(const nlohmann::json& json, U& value, const char* key, const About& about) {
+    if constexpr (IsOptional<U>::value) {
+      if (json.is_null()) {
+        value.reset();
+      } else {
+        typename U::value_type read{};
+        Value(json, read, key, about);
+        value = std::move(read);
+      }
+    } else if constexpr (IsVector<U>::value) {
+      if (!json.is_array()) Complain(key, "must be an array");
+      U read;
+      for (const nlohmann::json& element : json) {
+        typename U::value_type one{};
+        if (Element(element, one, key, about)) read.push_back(std::move(one));
+      }
+      value = std::move(read);
+    } else if constexpr (IsMap<U>::value) {
+      RequireObject(json);
+      U read;
+      for (const auto& [name, element] : json.items()) Value(element, read[name], key, about);
+      value = std::move(read);
+    } else if constexpr (Described<U>) {
+      U read{};
+      try {
+        if constexpr (requires { U::kEveryKey; }) {
+          Reader(ReadMode::kAll, folder_).Object(json, read);
+        } else {
+          Object(json, read);
+        }
+      } catch (const std::invalid_argument& problem) {
+        throw std::invalid_argument("in \"" + std::string(key) + "\": " + problem.what());
+      }
+      value = std::move(read);
+    } else if constexpr (Named<U>) {
+      const std::optional<U> named = ValueNamed<U>(ReadText(json, key, about));
+      if (!named) Complain(key, "has a value that is not known");
+      value = *named;
+    } else if constexpr (kIsPath<U>) {
+      value = PathOf(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
+                     about.below ? folder_ : std::filesystem::path());
+    } else if constexpr (kIsText<U>) {
+      if (about.json) {
+        value = json.is_object() ? json.dump() : "";
+      } else {
+        // What a newer etprof, or another program, calls something is kept by a tolerant reader.
+        value = json.is_null() && about.or_null
+                    ? ""
+                    : ReadText(json, key, mode_ == ReadMode::kTolerant ? About{} : about);
+      }
+    } else if constexpr (std::is_same_v<U, bool>) {
+      value = ReadFlag(json, key);
+    } else if constexpr (std::is_floating_point_v<U>) {
+      value = json.is_null() && about.or_null ? std::numeric_limits<U>::quiet_NaN()
+                                              : ReadNumber(json, key, about);
+    } else if constexpr (std::is_unsigned_v<U>) {
+      value = static_cast<U>(ReadUnsigned(json, key, std::numeric_limits<U>::max()));
+    } else {
+      value = static_cast<U>(
+          ReadInteger(json, key, about, std::numeric_limits<U>::min(), std::numeric_limits<U>::max()));
+    }
+  }
+
+  // An element of a list. One that is no such object is left out by a tolerant reader.
+  template <typename U>
+  bool Element(const nlohmann::json& json, U& value, const char* key, const About& about) {
+    if constexpr (Described<U>) {
+      if (mode_ == ReadMode::kTolerant) {
+        try {
+          Value(json, value, key, about);
+        } catch (const std::invalid_argument&) {
+          ++wrong_;
+          return false;
+        }
+        return true;
+      }
+    }
+    Value(json, value, key, about);
+    return true;
+  }
+
+  ReadMode mode_;
+  std::filesystem::path folder_;
+  std::int64_t wrong_ = 0;
+};
+
+}  // namespace describe
+
+// `folder`: of the file that it is for.
+template <typename Json = nlohmann::ordered_json, Described T>
+Json ToJson(const T& value, const std::filesystem::path& folder = {}) {
+  return describe::Writer<Json>(folder).Object(value);
+}
+
+// Throws std::invalid_argument saying what is wrong: "in \"inputs\": \"seed\" must be an integer".
+template <Described T>
+void FromJson(const nlohmann::json& json, T& value, ReadMode mode = ReadMode::kMissingKeepsDefault) {
+  describe::Reader(mode, {}).Object(json, value);
+}
+
+// Returns how many values were wrong.
+template <Described T>
+std::int64_t FromJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
+  describe::Reader reader(ReadMode::kTolerant, folder);
+  reader.Object(json, value);
+  return reader.wrong();
+}
+
+}  // namespace etprof
+
+template <etprof::Described T>
+struct nlohmann::adl_serializer<T, void> {
+  template <typename Json>
+  static void to_json(Json& json, const T& value) {
+    json = etprof::ToJson<Json>(value);
+  }
+  static void from_json(const nlohmann::json& json, T& value) {
+    if constexpr (requires { T::kEveryKey; }) {
+      etprof::FromJson(json, value, etprof::ReadMode::kAll);
+    } else {
+      etprof::FromJson(json, value);
+    }
+  }
+};
