@@ -23,8 +23,8 @@ namespace etprof {
 enum class ReadMode {
   kMissingKeepsDefault,  // a peer of another version wrote it: keys that are missing keep their defaults,
                          // keys that nobody knows are left out. What is wrong is thrown.
-  kAll,       // every key must be there
-  kTolerant,  // what is missing, null or wrong keeps its default; what is wrong is counted
+  kAll,                  // every key must be there
+  kTolerant,             // what is missing, null or wrong keeps its default; what is wrong is counted
 };
 
 namespace describe {
