@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "program/kleidiai.h"
 #include "program/source_map.h"
 #include "program/tensors.h"
@@ -50,6 +51,14 @@ struct OperatorSource {
   std::string why;                // kNone: one clause
   std::string why_not_delegated;  // kKernel: one clause; "" where it is not known (program/delegable.h)
 };
+
+template <>
+inline constexpr NamedValue<OperatorSource::Join> kNames<OperatorSource::Join>[] = {
+    {OperatorSource::Join::kNodes, "nodes"},
+    {OperatorSource::Join::kInserted, "inserted"},
+    {OperatorSource::Join::kKernel, "kernel"},
+    {OperatorSource::Join::kFramework, "framework"},
+    {OperatorSource::Join::kNone, "none"}};
 
 struct ProgramJoin {
   std::vector<OperatorSource> operators;  // as Profile::operators

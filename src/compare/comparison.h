@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "stats/launches.h"
 #include "stats/verdict.h"
@@ -74,6 +75,9 @@ enum class Pairing {
   kUnpaired,  // files without rounds: the two sides' runs are compared, drift between them cannot be seen
   kNone,      // too few runs on a side for any interval
 };
+template <>
+inline constexpr NamedValue<Pairing> kNames<Pairing>[] = {
+    {Pairing::kLaunches, "launches"}, {Pairing::kUnpaired, "unpaired"}, {Pairing::kNone, "none"}};
 
 struct Quantity {  // a time of one side against the other; ratio = baseline / candidate, > 1: the candidate
                    // is faster
@@ -82,6 +86,28 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
   std::optional<stats::RatioEstimate>
       estimate;  // absent where a side has no time or there are too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
+
+  // None of an emulated CPU, whose times mean nothing.
+  std::optional<stats::RatioEstimate> Told() const {
+    return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
+  }
+
+  static void Describe(auto& v) {
+    v("baseline_ms", &Quantity::baseline_ns, kMs);
+    v("candidate_ms", &Quantity::candidate_ns, kMs);
+    v("verdict", &Quantity::verdict);
+    v.Flat(&Quantity::Told, {.or_null = true});
+  }
+};
+
+// A quantity without its times.
+struct Gain {
+  const Quantity& quantity;
+
+  static void Describe(auto& v) {
+    v.Flat([](const Gain& gain) { return gain.quantity.Told(); }, {.or_null = true});
+    v("verdict", [](const Gain& gain) { return gain.quantity.verdict; });
+  }
 };
 
 // Exact sums over each side's common set of runs: mean = total / runs. The delta of a row is

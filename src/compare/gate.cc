@@ -47,18 +47,6 @@ double Reach(const stats::RatioEstimate& estimate, double level) {
 
 }  // namespace
 
-const char* GateDecisionName(GateDecision decision) {
-  switch (decision) {
-    case GateDecision::kPass:
-      return "pass";
-    case GateDecision::kFail:
-      return "fail";
-    case GateDecision::kInconclusive:
-      return "inconclusive";
-  }
-  return "inconclusive";
-}
-
 std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options) {
   std::vector<double> fail_p;
   std::vector<double> pass_p;

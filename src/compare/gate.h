@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/describe.h"
 #include "stats/launches.h"
 
 namespace etprof {
@@ -19,7 +20,11 @@ enum class GateDecision {
   kFail,          // certainly beyond it
   kInconclusive,  // the measurement cannot tell
 };
-const char* GateDecisionName(GateDecision decision);  // "pass", "fail", "inconclusive"
+template <>
+inline constexpr NamedValue<GateDecision> kNames<GateDecision>[] = {
+    {GateDecision::kPass, "pass"},
+    {GateDecision::kFail, "fail"},
+    {GateDecision::kInconclusive, "inconclusive"}};
 
 struct GateVerdict {
   GateDecision decision = GateDecision::kInconclusive;
@@ -27,6 +32,15 @@ struct GateVerdict {
   // bound for one of "pass". All absent without an estimate.
   std::optional<double> growth, low, high;
   double fail_p = 1, pass_p = 1;  // one-sided, Benjamini-Hochberg adjusted over all claims
+
+  static void Describe(auto& v) {
+    v("growth", &GateVerdict::growth, {.meaning = "candidate / baseline - 1"});
+    v("growth_low", &GateVerdict::low, {.meaning = "null: unbounded, or nothing was tested"});
+    v("growth_high", &GateVerdict::high, {.meaning = "null: unbounded, or nothing was tested"});
+    v("fail_p_adjusted", &GateVerdict::fail_p, {.least = 0, .most = 1});
+    v("pass_p_adjusted", &GateVerdict::pass_p, {.least = 0, .most = 1});
+    v("result", &GateVerdict::decision);
+  }
 };
 
 struct GateOptions {

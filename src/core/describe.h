@@ -27,7 +27,9 @@
 //                                  a member of another form: `get` of the object is what is written, and
 //                                  `set` takes the object and what was read; it throws std::invalid_argument
 //                                  saying what is wrong
-//   v.Flat(member)                 the members of a member, as if they were the object's own
+//   v.Flat(member [, About])       the members of a member, as if they were the object's own; of an empty
+//                                  std::optional none, or with or_null all of them with null (which is only
+//                                  written)
 //   v.Object(key, describe [, About])
 //                                  an object of members of this object: `describe` takes the visitor
 //   v.Constant(key, value [, About])
@@ -37,7 +39,8 @@
 // `static constexpr bool kEveryKey = true`: every key must be there and right, for tolerant readers, too.
 //
 // Types: bool, integers, double, std::string, std::filesystem::path, enumerations with names (kNames),
-// structs that are described, and std::optional, std::vector and std::map<std::string, ...> of these. An
+// structs that are described, and std::optional, std::vector, std::array and std::map<std::string, ...> of
+// these. An
 // empty std::optional is null. Structs in several places have a name for their schema: `static constexpr
 // const char* kSchemaName = "tensor"`.
 namespace etprof {
@@ -50,21 +53,27 @@ struct About {
   std::string_view meaning = {};     // in half a sentence, with the unit where the key does not end in it
   std::optional<double> least = {};  // absent: 0 for integers, none for other numbers
   std::optional<double> most = {};   // absent: none
+  bool open = false;                 // of a number that is no integer: it is above `least`, below `most`
   std::string_view choices = {};     // the texts that may stand there, divided by '|'; empty: any, or all
                                      // names of an enumeration
   std::string_view pattern = {};     // of a text: a regular expression (ECMAScript)
+  double scale = 1;                  // of a number that is only written: by what it is divided
   bool or_null = false;              // an empty text, or a number that is none, is null
   bool if_any = false;               // the key stands only where there is a text, a list, an optional
   std::string_view with = {};        // with if_any: another key that stands there in the same cases
-  bool some = false;                 // a written list is never empty
+  bool some = false;                 // a written text or list is never empty
   bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
   bool below = false;                // a path; below the folder of the file it is written relative to that
 };
 
+inline constexpr About kMs{.scale = 1e6};                    // of nanoseconds
+inline constexpr About kMsOfTime{.least = 0, .scale = 1e6};  // that cannot be negative
+inline constexpr About kShareOfWhole{.least = 0, .most = 1};
+
 inline constexpr std::string_view kSha256Pattern = "^[0-9a-f]{64}$";
 
 template <typename E>
-using NamedValue = std::pair<E, std::string_view>;
+using NamedValue = std::pair<E, const char*>;
 // Names of an enumeration's values, in files and for people: `template <> inline constexpr NamedValue<E>
 // kNames<E>[] = {...}`. A value without a name is never written.
 template <typename E>
@@ -75,17 +84,17 @@ concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 
 // Empty: it has none.
 template <Named E>
-constexpr std::string_view NameOf(E value) {
+constexpr const char* NameOf(E value) {
   for (const auto& [each, name] : kNames<E>) {
     if (each == value) return name;
   }
-  return {};
+  return "";
 }
 
 template <Named E>
 constexpr std::optional<E> ValueNamed(std::string_view text) {
   for (const auto& [each, name] : kNames<E>) {
-    if (name == text) return each;
+    if (text == name) return each;
   }
   return std::nullopt;
 }

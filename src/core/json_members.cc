@@ -52,6 +52,10 @@ double ReadNumber(const nlohmann::json& value, const char* key, const About& abo
   if (!std::isfinite(number)) Complain(key, "must be a finite number");
   if (about.least && number < *about.least) Complain(key, fmt::format("must be at least {}", *about.least));
   if (about.most && number > *about.most) Complain(key, fmt::format("must be at most {}", *about.most));
+  if (about.open && about.least && number == *about.least)
+    Complain(key, fmt::format("must be above {}", *about.least));
+  if (about.open && about.most && number == *about.most)
+    Complain(key, fmt::format("must be below {}", *about.most));
   return number;
 }
 

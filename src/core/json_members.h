@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,11 +41,22 @@ template <typename T>
 struct IsVector<std::vector<T>> : std::true_type {};
 template <typename T>
 struct IsMap : std::false_type {};
-template <typename T>
-struct IsMap<std::map<std::string, T>> : std::true_type {};
+template <typename T, typename Less>
+struct IsMap<std::map<std::string, T, Less>> : std::true_type {};
 
 template <typename T>
-inline constexpr bool kIsText = std::is_same_v<T, std::string>;
+struct IsArray : std::false_type {};
+template <typename T, std::size_t N>
+struct IsArray<std::array<T, N>> : std::true_type {};
+// Named values in an order of their own: an object, too. Only written.
+template <typename T>
+struct IsNamedList : std::false_type {};
+template <typename T>
+struct IsNamedList<std::vector<std::pair<std::string, T>>> : std::true_type {};
+
+template <typename T>
+inline constexpr bool kIsText =
+    std::is_convertible_v<T, std::string_view> && !std::is_same_v<T, std::filesystem::path>;
 template <typename T>
 inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
 
@@ -76,6 +89,11 @@ class Writer {
   }
 
  private:
+  struct Nulls {
+    Json& object;
+    void operator()(const char* key, const auto&, const About& = {}) { object[key] = nullptr; }
+  };
+
   template <typename T>
   struct Into {
     Writer& writer;
@@ -88,9 +106,22 @@ class Writer {
     void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
       Put(key, std::invoke(get, value), about);
     }
-    void Flat(const auto& member) {
+    void Flat(const auto& member, const About& about = {}) {
       using U = std::decay_t<decltype(std::invoke(member, value))>;
       decltype(auto) within = std::invoke(member, value);
+      if constexpr (IsOptional<U>::value) {
+        if (within) {
+          Add(*within);
+        } else if (about.or_null) {
+          Nulls nulls{object};
+          U::value_type::Describe(nulls);
+        }
+      } else {
+        Add(within);
+      }
+    }
+    template <typename U>
+    void Add(const U& within) {
       Into<U> into{writer, within, object};
       U::Describe(into);
     }
@@ -117,7 +148,11 @@ class Writer {
   Json Value(const U& value, const About& about) {
     if constexpr (IsOptional<U>::value) {
       return value ? Value(*value, about) : Json(nullptr);
-    } else if constexpr (IsVector<U>::value) {
+    } else if constexpr (IsNamedList<U>::value) {
+      Json object = Json::object();
+      for (const auto& [key, element] : value) object[key] = Value(element, about);
+      return object;
+    } else if constexpr (IsVector<U>::value || IsArray<U>::value) {
       Json list = Json::array();
       for (const auto& element : value) list.push_back(Value(element, about));
       return list;
@@ -132,14 +167,16 @@ class Writer {
     } else if constexpr (kIsPath<U>) {
       return Value(PathText(value, about.below ? folder_ : std::filesystem::path()), about);
     } else if constexpr (kIsText<U>) {
+      const std::string_view text = value;
       if (about.json) {
-        Json object = Json::parse(value, nullptr, false);
+        Json object = Json::parse(text, nullptr, false);
         return object.is_object() ? object : Json(nullptr);
       }
-      return about.or_null && value.empty() ? Json(nullptr) : Json(value);
+      return about.or_null && text.empty() ? Json(nullptr) : Json(std::string(text));
     } else if constexpr (std::is_floating_point_v<U>) {
-      return std::isfinite(value) ? Json(value) : Json(nullptr);
+      return std::isfinite(value) ? Json(value / static_cast<U>(about.scale)) : Json(nullptr);
     } else {
+      if (about.scale != 1) return static_cast<double>(value) / about.scale;
       return value;
     }
   }
@@ -183,7 +220,7 @@ class Reader {
         set(value, std::move(read));
       });
     }
-    void Flat(const auto& member) {
+    void Flat(const auto& member, const About& = {}) {
       using Member = decltype(std::invoke(member, value));
       if constexpr (std::is_lvalue_reference_v<Member>) {
         using U = std::remove_reference_t<Member>;

@@ -59,6 +59,7 @@ Schema TextSchema(const About& about) {
     schema["type"] = "object";
   } else if (about.choices.empty()) {
     schema["type"] = "string";
+    if (about.some) schema["minLength"] = 1;
   } else {
     std::string_view rest = about.choices;
     while (true) {
@@ -82,8 +83,8 @@ Schema NumberSchema(const char* type, std::optional<double> least, const About& 
       schema[key] = *bound;
     }
   };
-  put("minimum", least);
-  put("maximum", about.most);
+  put(about.open ? "exclusiveMinimum" : "minimum", least);
+  put(about.open ? "exclusiveMaximum" : "maximum", about.most);
   return schema;
 }
 
@@ -93,6 +94,36 @@ Schema OrNull(Schema schema) {
     return schema;
   }
   return {{"anyOf", Schema::array({std::move(schema), {{"type", "null"}}})}};
+}
+
+Schema Reference(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
+
+Schema EmptyObject() {
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", Schema::array()},
+          {"properties", Schema::object()}};
+}
+
+void AddMember(Schema& object, const char* key, Schema value, const About& about) {
+  if (!about.meaning.empty()) value["description"] = about.meaning;
+  object["properties"][key] = std::move(value);
+  if (!about.if_any) object["required"].push_back(key);
+  if (!about.with.empty()) object["dependentRequired"][key] = Schema::array({about.with});
+}
+
+void AddAllOrNone(Schema& object, const Schema& part, const About& about) {
+  const Schema& keys = part["required"];
+  object["properties"].update(part["properties"]);
+  for (const Schema& key : keys) {
+    const auto name = key.get<std::string>();
+    if (about.or_null) {
+      object["properties"][name] = OrNull(std::move(object["properties"][name]));
+      object["required"].push_back(key);
+    } else {
+      object["dependentRequired"][name] = key == keys.front() ? keys : Schema::array({keys.front()});
+    }
+  }
 }
 
 }  // namespace describe

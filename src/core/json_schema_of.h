@@ -20,6 +20,13 @@ Schema NumberSchema(const char* type, std::optional<double> least, const About& 
 // What `schema` says, or null.
 Schema OrNull(Schema schema);
 
+Schema Reference(const char* definition);
+// What the schema of every struct begins with.
+Schema EmptyObject();
+void AddMember(Schema& object, const char* key, Schema value, const About& about);
+// The members of `part`, which stand in `object` together, or not at all (about.or_null: as null).
+void AddAllOrNone(Schema& object, const Schema& part, const About& about);
+
 // Makes the schema of a struct; those of structs with a name go into `definitions`.
 class SchemaMaker {
  public:
@@ -27,7 +34,7 @@ class SchemaMaker {
 
   template <typename T>
   Schema Object() {
-    Schema schema = Empty();
+    Schema schema = EmptyObject();
     Into<T> into{*this, schema};
     T::Describe(into);
     return schema;
@@ -45,51 +52,53 @@ class SchemaMaker {
     void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
       Put<std::decay_t<decltype(std::invoke(get, std::declval<const T&>()))>>(key, about);
     }
-    void Flat(const auto& member) {
+    void Flat(const auto& member, const About& about = {}) {
       using U = std::decay_t<decltype(std::invoke(member, std::declval<const T&>()))>;
-      Into<U> into{maker, schema};
-      U::Describe(into);
+      if constexpr (IsOptional<U>::value) {
+        AddAllOrNone(schema, maker.Object<typename U::value_type>(), about);
+      } else {
+        Into<U> into{maker, schema};
+        U::Describe(into);
+      }
     }
     void Object(const char* key, const auto& describe, const About& about = {}) {
-      Schema nested = Empty();
+      Schema nested = EmptyObject();
       Into into{maker, nested};
       describe(into);
-      Add(key, std::move(nested), about);
+      AddMember(schema, key, std::move(nested), about);
     }
     void Constant(const char* key, const auto& constant, const About& about = {}) {
-      Add(key, {{"const", constant}}, about);
+      AddMember(schema, key, {{"const", constant}}, about);
     }
 
     template <typename U>
     void Put(const char* key, const About& about) {
       if constexpr (IsOptional<U>::value) {
         Schema value = maker.Value<typename U::value_type>(about);
-        Add(key, about.if_any ? std::move(value) : OrNull(std::move(value)), about);
+        AddMember(schema, key, about.if_any ? std::move(value) : OrNull(std::move(value)), about);
       } else {
-        Add(key, maker.Value<U>(about), about);
+        AddMember(schema, key, maker.Value<U>(about), about);
       }
     }
-    void Add(const char* key, Schema value, const About& about) {
-      if (!about.meaning.empty()) value["description"] = about.meaning;
-      schema["properties"][key] = std::move(value);
-      if (!about.if_any) schema["required"].push_back(key);
-      if (!about.with.empty()) schema["dependentRequired"][key] = Schema::array({about.with});
-    }
   };
-
-  static Schema Empty() {
-    return {{"type", "object"},
-            {"additionalProperties", false},
-            {"required", Schema::array()},
-            {"properties", Schema::object()}};
-  }
 
   template <typename U>
   Schema Value(const About& about) {
     if constexpr (IsOptional<U>::value) {
       return OrNull(Value<typename U::value_type>(about));
+    } else if constexpr (IsNamedList<U>::value) {
+      using Element = typename U::value_type::second_type;
+      return {{"type", "object"}, {"additionalProperties", Value<Element>(about)}};
+    } else if constexpr (IsArray<U>::value) {
+      constexpr std::size_t kSize = std::tuple_size_v<U>;
+      return {{"type", "array"},
+              {"items", Value<typename U::value_type>(about)},
+              {"minItems", kSize},
+              {"maxItems", kSize}};
     } else if constexpr (IsVector<U>::value) {
-      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(about)}};
+      About of_element = about;
+      of_element.some = false;
+      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(of_element)}};
       if (about.some) list["minItems"] = 1;
       return list;
     } else if constexpr (IsMap<U>::value) {
@@ -101,7 +110,7 @@ class SchemaMaker {
           Schema schema = Object<U>();
           definitions_[U::kSchemaName] = std::move(schema);
         }
-        return {{"$ref", std::string("#/$defs/") + U::kSchemaName}};
+        return Reference(U::kSchemaName);
       } else {
         return Object<U>();
       }
@@ -118,6 +127,7 @@ class SchemaMaker {
       Schema number = NumberSchema("number", about.least, about);
       return about.or_null ? OrNull(std::move(number)) : number;
     } else {
+      if (about.scale != 1) return NumberSchema("number", about.least, about);
       return NumberSchema("integer", about.least.value_or(0), about);
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/column.h"
+#include "core/describe.h"
 #include "core/units.h"
 
 namespace etprof {
@@ -22,7 +23,24 @@ struct HealthEntry {
   Nanoseconds amount = 0;                     // time concerned, where that has a meaning
   std::optional<std::uint64_t> first_offset;  // byte in the file
   std::string first_place;  // e.g. "block 3 Execute, event 17 Convolution (NHWC, F32) IGEMM #1"
+
+  static constexpr const char* kSchemaName = "health";
+  static void Describe(auto& v) {
+    using H = HealthEntry;
+    v("name", &H::name);
+    v("severity", &H::severity);
+    v("explanation", &H::explanation);
+    v("count", &H::count);
+    v("amount_ns", &H::amount, {.least = kAnyNumber});
+    v("first_offset", &H::first_offset);
+    v("first_place", &H::first_place, {.or_null = true});
+  }
 };
+template <>
+inline constexpr NamedValue<HealthEntry::Severity> kNames<HealthEntry::Severity>[] = {
+    {HealthEntry::Severity::kInfo, "info"},
+    {HealthEntry::Severity::kDataLoss, "data_loss"},
+    {HealthEntry::Severity::kError, "error"}};
 
 // Health entries by name; adding one that is there adds to its count and amount.
 class Health {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/describe.h"
+
 namespace etprof {
 
 // What the counters gave for one operator, a delegate call or the whole method: a row of `_counters.csv`
@@ -23,6 +25,18 @@ struct CountersRow {
   std::optional<double> InstructionsPerCycle() const;
   std::optional<double> CacheMissesPerThousand() const;   // instructions
   std::optional<double> BranchMissesPerThousand() const;  // instructions
+
+  static void Describe(auto& v) {
+    using C = CountersRow;
+    v("key", &C::key);
+    v("name", &C::name);
+    v("runs", &C::runs);
+    v("means", &C::means, {.meaning = "of a run, by counter; one that is closed is not there", .least = 0});
+    v("effective_hz", &C::EffectiveFrequency);
+    v("instructions_per_cycle", &C::InstructionsPerCycle);
+    v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand);
+    v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand);
+  }
 };
 
 }  // namespace etprof

@@ -23,7 +23,7 @@ LatencyMetrics::LatencyMetrics(const ExperimentData& data) {
   median_ms = ms(spread.p50);
   min_ms = ms(spread.min);
   max_ms = ms(spread.max);
-  runs = spread.n;
+  runs = static_cast<std::size_t>(spread.n);
   all_runs = data.AllLatencies().size();
 }
 

@@ -91,20 +91,4 @@ std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& m
   return std::nullopt;
 }
 
-const char* KernelsName(Kernels kernels) {
-  switch (kernels) {
-    case Kernels::kSme:
-      return "sme";
-    case Kernels::kKleidiai:
-      return "kleidiai";
-    case Kernels::kOwn:
-      return "xnnpack";
-    case Kernels::kPortable:
-      return "portable";
-    case Kernels::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 }  // namespace etprof

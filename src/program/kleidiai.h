@@ -21,7 +21,21 @@ struct KleidiaiUse {
   std::string why;     // kOwn, kPortable: one clause
   std::string change;  // at export, so that KleidiAI's run: one clause; "": none is known
   bool operator==(const KleidiaiUse&) const = default;
+
+  static constexpr const char* kSchemaName = "with_sme2";
+  static void Describe(auto& v) {
+    v("kernels", &KleidiaiUse::kernels);
+    v("why", &KleidiaiUse::why, {.or_null = true});
+    v("change", &KleidiaiUse::change, {.or_null = true});
+  }
 };
+template <>
+inline constexpr NamedValue<KleidiaiUse::Kernels> kNames<KleidiaiUse::Kernels>[] = {
+    {KleidiaiUse::Kernels::kSme, "sme"},
+    {KleidiaiUse::Kernels::kKleidiai, "kleidiai"},
+    {KleidiaiUse::Kernels::kOwn, "xnnpack"},
+    {KleidiaiUse::Kernels::kPortable, "portable"},
+    {KleidiaiUse::Kernels::kUnknown, "unknown"}};
 
 // Absent for a node that multiplies no matrices: convolutions of every kind, fully connected, batch matrix
 // multiplication do.
@@ -29,8 +43,5 @@ std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph
 
 // Of a portable kernel likewise.
 std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& method);
-
-// "sme", "kleidiai", "xnnpack", "portable", "unknown".
-const char* KernelsName(KleidiaiUse::Kernels kernels);
 
 }  // namespace etprof

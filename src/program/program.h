@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/units.h"
 #include "program/data_type.h"
 #include "program/xnn_graph.h"
@@ -25,6 +26,17 @@ struct ProgramTensor {
   std::optional<std::uint32_t> memory_id;      // of the planned buffer that holds it
   std::optional<std::uint64_t> memory_offset;  // bytes, in that buffer
 };
+template <>
+inline constexpr NamedValue<ProgramTensor::Shape> kNames<ProgramTensor::Shape>[] = {
+    {ProgramTensor::Shape::kStatic, "static"},
+    {ProgramTensor::Shape::kBounded, "bounded"},
+    {ProgramTensor::Shape::kUnbounded, "unbounded"}};
+
+template <>
+inline constexpr NamedValue<ProgramTensor::Data> kNames<ProgramTensor::Data>[] = {
+    {ProgramTensor::Data::kNone, "none"},
+    {ProgramTensor::Data::kFile, "file"},
+    {ProgramTensor::Data::kExternal, "external"}};
 
 // An entry of ExecutionPlan.values, which instructions refer to by its index.
 struct ProgramValue {
@@ -49,6 +61,20 @@ struct ProgramValue {
   std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList, without what is absent: in values
   std::vector<std::size_t> integers;    // kIntList: in values, where sizes that vary are computed into
 };
+template <>
+inline constexpr NamedValue<ProgramValue::Kind> kNames<ProgramValue::Kind>[] = {
+    {ProgramValue::Kind::kNone, "none"},
+    {ProgramValue::Kind::kInt, "int"},
+    {ProgramValue::Kind::kBool, "bool"},
+    {ProgramValue::Kind::kDouble, "double"},
+    {ProgramValue::Kind::kString, "string"},
+    {ProgramValue::Kind::kIntList, "int list"},
+    {ProgramValue::Kind::kDoubleList, "double list"},
+    {ProgramValue::Kind::kBoolList, "bool list"},
+    {ProgramValue::Kind::kTensor, "tensor"},
+    {ProgramValue::Kind::kTensorList, "tensor list"},
+    {ProgramValue::Kind::kOptionalTensorList, "optional tensor list"},
+    {ProgramValue::Kind::kUnknown, "unknown"}};
 
 // One step of a method. Its identity, which a runtime event carries too, is (chain, index).
 struct Instruction {
@@ -60,6 +86,11 @@ struct Instruction {
   // kKernel, kDelegate: in Method::values, in and out; kMove: from, to.
   std::vector<std::size_t> arguments;
 };
+template <>
+inline constexpr NamedValue<Instruction::Kind> kNames<Instruction::Kind>[] = {
+    {Instruction::Kind::kKernel, "kernel"}, {Instruction::Kind::kDelegate, "delegate"},
+    {Instruction::Kind::kMove, "move"},     {Instruction::Kind::kJumpFalse, "jump"},
+    {Instruction::Kind::kFree, "free"},     {Instruction::Kind::kUnknown, "unknown"}};
 
 // The bytes that a compiler of a backend made of a part of the method.
 struct Delegate {
@@ -70,6 +101,11 @@ struct Delegate {
   struct CompileSpec {
     std::string key;
     Bytes bytes = 0;
+
+    static void Describe(auto& v) {
+      v("key", &CompileSpec::key);
+      v("bytes", &CompileSpec::bytes);
+    }
   };
   std::vector<CompileSpec> compile_specs;
   std::optional<std::size_t> graph;  // in Program::xnn_graphs, of XNNPACK's
@@ -90,6 +126,11 @@ struct Method {
 struct DataSegment {
   std::uint64_t offset = 0;  // bytes, from the start of the file
   Bytes bytes = 0;
+
+  static void Describe(auto& v) {
+    v("offset", &DataSegment::offset);
+    v("bytes", &DataSegment::bytes);
+  }
 };
 
 // A piece of data under a name, which delegates look up.

@@ -114,37 +114,6 @@ const XnnGraph* GraphOf(const Instruction& instruction, const Method& method, co
 
 }  // namespace
 
-const char* KindName(ProgramValue::Kind kind) {
-  using Kind = ProgramValue::Kind;
-  switch (kind) {
-    case Kind::kNone:
-      return "none";
-    case Kind::kInt:
-      return "int";
-    case Kind::kBool:
-      return "bool";
-    case Kind::kDouble:
-      return "double";
-    case Kind::kString:
-      return "string";
-    case Kind::kIntList:
-      return "int list";
-    case Kind::kDoubleList:
-      return "double list";
-    case Kind::kBoolList:
-      return "bool list";
-    case Kind::kTensor:
-      return "tensor";
-    case Kind::kTensorList:
-      return "tensor list";
-    case Kind::kOptionalTensorList:
-      return "optional tensor list";
-    case Kind::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 MethodSummary Summarize(const Method& method, const Program& program) {
   MethodSummary summary;
   for (const Delegate& delegate : method.delegates) {

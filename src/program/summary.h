@@ -40,6 +40,14 @@ struct PortableOperator {
   std::size_t calls = 0;
   std::size_t between = 0;           // of them, with a delegate before them and one after
   std::optional<std::int64_t> macs;  // of all its calls
+
+  static void Describe(auto& v) {
+    v("name", &PortableOperator::name);
+    v("calls", &PortableOperator::calls, {.least = 1});
+    v("macs", &PortableOperator::macs);
+    v("why_not_delegated", &PortableOperator::why, {.meaning = "null: not known", .or_null = true});
+    v("between_delegates", &PortableOperator::between);
+  }
 };
 
 // The nodes and portable kernels that multiply matrices, by which microkernels they would run on an Arm CPU
@@ -63,9 +71,6 @@ struct MethodSummary {
 };
 
 MethodSummary Summarize(const Method& method, const Program& program);
-
-// "int", "tensor list".
-const char* KindName(ProgramValue::Kind kind);
 
 // The share of `part` in `whole`, of what both are known and not 0.
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/units.h"
 #include "program/data_type.h"
 
@@ -19,7 +21,18 @@ struct XnnConstant {
   // the runtime expects in a .ptd.
   enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
   std::string key;  // kNamed, kExternal
+
+  static void Describe(auto& v) {
+    v("bytes", &XnnConstant::bytes);
+    v("place", &XnnConstant::place);
+    v("key", &XnnConstant::key, {.or_null = true});
+  }
 };
+template <>
+inline constexpr NamedValue<XnnConstant::Place> kNames<XnnConstant::Place>[] = {
+    {XnnConstant::Place::kPayload, "payload"},
+    {XnnConstant::Place::kNamed, "named"},
+    {XnnConstant::Place::kExternal, "external"}};
 
 struct XnnQuantization {
   enum class Scheme {
@@ -36,7 +49,27 @@ struct XnnQuantization {
   std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: how many
   std::optional<std::size_t> scale_constant;  // in XnnGraph::constants; absent: stored in the graph itself
   std::optional<std::int32_t> nonbatch_dimensions;  // kPerTokenDynamic
+
+  static constexpr const char* kSchemaName = "quantization";
+  static void Describe(auto& v) {
+    using Q = XnnQuantization;
+    v("scheme", &Q::scheme);
+    v("scale", &Q::scale);
+    v("zero_point", &Q::zero_point, {.least = kAnyNumber});
+    v("channel_dimension", &Q::channel_dimension, {.least = kAnyNumber});
+    v("group_size", &Q::group_size, {.least = kAnyNumber});
+    v("scales", &Q::scales);
+    v("scale_constant", &Q::scale_constant, {.meaning = "the scales, in constants"});
+    v("nonbatch_dimensions", &Q::nonbatch_dimensions, {.least = kAnyNumber});
+  }
 };
+template <>
+inline constexpr NamedValue<XnnQuantization::Scheme> kNames<XnnQuantization::Scheme>[] = {
+    {XnnQuantization::Scheme::kPerTensor, "per tensor"},
+    {XnnQuantization::Scheme::kPerChannel, "per channel"},
+    {XnnQuantization::Scheme::kPerChannelGroup, "per channel group"},
+    {XnnQuantization::Scheme::kPerTokenDynamic, "per token, dynamic"},
+    {XnnQuantization::Scheme::kUnknown, "unknown"}};
 
 struct XnnValue {
   std::uint32_t id = 0;
@@ -53,6 +86,19 @@ struct XnnConvolution {
   std::int64_t dilation_height = 0, dilation_width = 0, groups = 0;
   std::int64_t group_input_channels = 0, group_output_channels = 0;
   std::int64_t padding_top = 0, padding_right = 0, padding_bottom = 0, padding_left = 0;
+
+  static void Describe(auto& v) {
+    using C = XnnConvolution;
+    v("kernel", [](const C& c) { return std::array{c.kernel_height, c.kernel_width}; });
+    v("stride", [](const C& c) { return std::array{c.stride_height, c.stride_width}; });
+    v("padding",
+      [](const C& c) { return std::array{c.padding_top, c.padding_right, c.padding_bottom, c.padding_left}; },
+      {.meaning = "top, right, bottom, left"});
+    v("dilation", [](const C& c) { return std::array{c.dilation_height, c.dilation_width}; });
+    v("groups", &C::groups);
+    v("group_input_channels", &C::group_input_channels);
+    v("group_output_channels", &C::group_output_channels);
+  }
 };
 
 // A node as it was exported. At run time XNNPACK may fuse or split it, or insert others.

@@ -8,8 +8,6 @@
 // How `etprof check` says what it found. All name the checks of every pair and the operators that moved.
 namespace etprof {
 
-inline constexpr int kCheckSchemaVersion = 1;
-
 void RenderCheckTerminal(const CheckReport& check, const TerminalOptions& options, std::ostream& out);
 
 // A Markdown section, as a GitHub step summary shows it.

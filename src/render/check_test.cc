@@ -22,7 +22,7 @@ using testing::Not;
 CheckItem Item(CheckItem::Kind kind, double growth, GateDecision decision) {
   CheckItem item;
   item.kind = kind;
-  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : CheckKindName(kind);
+  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : std::string(NameOf(kind));
   item.baseline = 1e6;
   item.candidate = 1e6 * (1 + growth);
   item.limit = 0.02;

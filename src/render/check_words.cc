@@ -44,7 +44,7 @@ std::string ValueText(CheckItem::Kind kind, const std::optional<double>& value) 
 }
 
 std::string ResultText(GateDecision decision) {
-  return decision == GateDecision::kFail ? "FAIL" : GateDecisionName(decision);
+  return decision == GateDecision::kFail ? "FAIL" : std::string(NameOf(decision));
 }
 
 std::string ResultText(const CheckPair& pair) {

@@ -1,7 +1,7 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/json_schema_of.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
 #include "render/wording.h"
@@ -10,142 +10,254 @@ namespace etprof {
 namespace {
 
 using namespace devices;
-using Json = nlohmann::ordered_json;
+using OptionalNumber = std::optional<double>;
 
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json Ms(const std::optional<double>& ns) { return ns ? Number(*ns / 1e6) : Json(nullptr); }
-Json Text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+constexpr About kName{.some = true};
+constexpr About kTextOrNull{.or_null = true, .some = true};
 
-// The interval means nothing where the CPU was emulated.
-void AddEstimate(const Quantity& quantity, Json& object) {
-  const bool told = quantity.estimate && quantity.verdict != stats::Verdict::kEmulated;
-  object["ratio"] = told ? Number(quantity.estimate->ratio()) : Json(nullptr);
-  object["ratio_low"] = told ? Number(quantity.estimate->low()) : Json(nullptr);
-  object["ratio_high"] = told ? Number(quantity.estimate->high()) : Json(nullptr);
-  object["confidence"] = told ? Number(quantity.estimate->confidence) : Json(nullptr);
-  object["p_value"] =
-      told && quantity.estimate->p_value ? Number(*quantity.estimate->p_value) : Json(nullptr);
-  object["verdict"] = stats::VerdictName(quantity.verdict);
-}
+struct DeviceJson {
+  const DevicesReport& report;
+  std::size_t index;
 
-Json DeviceJson(const DevicesReport& report, std::size_t index) {
-  const Report& run = report.runs[index];
-  const std::optional<DeviceProperties>& device = run.run.device;
-  Json object;
-  object["name"] = report.names[index];
-  object["run"] = run.run.folder.string();
-  object["model_id"] = run.model_id;
-  object["method"] = run.run.method;
-  object["status"] = NameOf(run.run.status);
-  object["generated_at"] = Text(run.run.generated_at);
-  object["platform"] = Text(run.run.platform);
-  object["cpu_model"] = device ? Text(device->cpu_model) : Json(nullptr);
-  object["cores"] = device && device->cores > 0 ? Json(device->cores) : Json(nullptr);
-  object["features"] = FeaturesOfRun(run);
-  object["governor"] = Text(GovernorText(run));
-  object["os"] = device ? Text(device->os) : Json(nullptr);
-  object["kernel"] = device ? Text(device->kernel) : Json(nullptr);
-  object["virtualization"] = device ? Text(device->virtualization) : Json(nullptr);
-  object["power_mode"] = device ? Text(device->power_mode) : Json(nullptr);
-  object["emulated"] = run.emulated;
-  object["warnings"] = run.warnings;
-  return object;
-}
+  const RunData& Run() const { return report.runs[index].run; }
+  DeviceProperties Properties() const { return Run().device.value_or(DeviceProperties()); }
 
-Json GroupsJson(const ReportExperiment& experiment) {
-  Json groups = Json::array();
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using J = const DeviceJson&;
+    v("name", [](J json) { return json.report.names[json.index]; },
+      {.meaning = "as --device takes it; unique in this file", .some = true});
+    v("run", [](J json) { return json.Run().folder; }, {.meaning = "the run directory"});
+    v("model_id", [](J json) { return json.report.runs[json.index].model_id; });
+    v("method", [](J json) { return json.Run().method; }, {.meaning = "that ran"});
+    v("status", [](J json) { return json.Run().status; });
+    v("generated_at", [](J json) { return json.Run().generated_at; }, kTextOrNull);
+    v("platform", [](J json) { return json.Run().platform; }, kTextOrNull);
+    v("cpu_model", [](J json) { return json.Properties().cpu_model; }, kTextOrNull);
+    v("cores",
+      [](J json) {
+        const int cores = json.Properties().cores;
+        return cores > 0 ? std::optional(cores) : std::nullopt;
+      },
+      {.least = 1});
+    v("features", [](J json) { return FeaturesOfRun(json.report.runs[json.index]); },
+      {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
+    v("governor", [](J json) { return GovernorText(json.report.runs[json.index]); }, kTextOrNull);
+    v("os", [](J json) { return json.Properties().os; }, kTextOrNull);
+    v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull);
+    v("virtualization", [](J json) { return json.Properties().virtualization; }, kTextOrNull);
+    v("power_mode", [](J json) { return json.Properties().power_mode; }, kTextOrNull);
+    v("emulated", [](J json) { return json.report.runs[json.index].emulated; });
+    v("warnings", [](J json) { return json.report.runs[json.index].warnings; });
+  }
+};
+
+// A group of operators of one experiment.
+struct GroupJson {
+  std::string name;
+  double mean;  // ns
+  std::optional<double> share;
+
+  static constexpr const char* kSchemaName = "group";
+  static void Describe(auto& v) {
+    v("name", &GroupJson::name, kName);
+    v("mean_ms", &GroupJson::mean, {.least = 0, .scale = 1e6, .or_null = true});
+    v("share", &GroupJson::share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
+  }
+};
+
+std::vector<GroupJson> GroupsOf(const ReportExperiment& experiment) {
+  std::vector<GroupJson> groups;
   const double whole = experiment.MeanExecute().value_or(0);
   for (const AdditiveRow& row : experiment.groups.rows) {
     if (experiment.groups.runs == 0) break;
     const double mean = static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
-    groups.push_back({{"name", row.name},
-                      {"mean_ms", Number(mean / 1e6)},
-                      {"share", whole > 0 ? Number(mean / whole) : Json(nullptr)}});
+    groups.push_back({row.name, mean, whole > 0 ? std::optional(mean / whole) : std::nullopt});
   }
   return groups;
 }
 
-Json ExperimentJson(const DevicesReport& report, const ModelSection& model, const DeviceRow& row) {
-  Json cells = Json::array();
-  for (std::size_t device = 0; device < row.cells.size(); ++device) {
-    const ReportExperiment* experiment = ExperimentOf(report, model, row, device);
-    if (experiment == nullptr) continue;
-    const Report& run = report.runs[model.devices[device].run];
-    const ExperimentData& data = run.run.experiments[experiment->index];
-    Json cell;
-    cell["device"] = model.devices[device].name;
-    cell["experiment"] = data.name;
-    cell["emulated"] = data.emulated;
-    cell["median_ms"] = Ms(experiment->latency.p50);
-    const bool interval = experiment->interval && !data.emulated && !experiment->latency_from_trace;
-    cell["median_low_ms"] = interval ? Number(experiment->interval->low / 1e6) : Json(nullptr);
-    cell["median_high_ms"] = interval ? Number(experiment->interval->high / 1e6) : Json(nullptr);
-    cell["latency_from"] = experiment->latency_from_trace ? "trace" : "untraced";
-    cell["runs"] = experiment->latency.n;
-    cell["launches"] = experiment->launches;
-    cell["groups"] = GroupsJson(*experiment);
-    Json against = nullptr;
-    if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
-      against = Json::object();
-      against["device"] = model.devices[*row.first].name;
-      against["paired"] = false;
-      AddEstimate(row.cells[device].against_first, against);
-    }
-    cell["against_first"] = std::move(against);
-    cells.push_back(std::move(cell));
-  }
-  return {{"label", row.label},
-          {"threads", row.threads},
-          {"differences", row.differences},
-          {"devices", std::move(cells)}};
-}
+// Against the first device that has a latency.
+struct AgainstJson {
+  std::string device;
+  const Quantity& quantity;
 
-Json PairJson(const DevicesReport& report, const ModelSection& model, const DevicePairRow& row) {
-  Json cells = Json::array();
-  for (std::size_t device = 0; device < row.comparisons.size(); ++device) {
-    const ReportComparison* pair = ComparisonOf(report, model, row, device);
-    if (pair == nullptr) continue;
-    Json cell;
-    cell["device"] = model.devices[device].name;
-    cell["baseline_ms"] = Ms(pair->comparison.latency.baseline_ns);
-    cell["candidate_ms"] = Ms(pair->comparison.latency.candidate_ns);
-    cell["pairing"] = pair->comparison.pairing == Pairing::kLaunches   ? "launches"
-                      : pair->comparison.pairing == Pairing::kUnpaired ? "unpaired"
-                                                                       : "none";
-    AddEstimate(pair->comparison.latency, cell);
-    cells.push_back(std::move(cell));
+  static void Describe(auto& v) {
+    v("device", &AgainstJson::device, kName);
+    v.Constant("paired", false);
+    v.Flat([](const AgainstJson& json) { return Gain{json.quantity}; });
   }
-  return {
-      {"baseline", row.baseline_label}, {"candidate", row.candidate_label}, {"devices", std::move(cells)}};
-}
+};
+
+struct CellJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DeviceRow& row;
+  std::size_t device;
+
+  const ReportExperiment& Experiment() const { return *ExperimentOf(report, model, row, device); }
+  const ExperimentData& Data() const {
+    return report.runs[model.devices[device].run].run.experiments[Experiment().index];
+  }
+  // One end of the median's interval over launches.
+  OptionalNumber End(double LatencyInterval::*end) const {
+    const ReportExperiment& experiment = Experiment();
+    const bool told = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
+    return told ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
+  }
+  std::optional<AgainstJson> Against() const {
+    if (!row.first || device == *row.first || !row.cells[device].against_first.candidate_ns)
+      return std::nullopt;
+    return AgainstJson{model.devices[*row.first].name, row.cells[device].against_first};
+  }
+
+  static constexpr const char* kSchemaName = "experiment_on_device";
+  static void Describe(auto& v) {
+    using J = const CellJson&;
+    v("device", [](J json) { return json.model.devices[json.device].name; }, kName);
+    v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
+    v("emulated", [](J json) { return json.Data().emulated; });
+    v("median_ms", [](J json) { return json.Experiment().latency.p50; }, kMsOfTime);
+    v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
+      {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
+    v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); }, kMsOfTime);
+    v("latency_from", [](J json) { return json.Experiment().latency_from_trace ? "trace" : "untraced"; },
+      {.choices = "untraced|trace"});
+    v("runs", [](J json) { return json.Experiment().latency.n; });
+    v("launches", [](J json) { return json.Experiment().launches; });
+    v("groups", [](J json) { return GroupsOf(json.Experiment()); });
+    v("against_first", &CellJson::Against);
+  }
+};
+
+struct ExperimentJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DeviceRow& row;
+
+  static constexpr const char* kSchemaName = "experiment";
+  static void Describe(auto& v) {
+    using J = const ExperimentJson&;
+    v("label", [](J json) { return json.row.label; });
+    v("threads", [](J json) { return json.row.threads; }, {.least = 1});
+    v("differences", [](J json) { return json.row.differences; },
+      {.meaning = "in what it differs between the devices beside the device"});
+    v("devices",
+      [](J json) {
+        std::vector<CellJson> cells;
+        for (std::size_t device = 0; device < json.row.cells.size(); ++device) {
+          if (ExperimentOf(json.report, json.model, json.row, device) != nullptr)
+            cells.push_back({json.report, json.model, json.row, device});
+        }
+        return cells;
+      },
+      {.some = true});
+  }
+};
+
+struct PairCellJson {
+  std::string device;
+  const Comparison& comparison;
+
+  static constexpr const char* kSchemaName = "comparison_on_device";
+  static void Describe(auto& v) {
+    using J = const PairCellJson&;
+    v("device", &PairCellJson::device, kName);
+    v("baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; }, kMsOfTime);
+    v("candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; }, kMsOfTime);
+    v("pairing", [](J json) { return json.comparison.pairing; });
+    v.Flat([](J json) { return Gain{json.comparison.latency}; });
+  }
+};
+
+struct PairJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DevicePairRow& row;
+
+  static constexpr const char* kSchemaName = "comparison";
+  static void Describe(auto& v) {
+    using J = const PairJson&;
+    v("baseline", [](J json) { return json.row.baseline_label; });
+    v("candidate", [](J json) { return json.row.candidate_label; });
+    v("devices",
+      [](J json) {
+        std::vector<PairCellJson> cells;
+        for (std::size_t device = 0; device < json.row.comparisons.size(); ++device) {
+          const ReportComparison* pair = ComparisonOf(json.report, json.model, json.row, device);
+          if (pair != nullptr) cells.push_back({json.model.devices[device].name, pair->comparison});
+        }
+        return cells;
+      },
+      {.some = true});
+  }
+};
+
+struct ModelJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+
+  static constexpr const char* kSchemaName = "model";
+  static void Describe(auto& v) {
+    using J = const ModelJson&;
+    v("model_id", [](J json) { return json.model.model_id; });
+    v("model_sha256", [](J json) { return json.model.model_sha256; }, kTextOrNull);
+    v("method", [](J json) { return json.model.method; },
+      {.meaning = "two methods of one model are two entries"});
+    v("devices",
+      [](J json) {
+        std::vector<std::string> names;
+        for (const DeviceColumn& device : json.model.devices) names.push_back(device.name);
+        return names;
+      },
+      {.some = true});
+    v("experiments", [](J json) {
+      std::vector<ExperimentJson> rows;
+      for (const DeviceRow& row : json.model.experiments) rows.push_back({json.report, json.model, row});
+      return rows;
+    });
+    v("comparisons", [](J json) {
+      std::vector<PairJson> rows;
+      for (const DevicePairRow& row : json.model.pairs) rows.push_back({json.report, json.model, row});
+      return rows;
+    });
+  }
+};
+
+struct ReportJson {
+  const DevicesReport& report;
+
+  static void Describe(auto& v) {
+    using J = const ReportJson&;
+    v.Constant("schema_version", 1);
+    v("title", [](J json) { return json.report.title; }, {.meaning = "as given by --title", .or_null = true});
+    v("emulated", [](J json) { return json.report.emulated; },
+      {.meaning = "the CPU of any device was emulated: its times mean nothing"});
+    v("devices", [](J json) {
+      std::vector<DeviceJson> devices;
+      for (std::size_t i = 0; i < json.report.runs.size(); ++i) devices.push_back({json.report, i});
+      return devices;
+    });
+    v("models", [](J json) {
+      std::vector<ModelJson> models;
+      for (const ModelSection& model : json.report.models) models.push_back({json.report, model});
+      return models;
+    });
+    v("unpaired", [](J json) { return UnpairedText(json.report.distinct_devices); },
+      {.meaning = "what a comparison between devices cannot know"});
+  }
+};
 
 }  // namespace
 
 void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
-  Json root;
-  root["schema_version"] = kDevicesSchemaVersion;
-  root["title"] = Text(report.title);
-  root["emulated"] = report.emulated;
-  root["devices"] = Json::array();
-  for (std::size_t i = 0; i < report.runs.size(); ++i) root["devices"].push_back(DeviceJson(report, i));
-  root["models"] = Json::array();
-  for (const ModelSection& model : report.models) {
-    Json section;
-    section["model_id"] = model.model_id;
-    section["model_sha256"] = Text(model.model_sha256);
-    section["method"] = model.method;
-    section["devices"] = Json::array();
-    for (const DeviceColumn& device : model.devices) section["devices"].push_back(device.name);
-    section["experiments"] = Json::array();
-    for (const DeviceRow& row : model.experiments)
-      section["experiments"].push_back(ExperimentJson(report, model, row));
-    section["comparisons"] = Json::array();
-    for (const DevicePairRow& row : model.pairs)
-      section["comparisons"].push_back(PairJson(report, model, row));
-    root["models"].push_back(std::move(section));
-  }
-  root["unpaired"] = UnpairedText(report.distinct_devices);
-  out << JsonText(root, 1) << '\n';
+  out << JsonText(ToJson(ReportJson{report}), 1) << '\n';
+}
+
+nlohmann::ordered_json DevicesReportSchema() {
+  return SchemaOf<ReportJson>(
+      "devices_report.json",
+      "One model or several on several devices, side by side (docs/files.md). Times are milliseconds.");
 }
 
 }  // namespace etprof

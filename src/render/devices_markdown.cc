@@ -183,7 +183,7 @@ class Markdown {
         table.AddRow({row.candidate_label + " against " + row.baseline_label, NameOf(model.devices[device]),
                       time(latency.baseline_ns), time(latency.candidate_ns),
                       told ? RatioText(latency.estimate->ratio()) : kUndefined, IntervalText(latency),
-                      stats::VerdictName(latency.verdict),
+                      NameOf(latency.verdict),
                       sample.empty()
                           ? (pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs")
                           : sample});

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -10,6 +11,11 @@ namespace etprof {
 // Something that is the same in the whole run, or in all of an experiment, in the words in which it is shown.
 struct Fact {
   std::string name, value;
+
+  static void Describe(auto& v) {
+    v("name", &Fact::name);
+    v("value", &Fact::value);
+  }
 };
 
 // What was measured, on what, and how: model, device, system, schedule. Only what is known.

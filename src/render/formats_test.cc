@@ -97,7 +97,7 @@ Quantity QuantityOf(const Json& json) {
   }
   for (const auto verdict : {stats::Verdict::kSame, stats::Verdict::kFaster, stats::Verdict::kSlower,
                              stats::Verdict::kInconclusive, stats::Verdict::kEmulated}) {
-    if (json["verdict"] == stats::VerdictName(verdict)) quantity.verdict = verdict;
+    if (json["verdict"] == NameOf(verdict)) quantity.verdict = verdict;
   }
   if (!json["ratio"].is_null()) {
     quantity.estimate.emplace();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 
@@ -8,8 +9,6 @@
 #include "render/terminal.h"
 
 namespace etprof {
-
-inline constexpr int kInspectSchemaVersion = 1;
 
 // All of a program, with its summary (docs/inspect.md, docs/schema/inspect.schema.json). What is not known is
 // null.
@@ -23,6 +22,8 @@ void RenderInspectTerminal(const Program& program, const std::string& file, cons
 
 // Of a .ptd: its size and every piece of data, by its name.
 void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out);
+nlohmann::ordered_json InspectSchema();      // of a .pte
+nlohmann::ordered_json InspectDataSchema();  // of a .ptd
 void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
                             std::ostream& out);
 

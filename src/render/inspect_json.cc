@@ -1,8 +1,7 @@
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/json_schema_of.h"
 #include "program/summary.h"
 #include "program/work.h"
 #include "render/inspect.h"
@@ -10,324 +9,341 @@
 namespace etprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct TensorJson {
+  const ProgramTensor& tensor;
 
-template <typename Value>
-Json OrNull(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json OrNull(const std::optional<float>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json CountsJson(const Counts& counts) {
-  Json object = Json::object();
-  for (const auto& [name, count] : counts) object[name] = count;
-  return object;
-}
-
-const char* Name(Instruction::Kind kind) {
-  using Kind = Instruction::Kind;
-  switch (kind) {
-    case Kind::kKernel:
-      return "kernel";
-    case Kind::kDelegate:
-      return "delegate";
-    case Kind::kMove:
-      return "move";
-    case Kind::kJumpFalse:
-      return "jump";
-    case Kind::kFree:
-      return "free";
-    case Kind::kUnknown:
-      break;
+  static void Describe(auto& v) {
+    using J = const TensorJson&;
+    v("dtype", [](J json) { return json.tensor.type.name; });
+    v("shape", [](J json) { return json.tensor.shape; });
+    v("dim_order", [](J json) { return json.tensor.dim_order; });
+    v("dynamism", [](J json) { return json.tensor.dynamism; });
+    v("bytes", [](J json) { return BytesOf(json.tensor.type, json.tensor.shape); });
+    v("data", [](J json) { return json.tensor.data; });
+    v("name", [](J json) { return json.tensor.name; }, {.or_null = true});
+    v("memory_id", [](J json) { return json.tensor.memory_id; });
+    v("memory_offset", [](J json) { return json.tensor.memory_offset; });
   }
-  return "unknown";
-}
+};
 
-const char* Name(ProgramTensor::Shape dynamism) {
-  switch (dynamism) {
-    case ProgramTensor::Shape::kStatic:
-      return "static";
-    case ProgramTensor::Shape::kBounded:
-      return "bounded";
-    case ProgramTensor::Shape::kUnbounded:
-      break;
+struct ValueJson {
+  const Method& method;
+  std::size_t index;
+
+  static constexpr const char* kSchemaName = "value";
+  static void Describe(auto& v) {
+    v("value", &ValueJson::index);
+    v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; });
+    v.Flat([](const ValueJson& json) -> std::optional<TensorJson> {
+      const std::optional<ProgramTensor>& tensor = json.method.values[json.index].tensor;
+      if (!tensor) return std::nullopt;
+      return TensorJson{*tensor};
+    });
   }
-  return "unbounded";
+};
+
+std::vector<ValueJson> ValuesOf(const Method& method, const std::vector<std::size_t>& indices) {
+  std::vector<ValueJson> values;
+  for (const std::size_t index : indices) values.push_back({method, index});
+  return values;
 }
 
-const char* Name(XnnQuantization::Scheme scheme) {
-  using Scheme = XnnQuantization::Scheme;
-  switch (scheme) {
-    case Scheme::kPerTensor:
-      return "per tensor";
-    case Scheme::kPerChannel:
-      return "per channel";
-    case Scheme::kPerChannelGroup:
-      return "per channel group";
-    case Scheme::kPerTokenDynamic:
-      return "per token, dynamic";
-    case Scheme::kUnknown:
-      break;
+struct NodeJson {
+  const XnnNode& node;
+  const XnnGraph& graph;
+
+  static constexpr const char* kSchemaName = "node";
+  static void Describe(auto& v) {
+    using J = const NodeJson&;
+    v("node", [](J json) { return json.node.index; });
+    v("type", [](J json) { return json.node.type; });
+    v("debug_handle", [](J json) { return json.node.debug_handle; });
+    v("inputs", [](J json) { return json.node.inputs; });
+    v("outputs", [](J json) { return json.node.outputs; });
+    v("flags", [](J json) { return json.node.flags; });
+    v("output_min", [](J json) { return json.node.output_min; });
+    v("output_max", [](J json) { return json.node.output_max; });
+    v("macs", [](J json) { return json.node.macs; });
+    v("with_sme2", [](J json) { return KleidiaiOf(json.node, json.graph); },
+      {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
+    v("convolution", [](J json) { return json.node.convolution; });
   }
-  return "unknown";
-}
+};
 
-const char* Name(ProgramTensor::Data data) {
-  switch (data) {
-    case ProgramTensor::Data::kFile:
-      return "file";
-    case ProgramTensor::Data::kExternal:
-      return "external";
-    case ProgramTensor::Data::kNone:
-      break;
+struct GraphValueJson {
+  const XnnValue& value;
+
+  static void Describe(auto& v) {
+    using J = const GraphValueJson&;
+    v("value", [](J json) { return json.value.id; });
+    v("dtype", [](J json) { return json.value.type.name; });
+    v("shape", [](J json) { return json.value.shape; });
+    v("external_id", [](J json) { return json.value.external_id; });
+    v("constant", [](J json) { return json.value.constant; });
+    v("quantization", [](J json) { return json.value.quantization; });
   }
-  return "none";
-}
+};
 
-const char* Name(XnnConstant::Place place) {
-  switch (place) {
-    case XnnConstant::Place::kPayload:
-      return "payload";
-    case XnnConstant::Place::kNamed:
-      return "named";
-    case XnnConstant::Place::kExternal:
-      break;
+struct GraphJson {
+  const XnnGraph& graph;
+
+  static constexpr const char* kSchemaName = "graph";
+  static void Describe(auto& v) {
+    using J = const GraphJson&;
+    v("version", [](J json) { return json.graph.version; });
+    v("header", [](J json) { return json.graph.header; });
+    v("flatbuffer_bytes", [](J json) { return json.graph.flatbuffer_bytes; });
+    v("constant_bytes", [](J json) { return json.graph.constant_bytes; });
+    v("inputs", [](J json) { return json.graph.inputs; });
+    v("outputs", [](J json) { return json.graph.outputs; });
+    v("nodes", [](J json) {
+      std::vector<NodeJson> nodes;
+      for (const XnnNode& node : json.graph.nodes) nodes.push_back({node, json.graph});
+      return nodes;
+    });
+    v("values", [](J json) {
+      std::vector<GraphValueJson> values;
+      for (const XnnValue& value : json.graph.values) values.push_back({value});
+      return values;
+    });
+    v("constants", [](J json) -> const auto& { return json.graph.constants; });
   }
-  return "external";
-}
+};
 
-Json ValueJson(std::size_t index, const ProgramValue& value) {
-  Json object;
-  object["value"] = index;
-  object["kind"] = KindName(value.kind);
-  if (!value.tensor) return object;
-  const ProgramTensor& tensor = *value.tensor;
-  object["dtype"] = tensor.type.name;
-  object["shape"] = tensor.shape;
-  object["dim_order"] = tensor.dim_order;
-  object["dynamism"] = Name(tensor.dynamism);
-  object["bytes"] = OrNull(BytesOf(tensor.type, tensor.shape));
-  object["data"] = Name(tensor.data);
-  object["name"] = OrNull(tensor.name);
-  object["memory_id"] = OrNull(tensor.memory_id);
-  object["memory_offset"] = OrNull(tensor.memory_offset);
-  return object;
-}
+struct DelegateJson {
+  std::size_t index;
+  const Method& method;
+  const MethodSummary& of_method;
 
-Json ValuesJson(const Method& method, const std::vector<std::size_t>& indices) {
-  Json list = Json::array();
-  for (const std::size_t index : indices) list.push_back(ValueJson(index, method.values[index]));
-  return list;
-}
+  const Delegate& Of() const { return method.delegates[index]; }
+  const DelegateSummary& Summary() const { return of_method.delegates[index]; }
 
-Json QuantizationJson(const XnnQuantization& quantization) {
-  Json object;
-  object["scheme"] = Name(quantization.scheme);
-  object["scale"] = OrNull(quantization.scale);
-  object["zero_point"] = OrNull(quantization.zero_point);
-  object["channel_dimension"] = OrNull(quantization.channel_dimension);
-  object["group_size"] = OrNull(quantization.group_size);
-  object["scales"] = OrNull(quantization.scales);
-  object["scale_constant"] = OrNull(quantization.scale_constant);
-  object["nonbatch_dimensions"] = OrNull(quantization.nonbatch_dimensions);
-  return object;
-}
-
-Json KleidiaiJson(const std::optional<KleidiaiUse>& use) {
-  if (!use) return nullptr;
-  return {{"kernels", KernelsName(use->kernels)}, {"why", OrNull(use->why)}, {"change", OrNull(use->change)}};
-}
-
-Json XnnNodeJson(const XnnNode& node, const XnnGraph& graph) {
-  Json object;
-  object["node"] = node.index;
-  object["type"] = node.type;
-  object["debug_handle"] = OrNull(node.debug_handle);
-  object["inputs"] = node.inputs;
-  object["outputs"] = node.outputs;
-  object["flags"] = node.flags;
-  object["output_min"] = OrNull(node.output_min);
-  object["output_max"] = OrNull(node.output_max);
-  object["macs"] = OrNull(node.macs);
-  object["with_sme2"] = KleidiaiJson(KleidiaiOf(node, graph));
-  object["convolution"] = nullptr;
-  if (node.convolution) {
-    const auto& c = *node.convolution;
-    object["convolution"] = {{"kernel", {c.kernel_height, c.kernel_width}},
-                             {"stride", {c.stride_height, c.stride_width}},
-                             {"padding", {c.padding_top, c.padding_right, c.padding_bottom, c.padding_left}},
-                             {"dilation", {c.dilation_height, c.dilation_width}},
-                             {"groups", c.groups},
-                             {"group_input_channels", c.group_input_channels},
-                             {"group_output_channels", c.group_output_channels}};
+  static constexpr const char* kSchemaName = "delegate";
+  static void Describe(auto& v) {
+    using J = const DelegateJson&;
+    v("delegate", &DelegateJson::index);
+    v("backend", [](J json) { return json.Of().backend; });
+    v("payload_bytes", [](J json) { return json.Of().payload; });
+    v("payload_offset", [](J json) { return json.Of().offset; });
+    v("in_segment", [](J json) { return json.Of().in_segment; });
+    v("compile_specs", [](J json) -> const auto& { return json.Of().compile_specs; });
+    v("calls", [](J json) { return json.Summary().calls; });
+    v("nodes", [](J json) { return json.Summary().nodes; });
+    v("node_types", [](J json) { return json.Summary().node_types; }, {.least = 1});
+    v("macs", [](J json) { return json.Summary().macs; }, {.meaning = "of one call"});
+    v("share_of_macs",
+      [](J json) {
+        const auto calls = static_cast<std::int64_t>(json.Summary().calls);
+        return Share(Product(json.Summary().macs, calls), json.of_method.macs);
+      },
+      {.meaning = "of all calls in the method's", .least = 0, .most = 1});
+    v("constant_bytes", [](J json) { return json.Summary().constants; });
+    v("tensor_types", [](J json) { return json.Summary().tensor_types; });
+    v("weight_types", [](J json) { return json.Summary().weight_types; });
+    v("xnnpack_graph", [](J json) { return json.Of().graph; }, {.meaning = "in xnnpack_graphs"});
   }
-  return object;
-}
+};
 
-Json XnnGraphJson(const XnnGraph& graph) {
-  Json object;
-  object["version"] = graph.version;
-  object["header"] = graph.header;
-  object["flatbuffer_bytes"] = graph.flatbuffer_bytes;
-  object["constant_bytes"] = graph.constant_bytes;
-  object["inputs"] = graph.inputs;
-  object["outputs"] = graph.outputs;
-  object["nodes"] = Json::array();
-  for (const XnnNode& node : graph.nodes) object["nodes"].push_back(XnnNodeJson(node, graph));
-  object["values"] = Json::array();
-  for (const XnnValue& value : graph.values) {
-    Json entry;
-    entry["value"] = value.id;
-    entry["dtype"] = value.type.name;
-    entry["shape"] = value.shape;
-    entry["external_id"] = OrNull(value.external_id);
-    entry["constant"] = OrNull(value.constant);
-    entry["quantization"] = value.quantization ? QuantizationJson(*value.quantization) : Json(nullptr);
-    object["values"].push_back(std::move(entry));
+struct InstructionJson {
+  const Instruction& instruction;
+  const Method& method;
+
+  bool IsKernel() const { return instruction.kind == Instruction::Kind::kKernel; }
+
+  static constexpr const char* kSchemaName = "instruction";
+  static void Describe(auto& v) {
+    using J = const InstructionJson&;
+    v("chain", [](J json) { return json.instruction.chain; });
+    v("instruction", [](J json) { return json.instruction.index; });
+    v("kind", [](J json) { return json.instruction.kind; });
+    v("operator", [](J json) {
+      return json.IsKernel() ? std::optional(json.method.operators[json.instruction.target]) : std::nullopt;
+    });
+    v("delegate", [](J json) {
+      return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
+                                                                   : std::nullopt;
+    });
+    v("arguments", [](J json) { return json.instruction.arguments; });
+    v("macs",
+      [](J json) { return json.IsKernel() ? MultiplyAdds(json.instruction, json.method) : std::nullopt; },
+      {.meaning = "of a kernel"});
+    v("with_sme2", [](J json) { return KleidiaiOf(json.instruction, json.method); });
   }
-  object["constants"] = Json::array();
-  for (const XnnConstant& constant : graph.constants) {
-    object["constants"].push_back(
-        {{"bytes", constant.bytes}, {"place", Name(constant.place)}, {"key", OrNull(constant.key)}});
+};
+
+struct MethodJson {
+  const Method& method;
+  MethodSummary summary;
+
+  static constexpr const char* kSchemaName = "method";
+  static void Describe(auto& v) {
+    using J = const MethodJson&;
+    v("name", [](J json) { return json.method.name; });
+    v("inputs", [](J json) { return ValuesOf(json.method, json.method.inputs); });
+    v("outputs", [](J json) { return ValuesOf(json.method, json.method.outputs); });
+    v("planned_bytes", [](J json) { return json.summary.planned; });
+    v("planned_buffers", [](J json) { return json.method.planned_buffers; });
+    v("dynamic_shapes", [](J json) { return json.summary.dynamic; });
+    v("branches", [](J json) { return json.summary.jumps; });
+    v("macs", [](J json) { return json.summary.macs; });
+    v("delegated_macs", [](J json) { return json.summary.delegated_macs; });
+    v("delegated_share_of_macs", [](J json) { return Share(json.summary.delegated_macs, json.summary.macs); },
+      {.least = 0, .most = 1});
+    v("delegates", [](J json) {
+      std::vector<DelegateJson> delegates;
+      for (std::size_t i = 0; i < json.method.delegates.size(); ++i)
+        delegates.push_back({i, json.method, json.summary});
+      return delegates;
+    });
+    v("operators", [](J json) -> const auto& { return json.summary.operators; });
+    v("instructions", [](J json) {
+      std::vector<InstructionJson> instructions;
+      for (const Instruction& each : json.method.instructions) instructions.push_back({each, json.method});
+      return instructions;
+    });
+    v("values", [](J json) {
+      std::vector<ValueJson> values;
+      for (std::size_t i = 0; i < json.method.values.size(); ++i) values.push_back({json.method, i});
+      return values;
+    });
   }
-  return object;
-}
+};
 
-Json DelegateJson(std::size_t index, const Delegate& delegate, const DelegateSummary& summary,
-                  const MethodSummary& method) {
-  Json object;
-  object["delegate"] = index;
-  object["backend"] = delegate.backend;
-  object["payload_bytes"] = delegate.payload;
-  object["payload_offset"] = delegate.offset;
-  object["in_segment"] = delegate.in_segment;
-  object["compile_specs"] = Json::array();
-  for (const auto& spec : delegate.compile_specs)
-    object["compile_specs"].push_back({{"key", spec.key}, {"bytes", spec.bytes}});
-  object["calls"] = summary.calls;
-  object["nodes"] = OrNull(summary.nodes);
-  object["node_types"] = CountsJson(summary.node_types);
-  object["macs"] = OrNull(summary.macs);
-  object["share_of_macs"] =
-      OrNull(Share(Product(summary.macs, static_cast<std::int64_t>(summary.calls)), method.macs));
-  object["constant_bytes"] = OrNull(summary.constants);
-  object["tensor_types"] = summary.tensor_types;
-  object["weight_types"] = summary.weight_types;
-  object["xnnpack_graph"] = OrNull(delegate.graph);
-  return object;
-}
+struct NamedDataJson {
+  const std::string& key;
+  std::size_t segment;
+  Bytes bytes;
 
-Json InstructionJson(const Instruction& instruction, const Method& method) {
-  Json object;
-  object["chain"] = instruction.chain;
-  object["instruction"] = instruction.index;
-  object["kind"] = Name(instruction.kind);
-  const bool kernel = instruction.kind == Instruction::Kind::kKernel;
-  const bool delegate = instruction.kind == Instruction::Kind::kDelegate;
-  object["operator"] = kernel ? Json(method.operators[instruction.target]) : Json(nullptr);
-  object["delegate"] = delegate ? Json(instruction.target) : Json(nullptr);
-  object["arguments"] = instruction.arguments;
-  object["macs"] = kernel ? OrNull(MultiplyAdds(instruction, method)) : Json(nullptr);
-  object["with_sme2"] = KleidiaiJson(KleidiaiOf(instruction, method));
-  return object;
-}
+  static void Describe(auto& v) {
+    v("key", [](const NamedDataJson& json) -> const auto& { return json.key; });
+    v("segment", &NamedDataJson::segment);
+    v("bytes", &NamedDataJson::bytes);
+  }
+};
 
-Json SegmentsJson(const std::vector<DataSegment>& segments) {
-  Json list = Json::array();
-  for (const DataSegment& segment : segments)
-    list.push_back({{"offset", segment.offset}, {"bytes", segment.bytes}});
-  return list;
-}
+struct ExternalDataJson {
+  std::vector<std::string> names;
+  std::optional<std::vector<std::string>> missing;
 
-// A name in a file need not be UTF-8.
-void Write(const Json& object, std::ostream& out) { out << JsonText(object, 2) << '\n'; }
+  static void Describe(auto& v) {
+    v("names", &ExternalDataJson::names);
+    v("missing", &ExternalDataJson::missing, {.meaning = "null: no .ptd was given to look into"});
+  }
+};
 
-Json MethodJson(const Method& method, const Program& program) {
-  const MethodSummary summary = Summarize(method, program);
-  Json object;
-  object["name"] = method.name;
-  object["inputs"] = ValuesJson(method, method.inputs);
-  object["outputs"] = ValuesJson(method, method.outputs);
-  object["planned_bytes"] = summary.planned;
-  object["planned_buffers"] = method.planned_buffers;
-  object["dynamic_shapes"] = summary.dynamic;
-  object["branches"] = summary.jumps;
-  object["macs"] = OrNull(summary.macs);
-  object["delegated_macs"] = OrNull(summary.delegated_macs);
-  object["delegated_share_of_macs"] = OrNull(Share(summary.delegated_macs, summary.macs));
-  object["delegates"] = Json::array();
-  for (std::size_t i = 0; i < method.delegates.size(); ++i)
-    object["delegates"].push_back(DelegateJson(i, method.delegates[i], summary.delegates[i], summary));
-  object["operators"] = Json::array();
-  for (const PortableOperator& one : summary.operators)
-    object["operators"].push_back({{"name", one.name},
-                                   {"calls", one.calls},
-                                   {"macs", OrNull(one.macs)},
-                                   {"why_not_delegated", OrNull(one.why)},
-                                   {"between_delegates", one.between}});
-  object["instructions"] = Json::array();
-  for (const Instruction& instruction : method.instructions)
-    object["instructions"].push_back(InstructionJson(instruction, method));
-  object["values"] = Json::array();
-  for (std::size_t i = 0; i < method.values.size(); ++i)
-    object["values"].push_back(ValueJson(i, method.values[i]));
-  return object;
-}
+struct ProgramJson {
+  const Program& program;
+  const std::string& file;
+  const DataFile* data;
+
+  static void Describe(auto& v) {
+    using J = const ProgramJson&;
+    v.Constant("schema_version", 1);
+    v("file", [](J json) -> const auto& { return json.file; });
+    v("version", [](J json) { return json.program.version; });
+    v("file_bytes", [](J json) { return json.program.file_bytes; });
+    v("extended_header", [](J json) { return json.program.extended_header; });
+    v("flatbuffer_bytes", [](J json) { return json.program.flatbuffer_bytes; });
+    v("segment_base", [](J json) { return json.program.segment_base; },
+      {.meaning = "0: there are no segments"});
+    v("constants", [](J json) { return json.program.constants; });
+    v("constant_bytes", [](J json) { return json.program.constant_bytes; });
+    v("mutable_bytes", [](J json) { return json.program.mutable_bytes; });
+    v("segments", [](J json) -> const auto& { return json.program.segments; });
+    v("named_data", [](J json) {
+      std::vector<NamedDataJson> list;
+      for (const NamedData& entry : json.program.named_data)
+        list.push_back({entry.key, entry.segment, json.program.segments[entry.segment].bytes});
+      return list;
+    });
+    v("external_data", [](J json) {
+      ExternalDataJson external{ExternalNames(json.program), std::nullopt};
+      if (json.data != nullptr) external.missing = MissingFrom(*json.data, external.names);
+      return external;
+    });
+    v("methods", [](J json) {
+      std::vector<MethodJson> methods;
+      for (const Method& method : json.program.methods)
+        methods.push_back({method, Summarize(method, json.program)});
+      return methods;
+    });
+    v("xnnpack_graphs", [](J json) {
+      std::vector<GraphJson> graphs;
+      for (const XnnGraph& graph : json.program.xnn_graphs) graphs.push_back({graph});
+      return graphs;
+    });
+  }
+};
+
+struct LayoutJson {
+  const DataFileEntry& entry;
+  Bytes bytes;
+
+  template <typename T>
+  std::optional<T> Of(const T& (*read)(const DataFileEntry::Layout&)) const {
+    return entry.layout ? std::optional<T>(read(*entry.layout)) : std::nullopt;
+  }
+
+  static void Describe(auto& v) {
+    using J = const LayoutJson&;
+    using Layout = DataFileEntry::Layout;
+    v("key", [](J json) { return json.entry.key; });
+    v("segment", [](J json) { return json.entry.segment; });
+    v("bytes", &LayoutJson::bytes);
+    v("dtype", [](J json) {
+      return json.Of<std::string>([](const Layout& of) -> const std::string& { return of.type.name; });
+    });
+    v("shape", [](J json) {
+      return json.Of<decltype(Layout::shape)>([](const Layout& of) -> const auto& { return of.shape; });
+    });
+    v("dim_order", [](J json) {
+      return json.Of<decltype(Layout::dim_order)>(
+          [](const Layout& of) -> const auto& { return of.dim_order; });
+    });
+  }
+};
+
+struct DataFileJson {
+  const DataFile& data;
+  const std::string& file;
+
+  static void Describe(auto& v) {
+    using J = const DataFileJson&;
+    v.Constant("schema_version", 1);
+    v("file", [](J json) { return json.file; });
+    v("version", [](J json) { return json.data.version; });
+    v("file_bytes", [](J json) { return json.data.file_bytes; });
+    v("flatbuffer_bytes", [](J json) { return json.data.flatbuffer_bytes; });
+    v("segments", [](J json) -> const auto& { return json.data.segments; });
+    v("data", [](J json) {
+      std::vector<LayoutJson> list;
+      for (const DataFileEntry& entry : json.data.entries)
+        list.push_back({entry, json.data.segments[entry.segment].bytes});
+      return list;
+    });
+  }
+};
 
 }  // namespace
 
+// A name in a file need not be UTF-8.
 void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
                        std::ostream& out) {
-  Json object;
-  object["schema_version"] = kInspectSchemaVersion;
-  object["file"] = file;
-  object["version"] = program.version;
-  object["file_bytes"] = program.file_bytes;
-  object["extended_header"] = program.extended_header;
-  object["flatbuffer_bytes"] = program.flatbuffer_bytes;
-  object["segment_base"] = program.segment_base;
-  object["constants"] = program.constants;
-  object["constant_bytes"] = program.constant_bytes;
-  object["mutable_bytes"] = program.mutable_bytes;
-  object["segments"] = SegmentsJson(program.segments);
-  object["named_data"] = Json::array();
-  for (const NamedData& entry : program.named_data) {
-    object["named_data"].push_back(
-        {{"key", entry.key}, {"segment", entry.segment}, {"bytes", program.segments[entry.segment].bytes}});
-  }
-  const std::vector<std::string> external = ExternalNames(program);
-  object["external_data"] = {{"names", external}, {"missing", nullptr}};
-  if (data != nullptr) object["external_data"]["missing"] = MissingFrom(*data, external);
-  object["methods"] = Json::array();
-  for (const Method& method : program.methods) object["methods"].push_back(MethodJson(method, program));
-  object["xnnpack_graphs"] = Json::array();
-  for (const XnnGraph& graph : program.xnn_graphs) object["xnnpack_graphs"].push_back(XnnGraphJson(graph));
-  Write(object, out);
+  out << JsonText(ToJson(ProgramJson{program, file, data}), 2) << '\n';
 }
 
 void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out) {
-  Json object;
-  object["schema_version"] = kInspectSchemaVersion;
-  object["file"] = file;
-  object["version"] = data.version;
-  object["file_bytes"] = data.file_bytes;
-  object["flatbuffer_bytes"] = data.flatbuffer_bytes;
-  object["segments"] = SegmentsJson(data.segments);
-  object["data"] = Json::array();
-  for (const DataFileEntry& entry : data.entries) {
-    Json one = {{"key", entry.key}, {"segment", entry.segment}, {"bytes", data.segments[entry.segment].bytes},
-                {"dtype", nullptr}, {"shape", nullptr},         {"dim_order", nullptr}};
-    if (entry.layout) {
-      one["dtype"] = entry.layout->type.name;
-      one["shape"] = entry.layout->shape;
-      one["dim_order"] = entry.layout->dim_order;
-    }
-    object["data"].push_back(std::move(one));
-  }
-  Write(object, out);
+  out << JsonText(ToJson(DataFileJson{data, file}), 2) << '\n';
+}
+
+nlohmann::ordered_json InspectSchema() {
+  return SchemaOf<ProgramJson>("etprof inspect --json: what is in a .pte",
+                               "docs/inspect.md. What is not known or not there is null. Sizes are bytes.");
+}
+
+nlohmann::ordered_json InspectDataSchema() {
+  return SchemaOf<DataFileJson>("etprof inspect --json: what is in a .ptd",
+                                "docs/inspect.md. What is not known or not there is null. Sizes are bytes.");
 }
 
 }  // namespace etprof

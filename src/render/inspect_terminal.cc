@@ -42,7 +42,7 @@ std::string CountsText(const Counts& counts, bool one_too) {
 }
 
 std::string ValueText(const ProgramValue& value) {
-  if (!value.tensor) return KindName(value.kind);
+  if (!value.tensor) return std::string(NameOf(value.kind));
   const ProgramTensor& tensor = *value.tensor;
   std::string text = tensor.type.name + " " + fmt::format("[{}]", fmt::join(tensor.shape, ", "));
   if (tensor.dynamism == ProgramTensor::Shape::kBounded) text += " at most";

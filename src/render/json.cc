@@ -1,169 +1,254 @@
 #include "render/json.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "core/escape.h"
 #include "core/json.h"
+#include "core/json_schema_of.h"
 #include "core/table.h"
+#include "render/comparison_json.h"
+#include "render/experiment_json.h"
 #include "render/facts.h"
-#include "render/json_parts.h"
-#include "render/ladder_files.h"
+#include "render/ladder_json.h"
 #include "render/markdown_text.h"
 #include "render/wording.h"
 
 namespace etprof {
 namespace {
 
-Json CategoryTotals(const Breakdown& breakdown) {
-  Json totals = Json::object();
-  for (const AdditiveRow& row : breakdown.rows) totals[row.name] = static_cast<double>(row.total) / 1e6;
+using Totals = std::vector<std::pair<std::string, double>>;  // ns by name
+
+Totals TotalsOf(const Breakdown& breakdown) {
+  Totals totals;
+  for (const AdditiveRow& row : breakdown.rows) totals.emplace_back(row.name, row.total);
   return totals;
 }
 
-Json LatencyPlotJson(const Report& report, const LatencyPlot& plot) {
-  const stats::SharedHistogram& histogram = plot.histogram;
-  Json json = {{"from_ms", Number(histogram.from / 1e6)},
-               {"width_ms", Number(histogram.width / 1e6)},
-               {"experiments", Json::array()}};
-  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
-    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
-    json["experiments"].push_back({{"experiment", report.run.experiments[experiment.index].name},
-                                   {"label", experiment.label},
-                                   {"threads", experiment.threads},
-                                   {"counts", histogram.counts[i]},
-                                   {"beyond", histogram.beyond[i]}});
-  }
-  return json;
+const std::string& NameOfExperiment(const Report& report, const ReportExperiment& experiment) {
+  return report.run.experiments[experiment.index].name;
 }
 
-const char* KindName(Insight::Kind kind) {
-  switch (kind) {
-    case Insight::Kind::kBottleneckShift:
-      return "bottleneck_shift";
-    case Insight::Kind::kBottleneck:
-      return "bottleneck";
-    case Insight::Kind::kAmdahl:
-      return "amdahl";
-    case Insight::Kind::kPortable:
-      return "portable";
-    case Insight::Kind::kLayout:
-      return "data_movement";
-    case Insight::Kind::kDelegates:
-      return "delegate_overhead";
-    case Insight::Kind::kSlower:
-      return "slower_operators";
-    case Insight::Kind::kFirstRun:
-      return "first_run";
-    case Insight::Kind::kUnknown:
-      return "unknown_operators";
-    case Insight::Kind::kEvidence:
-      return "kernel_evidence";
-    case Insight::Kind::kNotOnKleidiai:
-      return "not_on_kleidiai";
-    case Insight::Kind::kRoofline:
-      return "roofline";
-    case Insight::Kind::kContention:
-      return "contention";
-    case Insight::Kind::kCpuTime:
-      return "cpu_time";
-    case Insight::Kind::kNoise:
-      return "noise";
-    case Insight::Kind::kTracing:
-      return "tracing";
-  }
-  return "other";
-}
+struct EtdumpJson {
+  const Report& report;
+  const ReportExperiment& experiment;
 
-// Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
-void Write(const Json& json, std::ostream& out) { out << JsonText(json, 2) << '\n'; }
+  static void Describe(auto& v) {
+    using J = const EtdumpJson&;
+    v("etdump", [](J json) { return json.experiment.etdump_name; }, {.or_null = true});
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
+    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+    v("runs", [](J json) { return json.experiment.groups.runs; });
+    v("category_totals_ms", [](J json) { return TotalsOf(json.experiment.groups); }, kMs);
+    v("fine_category_totals_ms", [](J json) { return TotalsOf(json.experiment.categories); }, kMs);
+  }
+};
+
+struct PlotSetJson {
+  const Report& report;
+  const LatencyPlot& plot;
+  std::size_t set;
+
+  const ReportExperiment& Experiment() const { return report.experiments[plot.experiments[set]]; }
+
+  static void Describe(auto& v) {
+    using J = const PlotSetJson&;
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.Experiment()); });
+    v("label", [](J json) { return json.Experiment().label; });
+    v("threads", [](J json) { return json.Experiment().threads; }, {.least = 1});
+    v("counts", [](J json) { return json.plot.histogram.counts[json.set]; });
+    v("beyond", [](J json) { return json.plot.histogram.beyond[json.set]; },
+      {.meaning = "runs that took longer than the axis goes"});
+  }
+};
+
+struct PlotJson {
+  const Report& report;
+  const LatencyPlot& plot;
+
+  static constexpr const char* kSchemaName = "latency_plot";
+  static void Describe(auto& v) {
+    using J = const PlotJson&;
+    v("from_ms", [](J json) { return json.plot.histogram.from; }, kMs);
+    v("width_ms", [](J json) { return json.plot.histogram.width; },
+      {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
+    v("experiments", [](J json) {
+      std::vector<PlotSetJson> sets;
+      for (std::size_t i = 0; i < json.plot.experiments.size(); ++i)
+        sets.push_back({json.report, json.plot, i});
+      return sets;
+    });
+  }
+};
+
+struct InsightJson {
+  const Report& report;
+  const Insight& insight;
+
+  static void Describe(auto& v) {
+    using J = const InsightJson&;
+    v("kind", [](J json) { return json.insight.kind; });
+    v("text", [](J json) { return json.insight.text; });
+    v("at_stake_ms", [](J json) { return json.insight.at_stake; }, {.scale = 1e6, .or_null = true});
+    v("experiment",
+      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); });
+    v("evidence", [](J json) { return json.insight.evidence; });
+    v("formula", [](J json) { return json.insight.formula; });
+  }
+};
+
+struct AnalysisJson {
+  const Report& report;
+
+  std::vector<EtdumpJson> Etdumps() const {
+    std::vector<EtdumpJson> etdumps;
+    for (const ReportExperiment& experiment : report.experiments) {
+      if (experiment.profile) etdumps.push_back({report, experiment});
+    }
+    return etdumps;
+  }
+  Totals GroupTotals() const {
+    Totals sums;
+    for (const EtdumpJson& etdump : Etdumps()) {
+      for (const auto& [name, total] : TotalsOf(etdump.experiment.groups)) {
+        const auto same = std::ranges::find(sums, name, &Totals::value_type::first);
+        if (same == sums.end()) {
+          sums.emplace_back(name, total);
+        } else {
+          same->second += total;
+        }
+      }
+    }
+    return sums;
+  }
+  std::vector<std::string> Tables() const {
+    std::vector<std::string> tables;
+    for (const std::string& file : report.artifacts) {
+      if (file.ends_with(".csv")) tables.push_back(file);
+    }
+    return tables;
+  }
+
+  static void Describe(auto& v) {
+    using J = const AnalysisJson&;
+    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
+    v("model_id", [](J json) { return json.report.model_id; }, {.or_null = true});
+    v("backend", [](J json) { return json.report.backend; }, {.or_null = true});
+    v("dtype", [](J json) { return json.report.dtype; }, {.or_null = true});
+    v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
+    v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
+    v("status", [](J json) { return json.report.run.status; });
+    v("noise_floor", [](J json) { return json.report.noise_floor; }, {.least = 0});
+    v("conditions", [](J json) { return RunFacts(json.report); },
+      {.meaning = "what is the same in the whole run, in words"});
+    v("category_totals_ms", &AnalysisJson::GroupTotals, kMs);
+    v("per_etdump", &AnalysisJson::Etdumps);
+    v("csv_files", &AnalysisJson::Tables);
+    v("experiments", [](J json) {
+      std::vector<ExperimentJson> experiments;
+      for (const ReportExperiment& each : json.report.experiments) experiments.push_back({json.report, each});
+      return experiments;
+    });
+    v("comparisons", [](J json) {
+      std::vector<ComparisonJson> comparisons;
+      for (const ReportComparison& pair : json.report.comparisons) comparisons.push_back({json.report, pair});
+      return comparisons;
+    });
+    v("matrices", [](J json) {
+      std::vector<MatrixJson> matrices;
+      for (const Matrix& matrix : json.report.matrices) matrices.push_back({json.report, matrix});
+      return matrices;
+    });
+    v("latency_plots", [](J json) {
+      std::vector<PlotJson> plots;
+      for (const LatencyPlot& plot : json.report.latency_plots) plots.push_back({json.report, plot});
+      return plots;
+    });
+    v("ladder", [](J json) -> std::optional<LadderJson> {
+      if (!json.report.ladder) return std::nullopt;
+      return LadderJson{json.report};
+    });
+    v("insights", [](J json) {
+      std::vector<InsightJson> insights;
+      for (const Insight& insight : json.report.insights) insights.push_back({json.report, insight});
+      return insights;
+    });
+    v("warnings", [](J json) { return json.report.warnings; });
+  }
+};
+
+struct ResultJson {
+  const Report& report;
+  const ReportExperiment& experiment;
+
+  static void Describe(auto& v) {
+    using J = const ResultJson&;
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
+    v("label", [](J json) { return json.experiment.label; });
+    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+    v("runs", [](J json) { return json.experiment.latency.n; });
+    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMs);
+    v("mean_ms", [](J json) { return json.experiment.latency.mean; }, kMs);
+    v("min_ms", [](J json) { return json.experiment.latency.min; }, kMs);
+    v("max_ms", [](J json) { return json.experiment.latency.max; }, kMs);
+    v("std_ms", [](J json) { return json.experiment.latency.sd; }, kMs);
+  }
+};
+
+struct VerdictJson {
+  const Comparison& comparison;
+
+  static void Describe(auto& v) {
+    using J = const VerdictJson&;
+    v.Flat([](J json) -> const auto& { return json.comparison.latency; });
+    v("baseline", [](J json) { return json.comparison.baseline_label; });
+    v("candidate", [](J json) { return json.comparison.candidate_label; });
+  }
+};
+
+struct PipelineSummaryJson {
+  const Report& report;
+
+  static void Describe(auto& v) {
+    using J = const PipelineSummaryJson&;
+    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
+    v("model", [](J json) { return json.report.model_id; }, {.or_null = true});
+    v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
+    v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
+    v("status", [](J json) { return json.report.run.status; });
+    v("results", [](J json) {
+      std::vector<ResultJson> results;
+      for (const ReportExperiment& each : json.report.experiments) results.push_back({json.report, each});
+      return results;
+    });
+    v("comparisons", [](J json) {
+      std::vector<VerdictJson> verdicts;
+      for (const ReportComparison& pair : json.report.comparisons) verdicts.push_back({pair.comparison});
+      return verdicts;
+    });
+  }
+};
 
 }  // namespace
 
+// Names come from files: bytes that are not UTF-8 become U+FFFD, so that what is written is JSON.
 void RenderAnalysisJson(const Report& report, std::ostream& out) {
-  Json json;
-  json["schema_version"] = kAnalysisSchemaVersion;
-  json["model_id"] = Text(report.model_id);
-  json["backend"] = Text(report.backend);
-  json["dtype"] = Text(report.dtype);
-  json["platform"] = Text(report.run.platform);
-  json["generated_at"] = Text(report.run.generated_at);
-  json["status"] = NameOf(report.run.status);
-  json["noise_floor"] = Number(report.noise_floor);
-  json["conditions"] = FactsJson(RunFacts(report));
-  Json totals = Json::object();
-  Json per_etdump = Json::array();
-  Json files = Json::array();
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (!experiment.profile) continue;
-    for (const AdditiveRow& row : experiment.groups.rows) {
-      totals[row.name] = totals.value(row.name, 0.0) + static_cast<double>(row.total) / 1e6;
-    }
-    per_etdump.push_back({{"etdump", Text(experiment.etdump_name)},
-                          {"experiment", report.run.experiments[experiment.index].name},
-                          {"threads", experiment.threads},
-                          {"runs", experiment.groups.runs},
-                          {"category_totals_ms", CategoryTotals(experiment.groups)},
-                          {"fine_category_totals_ms", CategoryTotals(experiment.categories)}});
-  }
-  for (const std::string& file : report.artifacts) {
-    if (file.ends_with(".csv")) files.push_back(file);
-  }
-  json["category_totals_ms"] = std::move(totals);
-  json["per_etdump"] = std::move(per_etdump);
-  json["csv_files"] = std::move(files);
-  json["experiments"] = Json::array();
-  for (const ReportExperiment& experiment : report.experiments)
-    json["experiments"].push_back(ExperimentJson(report, experiment));
-  json["comparisons"] = Json::array();
-  for (const ReportComparison& pair : report.comparisons)
-    json["comparisons"].push_back(ComparisonJson(report, pair));
-  json["matrices"] = Json::array();
-  for (const Matrix& matrix : report.matrices) json["matrices"].push_back(MatrixJson(report, matrix));
-  json["latency_plots"] = Json::array();
-  for (const LatencyPlot& plot : report.latency_plots)
-    json["latency_plots"].push_back(LatencyPlotJson(report, plot));
-  json["ladder"] = report.ladder ? LadderJson(report) : Json(nullptr);
-  json["insights"] = Json::array();
-  for (const Insight& insight : report.insights) {
-    json["insights"].push_back(
-        {{"kind", KindName(insight.kind)},
-         {"text", insight.text},
-         {"at_stake_ms", Number(insight.at_stake / 1e6)},
-         {"experiment", report.run.experiments[report.experiments[insight.experiment].index].name},
-         {"evidence", insight.evidence},
-         {"formula", insight.formula}});
-  }
-  json["warnings"] = report.warnings;
-  Write(json, out);
+  out << JsonText(ToJson(AnalysisJson{report}), 2) << '\n';
 }
 
 void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
-  Json json;
-  json["schema_version"] = kAnalysisSchemaVersion;
-  json["model"] = Text(report.model_id);
-  json["platform"] = Text(report.run.platform);
-  json["generated_at"] = Text(report.run.generated_at);
-  json["status"] = NameOf(report.run.status);
-  json["results"] = Json::array();
-  for (const ReportExperiment& experiment : report.experiments) {
-    json["results"].push_back({{"experiment", report.run.experiments[experiment.index].name},
-                               {"label", experiment.label},
-                               {"threads", experiment.threads},
-                               {"runs", experiment.latency.n},
-                               {"median_ms", Ms(experiment.latency.p50)},
-                               {"mean_ms", Ms(experiment.latency.mean)},
-                               {"min_ms", Ms(experiment.latency.min)},
-                               {"max_ms", Ms(experiment.latency.max)},
-                               {"std_ms", Ms(experiment.latency.sd)}});
-  }
-  json["comparisons"] = Json::array();
-  for (const ReportComparison& pair : report.comparisons) {
-    Json row = QuantityJson(pair.comparison.latency);
-    row["baseline"] = pair.comparison.baseline_label;
-    row["candidate"] = pair.comparison.candidate_label;
-    json["comparisons"].push_back(std::move(row));
-  }
-  Write(json, out);
+  out << JsonText(ToJson(PipelineSummaryJson{report}), 2) << '\n';
+}
+
+nlohmann::ordered_json AnalysisSummarySchema() {
+  return SchemaOf<AnalysisJson>(
+      "analysis_summary.json of an etprof run directory, and `etprof analyze --json`",
+      "Everything of the report but the events (docs/files.md). What is not defined is null.");
+}
+
+nlohmann::ordered_json PipelineSummarySchema() {
+  return SchemaOf<PipelineSummaryJson>(
+      "pipeline_summary.json of an etprof run directory",
+      "The latency of every experiment and the verdict of every pair (docs/files.md).");
 }
 
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& file) {

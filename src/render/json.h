@@ -1,12 +1,11 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 
 #include "report/report.h"
 
 namespace etprof {
-
-inline constexpr int kAnalysisSchemaVersion = 1;
 
 // analysis_summary.json: everything of the report but the events, with the seeds' keys (docs/files.md). Rows
 // that must add up are integers: `total_ns` over `runs`; deltas are `delta_numerator_ns` over one
@@ -16,5 +15,8 @@ void RenderAnalysisJson(const Report& report, std::ostream& out);
 // pipeline_summary.json and .md: one line an experiment and a pair.
 void RenderPipelineSummaryJson(const Report& report, std::ostream& out);
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out);
+
+nlohmann::ordered_json AnalysisSummarySchema();
+nlohmann::ordered_json PipelineSummarySchema();
 
 }  // namespace etprof

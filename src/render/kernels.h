@@ -8,8 +8,6 @@
 
 namespace etprof {
 
-inline constexpr int kKernelsSchemaVersion = 1;
-
 // The profiling kit's `<stem>_kernels.csv` with more columns behind its own (docs/kernels.md): one row a
 // microkernel, in the order of the log.
 void RenderKernelsCsv(const KernelView& view, std::ostream& out);

@@ -23,9 +23,8 @@ void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
     table.Row({view.model_id, kernel.name, parsed ? std::string(xnnpack::CategoryName(k.family)) : "OTHER",
                fmt::format("{}", kernel.count), part(k.DataTypes()), parsed ? k.op : kernel.role,
                part(k.variant), part(k.Shape()), part((k.assembly ? "asm_" : "") + k.Isa()),
-               k.HasSme() ? "1" : "0", k.HasSme2() ? "1" : "0",
-               std::string(xnnpack::StatusName(kernel.status)), fmt::format("{}", uses[kernel.name]),
-               kernel.superseded_by, part(k.activation),
+               k.HasSme() ? "1" : "0", k.HasSme2() ? "1" : "0", std::string(NameOf(kernel.status)),
+               fmt::format("{}", uses[kernel.name]), kernel.superseded_by, part(k.activation),
                k.accumulators ? fmt::format("{}", *k.accumulators) : "", configs,
                kernel.file.empty() ? "" : fmt::format("{}:{}", kernel.file, kernel.line)});
   }

@@ -10,7 +10,6 @@ using markdown::Align;
 
 using markdown::MakeTable;
 using xnnpack::KernelStatus;
-using xnnpack::StatusName;
 
 Table KernelTable(const KernelView& view, bool superseded) {
   Table table = MakeTable({{"microkernel", Align::kLeft},
@@ -28,7 +27,7 @@ Table KernelTable(const KernelView& view, bool superseded) {
       if (kernel.status != status || (status == KernelStatus::kSuperseded) != superseded) continue;
       const xnnpack::Microkernel none;
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : none;
-      table.AddRow({kernel.name, std::string(StatusName(status)), kernel.parsed ? k.op : kernel.role,
+      table.AddRow({kernel.name, std::string(NameOf(status)), kernel.parsed ? k.op : kernel.role,
                     k.DataTypes(), kernel.parsed ? k.Shape() : "", k.Isa(), k.variant, SmeWord(kernel.parsed),
                     superseded               ? kernel.superseded_by
                     : kernel.configs.empty() ? ""
@@ -55,13 +54,12 @@ void AddView(const KernelView& view, markdown::Out& out) {
 }
 
 std::string Status(const std::optional<KernelStatus>& status) {
-  return status ? std::string(StatusName(*status)) : kUndefined;
+  return status ? std::string(NameOf(*status)) : kUndefined;
 }
 
 void AddComparison(const KernelReport& report, markdown::Out& out) {
   const KernelComparison& comparison = *report.comparison;
-  const std::string &off = report.views[comparison.baseline].label,
-                    &on = report.views[comparison.candidate].label;
+  const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
   out.Format("\n## {} against {}\n\n{} microkernels have the same status on both sides, {} differ.\n", on,
              off, comparison.alike, comparison.kernels.size());
   if (!comparison.kernels.empty()) {

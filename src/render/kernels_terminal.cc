@@ -74,7 +74,7 @@ std::string KernelLines(const KernelView& view, int width) {
   for (const KernelStatus status : {KernelStatus::kUsed, KernelStatus::kRegistered}) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
-      const std::string word(xnnpack::StatusName(status));
+      const std::string word(NameOf(status));
       if (kernel.parsed) {
         const xnnpack::Microkernel& k = *kernel.parsed;
         table.AddRow({word, k.op, k.DataTypes(), k.Shape(), k.Isa(), k.variant});
@@ -88,14 +88,13 @@ std::string KernelLines(const KernelView& view, int width) {
 
 std::string ComparisonLines(const KernelReport& report) {
   const KernelComparison& comparison = *report.comparison;
-  const std::string off = OneLine(report.views[comparison.baseline].label),
-                    on = OneLine(report.views[comparison.candidate].label);
+  const std::string off = OneLine(comparison.baseline_label), on = OneLine(comparison.candidate_label);
   std::string text = fmt::format("{} against {}: {} microkernels alike, {} differ\n", on, off,
                                  comparison.alike, comparison.kernels.size());
   Table table{{{"microkernel", Align::kLeft}, {off, Align::kLeft}, {on, Align::kLeft}, {"", Align::kLeft}},
               {}};
   const auto status = [](const std::optional<KernelStatus>& of) {
-    return of ? std::string(xnnpack::StatusName(*of)) : std::string(kUndefined);
+    return of ? std::string(NameOf(*of)) : std::string(kUndefined);
   };
   for (const auto& row : comparison.kernels)
     table.AddRow({OneLine(row.kernel), status(row.baseline), status(row.candidate), SmeWord(row.parsed)});

@@ -9,7 +9,6 @@
 
 #include "core/json.h"
 #include "render/csv_table.h"
-#include "render/json.h"
 #include "render/wording.h"
 #include "report/robust.h"
 
@@ -17,6 +16,8 @@ namespace etprof {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
 
 // Every operator, the framework's spans too, by falling self time.
 std::vector<std::size_t> ByFallingTime(const Profile& profile) {
@@ -137,7 +138,7 @@ void RenderRobustStatsJson(const Report& report, const ReportExperiment& experim
     return values;
   };
   Json json;
-  json["schema_version"] = kAnalysisSchemaVersion;
+  json["schema_version"] = kSchemaVersion;
   json["name"] = experiment.label;
   json["count"] = all.n;
   json["mean_ms"] = Ms(all.mean);
@@ -203,7 +204,7 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
                                                estimate ? estimate->p_value : std::nullopt}) {
       cells.push_back(NumberCell(value));
     }
-    cells.emplace_back(is_clipped ? "" : stats::VerdictName(row.quantity.verdict));
+    cells.emplace_back(is_clipped ? "" : NameOf(row.quantity.verdict));
     table.Row(cells);
   }
 }
@@ -223,7 +224,7 @@ void RenderRobustComparisonJson(const Report& report, const ReportComparison& pa
                 {"count", robust.all.n}};
   };
   Json json;
-  json["schema_version"] = kAnalysisSchemaVersion;
+  json["schema_version"] = kSchemaVersion;
   json["config1"] = side(comparison.baseline_label, a);
   json["config2"] = side(comparison.candidate_label, b);
   const VerdictWords words = WordsOf(comparison.latency);
@@ -241,7 +242,7 @@ void RenderRobustComparisonJson(const Report& report, const ReportComparison& pa
                                                            : Json(comparison.candidate_label)},
                          {"cv_ratio", Number(Quotient(cv_a, cv_b))}};
   const auto& estimate = comparison.latency.estimate;
-  json["verdict"] = stats::VerdictName(comparison.latency.verdict);
+  json["verdict"] = NameOf(comparison.latency.verdict);
   json["ratio"] = estimate ? Number(estimate->ratio()) : Json(nullptr);
   json["ratio_low"] = estimate ? Number(estimate->low()) : Json(nullptr);
   json["ratio_high"] = estimate ? Number(estimate->high()) : Json(nullptr);

@@ -9,7 +9,7 @@ void AddQuantity(const std::optional<Quantity>& quantity, std::vector<std::strin
   cells.push_back(told ? NumberCell(quantity->estimate->ratio()) : "");
   cells.push_back(told ? NumberCell(quantity->estimate->low()) : "");
   cells.push_back(told ? NumberCell(quantity->estimate->high()) : "");
-  cells.emplace_back(quantity ? stats::VerdictName(quantity->verdict) : "");
+  cells.emplace_back(quantity ? NameOf(quantity->verdict) : "");
 }
 
 }  // namespace

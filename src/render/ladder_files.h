@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "render/markdown_text.h"
@@ -8,9 +7,6 @@
 
 // A ladder in files. All take a report that has one.
 namespace etprof {
-
-// "ladder" of analysis_summary.json (docs/isa.md, docs/schema).
-nlohmann::ordered_json LadderJson(const Report& report);
 
 // The table of `--csv=ladder`: a row a time at a setting, of the whole, groups, categories and operators. Of
 // a report without a ladder its header alone.

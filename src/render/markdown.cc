@@ -198,7 +198,7 @@ class Markdown {
                     latency.estimate && latency.verdict != stats::Verdict::kEmulated
                         ? RatioText(latency.estimate->ratio())
                         : kUndefined,
-                    IntervalText(latency), stats::VerdictName(latency.verdict),
+                    IntervalText(latency), NameOf(latency.verdict),
                     sample.empty() ? (comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs")
                                    : sample});
     }

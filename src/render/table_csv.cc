@@ -217,8 +217,7 @@ class ComparisonTable {
                 any ? NumberCell((after - before) / 1e6) : "", estimate ? NumberCell(estimate->ratio()) : "",
                 estimate ? NumberCell(estimate->low()) : "", estimate ? NumberCell(estimate->high()) : "",
                 estimate ? NumberCell(estimate->confidence) : "",
-                estimate ? NumberCell(estimate->p_value) : "",
-                judged ? stats::VerdictName(quantity.verdict) : ""});
+                estimate ? NumberCell(estimate->p_value) : "", judged ? NameOf(quantity.verdict) : ""});
   }
 
   const Report& report_;

@@ -43,7 +43,7 @@ std::vector<TraceArgument> FactsOf(const Profile& profile, std::size_t index) {
   Add(facts, "shape", TensorsText(source.tensors));
   if (source.work.macs) facts.push_back({"macs", *source.work.macs});
   if (source.work.bytes) facts.push_back({"bytes", *source.work.bytes});
-  if (source.kleidiai) Add(facts, "matrix_kernels", KernelsName(source.kleidiai->kernels));
+  if (source.kleidiai) Add(facts, "matrix_kernels", NameOf(source.kleidiai->kernels));
   return facts;
 }
 

@@ -184,7 +184,7 @@ class Assembler {
   }
 
   void AddItem(CheckItem item, std::optional<stats::RatioEstimate> estimate, const std::string& refusal) {
-    if (item.name.empty()) item.name = CheckKindName(item.kind);
+    if (item.name.empty()) item.name = NameOf(item.kind);
     if (!refusal.empty()) {
       estimate.reset();
       item.why_not = refusal;
@@ -317,20 +317,6 @@ class Assembler {
 };
 
 }  // namespace
-
-const char* CheckKindName(CheckItem::Kind kind) {
-  switch (kind) {
-    case CheckItem::Kind::kLatency:
-      return "latency";
-    case CheckItem::Kind::kPeakMemory:
-      return "peak memory";
-    case CheckItem::Kind::kLoad:
-      return "load";
-    case CheckItem::Kind::kOperator:
-      return "operator";
-  }
-  return "latency";
-}
 
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
   return Assembler(report, limits).Run();

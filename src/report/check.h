@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/gate.h"
@@ -10,6 +11,8 @@
 namespace etprof {
 
 // What `etprof check` says, computed and not yet worded.
+
+inline constexpr std::string_view kCheckResults = "pass|fail|inconclusive|error";
 
 // Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
@@ -34,14 +37,44 @@ struct CheckItem {
   double limit = 0;
   GateVerdict verdict;
   std::string why_not;  // one clause: why nothing could be tested; empty: it was
+
+  static constexpr const char* kSchemaName = "check";
+  static void Describe(auto& v) {
+    v("check", &CheckItem::kind);
+    v("name", &CheckItem::name);
+    v("key", &CheckItem::key, {.meaning = "of an operator", .or_null = true});
+    v("unit", [](const CheckItem& item) { return item.kind == Kind::kPeakMemory ? "bytes" : "ns"; },
+      {.choices = "ns|bytes"});
+    v("baseline", &CheckItem::baseline);
+    v("candidate", &CheckItem::candidate);
+    v.Flat(&CheckItem::verdict);
+    v("limit", &CheckItem::limit, {.least = -1, .open = true});
+    v("why_not", &CheckItem::why_not, {.meaning = "why nothing could be tested", .or_null = true});
+  }
 };
-const char* CheckKindName(CheckItem::Kind kind);  // "latency", "peak memory", "load", "operator"
+template <>
+inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
+    {CheckItem::Kind::kLatency, "latency"},
+    {CheckItem::Kind::kPeakMemory, "peak memory"},
+    {CheckItem::Kind::kLoad, "load"},
+    {CheckItem::Kind::kOperator, "operator"}};
 
 // An operator whose time differs for certain, false discovery controlled over the operators of all pairs.
 struct MovedOperator {
   std::string name, key;
   double baseline_ns = 0, candidate_ns = 0;  // self times, as CheckItem's
   double growth = 0, low = 0, high = 0;      // candidate / baseline - 1, with its adjusted interval
+
+  static constexpr const char* kSchemaName = "moved";
+  static void Describe(auto& v) {
+    v("name", &MovedOperator::name);
+    v("key", &MovedOperator::key);
+    v("baseline_ns", &MovedOperator::baseline_ns);
+    v("candidate_ns", &MovedOperator::candidate_ns);
+    v("growth", &MovedOperator::growth, {.or_null = true});
+    v("growth_low", &MovedOperator::low, {.or_null = true});
+    v("growth_high", &MovedOperator::high, {.or_null = true});
+  }
 };
 
 struct CheckPair {
@@ -56,6 +89,24 @@ struct CheckPair {
   std::vector<MovedOperator> moved;        // by falling difference in time
   std::vector<std::string> only_baseline;  // operators that the other side lacks, with their time, by falling
   std::vector<std::string> only_candidate;  // time
+
+  std::string_view Result() const { return error.empty() ? NameOf(decision) : "error"; }
+
+  static constexpr const char* kSchemaName = "pair";
+  static void Describe(auto& v) {
+    v("name", &CheckPair::name);
+    v("baseline", &CheckPair::baseline_label);
+    v("candidate", &CheckPair::candidate_label);
+    v("threads", &CheckPair::threads, {.least = 1});
+    v("pairing", &CheckPair::pairing);
+    v("launches", &CheckPair::launches, {.meaning = "0: not paired"});
+    v("result", &CheckPair::Result, {.choices = kCheckResults});
+    v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
+    v("checks", &CheckPair::items);
+    v("moved_operators", &CheckPair::moved);
+    v("only_in_baseline", &CheckPair::only_baseline);
+    v("only_in_candidate", &CheckPair::only_candidate);
+  }
 };
 
 struct CheckReport {
@@ -70,6 +121,25 @@ struct CheckReport {
   std::vector<std::string> notes;  // what the reader has to know to trust this
   double false_discovery = 0.05;
   bool require_conclusive = false;
+
+  std::string_view Result() const {
+    return decision == GateDecision::kInconclusive && error ? "error" : NameOf(decision);
+  }
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("result", &CheckReport::Result, {.choices = kCheckResults});
+    v("model_id", &CheckReport::model_id, {.or_null = true});
+    v("generated_at", &CheckReport::generated_at, {.or_null = true});
+    v("run_directory", &CheckReport::folder,
+      {.meaning = "null: two stored runs were compared", .or_null = true});
+    v("seconds", &CheckReport::seconds,
+      {.meaning = "that measuring took; 0 where it is not known", .least = 0});
+    v("false_discovery", &CheckReport::false_discovery, {.least = 0, .most = 1, .open = true});
+    v("require_conclusive", &CheckReport::require_conclusive);
+    v("pairs", &CheckReport::pairs);
+    v("notes", &CheckReport::notes);
+  }
 };
 
 // Tests all that `limits` names for every pair of the report's run, false discovery controlled over

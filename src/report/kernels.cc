@@ -48,7 +48,7 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
     const std::string_view count = column("count"), status = column("status");
     std::from_chars(count.data(), count.data() + count.size(), kernel.count);
     for (const KernelStatus known : {KernelStatus::kUsed, KernelStatus::kSuperseded})
-      if (status == xnnpack::StatusName(known)) kernel.status = known;
+      if (status == NameOf(known)) kernel.status = known;
     kernel.superseded_by = column("superseded_by");
     if (view.model_id.empty()) view.model_id = column("model_id");
     view.use.kernels.push_back(std::move(kernel));
@@ -130,8 +130,8 @@ void HoldAgainst(const Profile& profile, KernelView& view) {
 KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_t baseline,
                                 std::size_t candidate) {
   KernelComparison comparison;
-  comparison.baseline = baseline;
-  comparison.candidate = candidate;
+  comparison.baseline_label = views[baseline].label;
+  comparison.candidate_label = views[candidate].label;
   const xnnpack::KernelUse &a = views[baseline].use, &b = views[candidate].use;
   std::vector<KernelComparison::Row> rows;
   std::map<std::string, std::size_t> places;

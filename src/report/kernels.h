@@ -25,23 +25,60 @@ struct KernelView {
   std::optional<bool> etdump_agrees;
 
   std::size_t Count(xnnpack::KernelStatus status) const;
+
+  static constexpr const char* kSchemaName = "log";
+  static void Describe(auto& v) {
+    v("label", &KernelView::label);
+    v("model_id", &KernelView::model_id, {.or_null = true});
+    v("log", &KernelView::log);
+    v("lines", &KernelView::lines);
+    v("xnnpack_lines", &KernelView::xnnpack_lines);
+    v("cut_lines", &KernelView::cut_lines);
+    v("etdump_agrees", &KernelView::etdump_agrees);
+    v("kernels", [](const KernelView& view) -> const auto& { return view.use.kernels; });
+    v("operators", [](const KernelView& view) -> const auto& { return view.use.operators; });
+  }
 };
 
 // Two logs held against each other.
 struct KernelComparison {
-  std::size_t baseline = 0, candidate = 0;  // indices into KernelReport::views
+  std::string baseline_label, candidate_label;
   struct Row {
     std::string kernel;
     std::optional<xnnpack::Microkernel> parsed;
     std::optional<xnnpack::KernelStatus> baseline, candidate;  // absent: the log does not name it
+
+    static void Describe(auto& v) {
+      v("name", &Row::kernel);
+      v("baseline", &Row::baseline);
+      v("candidate", &Row::candidate);
+      v("sme", [](const Row& row) { return row.parsed && row.parsed->HasSme(); });
+      v("sme2", [](const Row& row) { return row.parsed && row.parsed->HasSme2(); });
+    }
   };
   std::vector<Row> kernels;  // that differ: on one side alone, or with another status
   std::size_t alike = 0;     // the others
   struct OperatorRow {
     std::string baseline, candidate;                // names
     std::string baseline_kernel, candidate_kernel;  // proven; empty: not
+
+    static void Describe(auto& v) {
+      v("baseline", &OperatorRow::baseline);
+      v("candidate", &OperatorRow::candidate);
+      v("baseline_kernel", &OperatorRow::baseline_kernel, {.or_null = true});
+      v("candidate_kernel", &OperatorRow::candidate_kernel, {.or_null = true});
+    }
   };
   std::vector<OperatorRow> operators;  // that match one to one, in order; empty: they do not
+
+  static constexpr const char* kSchemaName = "comparison";
+  static void Describe(auto& v) {
+    v("baseline", &KernelComparison::baseline_label);
+    v("candidate", &KernelComparison::candidate_label);
+    v("alike", &KernelComparison::alike);
+    v("kernels", &KernelComparison::kernels);
+    v("operators", &KernelComparison::operators);
+  }
 };
 
 // The operators of two experiments of one model whose names say that they run on different microkernels:
@@ -52,10 +89,29 @@ struct OperatorEvidence {
     std::string baseline, candidate;  // names; empty: the side has no such operator
     bool baseline_kleidiai = false, candidate_kleidiai = false;  // xnnpack::RunsOnKleidiai
     bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and computes
+
+    static void Describe(auto& v) {
+      v("baseline", &Row::baseline, {.or_null = true});
+      v("candidate", &Row::candidate, {.or_null = true});
+      v("baseline_kleidiai", &Row::baseline_kleidiai);
+      v("candidate_kleidiai", &Row::candidate_kleidiai);
+      v("baseline_sme", &Row::baseline_sme);
+      v("candidate_sme", &Row::candidate_sme);
+    }
   };
   std::vector<Row> changed;   // the name without its number is another one, or one side lacks it
   std::size_t unchanged = 0;  // delegated operators that have the same name on both sides
   std::size_t baseline_kleidiai = 0, candidate_kleidiai = 0;  // operators, the unchanged ones too
+
+  static constexpr const char* kSchemaName = "pair";
+  static void Describe(auto& v) {
+    v("baseline", &OperatorEvidence::baseline_label);
+    v("candidate", &OperatorEvidence::candidate_label);
+    v("unchanged", &OperatorEvidence::unchanged);
+    v("baseline_kleidiai", &OperatorEvidence::baseline_kleidiai);
+    v("candidate_kleidiai", &OperatorEvidence::candidate_kleidiai);
+    v("changed", &OperatorEvidence::changed);
+  }
 };
 
 struct KernelReport {
@@ -66,6 +122,16 @@ struct KernelReport {
   std::optional<KernelComparison> comparison;
   std::vector<OperatorEvidence> evidence;
   std::vector<std::string> notes;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("model_id", &KernelReport::model_id, {.or_null = true});
+    v("filter", &KernelReport::filter, {.or_null = true});
+    v("logs", &KernelReport::views);
+    v("comparison", &KernelReport::comparison);
+    v("pairs", &KernelReport::evidence);
+    v("notes", &KernelReport::notes);
+  }
 };
 
 // Reads the log, or `<stem>_kernels.csv` as etprof or the profiling kit writes it (which has no operators).

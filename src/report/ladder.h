@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "core/describe.h"
 
 namespace etprof {
 
@@ -19,6 +20,13 @@ struct LadderLevel {
   std::string isa;                // the mask
   std::vector<std::string> adds;  // features that the level below does not show; of the lowest: all
   std::string error;              // why it was not measured; empty: it was
+
+  static void Describe(auto& v) {
+    v("name", &LadderLevel::name);
+    v("isa", &LadderLevel::isa);
+    v("adds", &LadderLevel::adds);
+    v("error", &LadderLevel::error, {.or_null = true});
+  }
 };
 
 // A level with a number of threads: indices into Ladder::levels and Ladder::threads.
@@ -54,6 +62,12 @@ struct LadderSwing {
   std::vector<std::size_t> helps, hurts;  // indices into Ladder::threads
   double at_stake = 0;                    // ns: the row's largest time at this level
 };
+
+template <>
+inline constexpr NamedValue<LadderSwing::Of> kNames<LadderSwing::Of>[] = {
+    {LadderSwing::Of::kLatency, "latency"},
+    {LadderSwing::Of::kGroup, "group"},
+    {LadderSwing::Of::kOperator, "operator"}};
 
 // The fastest setting, by the paired estimates.
 struct LadderBest {

@@ -7,6 +7,7 @@
 
 #include "analysis/profile.h"
 #include "compare/comparison.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "measure/run_data.h"
 
@@ -23,6 +24,18 @@ struct LayerRow {
   Nanoseconds self = 0;                // of operators that are the module's own
   Nanoseconds total = 0;               // with those of the modules in it
   std::vector<std::size_t> operators;  // of `total`, indices into Profile::operators
+
+  static constexpr const char* kSchemaName = "layer";
+  static void Describe(auto& v) {
+    using L = LayerRow;
+    v("path", &L::path, {.meaning = "empty: the model itself"});
+    v("type", &L::type, {.or_null = true});
+    v("parent", &L::parent, {.meaning = "index in this list; of the model its own"});
+    v("depth", &L::depth);
+    v("self_ns", &L::self, {.least = kAnyNumber});
+    v("total_ns", &L::total, {.meaning = "with the modules in it", .least = kAnyNumber});
+    v("operators", [](const L& layer) { return layer.operators.size(); });
+  }
 };
 
 // The tree of modules that operators belong to: parents before children, these by their

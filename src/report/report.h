@@ -7,6 +7,7 @@
 
 #include "analysis/profile.h"
 #include "compare/comparison.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "measure/run_data.h"
 #include "report/ladder.h"
@@ -48,6 +49,14 @@ struct LatencyInterval {
   double low = 0, high = 0;  // ns
   double confidence = 0.95;
   int launches = 0;
+
+  static constexpr const char* kSchemaName = "interval";
+  static void Describe(auto& v) {
+    v("low", &LatencyInterval::low, {.scale = 1e6, .or_null = true});
+    v("high", &LatencyInterval::high, {.scale = 1e6, .or_null = true});
+    v("confidence", &LatencyInterval::confidence);
+    v("launches", &LatencyInterval::launches);
+  }
 };
 
 // A burst as a point in time: the median of its runs, and what stood around it.
@@ -191,6 +200,24 @@ struct Insight {
   double at_stake = 0;                // ns of one inference
   std::size_t experiment = 0;         // index into Report::experiments
 };
+template <>
+inline constexpr NamedValue<Insight::Kind> kNames<Insight::Kind>[] = {
+    {Insight::Kind::kBottleneckShift, "bottleneck_shift"},
+    {Insight::Kind::kBottleneck, "bottleneck"},
+    {Insight::Kind::kAmdahl, "amdahl"},
+    {Insight::Kind::kPortable, "portable"},
+    {Insight::Kind::kLayout, "data_movement"},
+    {Insight::Kind::kDelegates, "delegate_overhead"},
+    {Insight::Kind::kSlower, "slower_operators"},
+    {Insight::Kind::kFirstRun, "first_run"},
+    {Insight::Kind::kUnknown, "unknown_operators"},
+    {Insight::Kind::kEvidence, "kernel_evidence"},
+    {Insight::Kind::kNotOnKleidiai, "not_on_kleidiai"},
+    {Insight::Kind::kRoofline, "roofline"},
+    {Insight::Kind::kNoise, "noise"},
+    {Insight::Kind::kContention, "contention"},
+    {Insight::Kind::kCpuTime, "cpu_time"},
+    {Insight::Kind::kTracing, "tracing"}};
 
 struct Report {
   std::string title;

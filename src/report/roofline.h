@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "core/describe.h"
 #include "measure/peaks_value.h"
 
 namespace etprof {
@@ -42,6 +43,10 @@ struct RooflineRow {
   double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
 };
 
+template <>
+inline constexpr NamedValue<RooflineRow::Bound> kNames<RooflineRow::Bound>[] = {
+    {RooflineRow::Bound::kCompute, "compute"}, {RooflineRow::Bound::kMemory, "memory"}};
+
 // What the machine can do at most.
 struct Roof {
   enum class Kind { kCompute, kMemory };
@@ -50,7 +55,16 @@ struct Roof {
   // not tell its caches the size that was passed through: "262 kB".
   std::string name;
   double per_second = 0;  // multiply-adds, or bytes
+
+  static void Describe(auto& v) {
+    v("kind", &Roof::kind);
+    v("name", &Roof::name, {.meaning = "a data type, or a level of memory"});
+    v("per_s", &Roof::per_second, {.meaning = "multiply-adds of compute, bytes of memory"});
+  }
 };
+template <>
+inline constexpr NamedValue<Roof::Kind> kNames<Roof::Kind>[] = {{Roof::Kind::kCompute, "compute"},
+                                                                {Roof::Kind::kMemory, "memory"}};
 
 struct Roofline {
   std::vector<RooflineRow> rows;  // by falling gap: the first is worth most

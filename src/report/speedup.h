@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/describe.h"
 #include "stats/launches.h"
 
 namespace etprof {
@@ -26,6 +27,25 @@ struct SpeedupFactors {
   stats::RatioEstimate ratio;  // their baseline time / candidate time, of their self times added up
   double baseline_peak = 0, candidate_peak = 0;        // multiply-adds per second
   double baseline_of_peak = 0, candidate_of_peak = 0;  // the share of it that they reach, 0 to 1
+
+  static void Describe(auto& v) {
+    using F = SpeedupFactors;
+    v("dtype", &F::dtype);
+    v("operators", &F::operators, {.least = 1});
+    v("macs", &F::macs, {.least = 1});
+    v("share_of_baseline", &F::share_of_baseline, {.meaning = "of its traced mean", .least = 0, .most = 1});
+    v("share_of_candidate", &F::share_of_candidate, {.meaning = "of its traced mean", .least = 0, .most = 1});
+    v("ratio", [](const F& factors) { return factors.ratio.ratio(); },
+      {.meaning = "above 1: the candidate is faster", .least = 0});
+    v("ratio_low", [](const F& factors) { return factors.ratio.low(); }, {.least = 0});
+    v("ratio_high", [](const F& factors) { return factors.ratio.high(); }, {.least = 0});
+    v("peak_ratio", &F::peak, {.least = 0});
+    v("use_ratio", &F::use, {.least = 0});
+    v("baseline_peak_macs_per_s", &F::baseline_peak, {.least = 0});
+    v("candidate_peak_macs_per_s", &F::candidate_peak, {.least = 0});
+    v("baseline_share_of_peak", &F::baseline_of_peak, {.least = 0});
+    v("candidate_share_of_peak", &F::candidate_of_peak, {.least = 0});
+  }
 
   double peak() const { return candidate_peak / baseline_peak; }
   double use() const { return candidate_of_peak / baseline_of_peak; }

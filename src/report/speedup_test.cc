@@ -119,7 +119,7 @@ TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
   for (const stats::Verdict verdict : {stats::Verdict::kSame, stats::Verdict::kInconclusive,
                                        stats::Verdict::kEmulated, stats::Verdict::kSlower}) {
     comparison.latency.verdict = verdict;
-    EXPECT_FALSE(again()) << stats::VerdictName(verdict);
+    EXPECT_FALSE(again()) << NameOf(verdict);
   }
 }
 

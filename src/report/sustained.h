@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/describe.h"
 #include "measure/run_data.h"
 #include "stats/launches.h"
 
@@ -15,6 +16,17 @@ struct SustainedPoint {
   double p95_ns = 0;
   std::size_t runs = 0;
   std::optional<double> mhz, cap_mhz, celsius;
+
+  static void Describe(auto& v) {
+    using S = SustainedPoint;
+    v("seconds", &S::seconds, {.least = 0});
+    v("runs", &S::runs);
+    v("median_ms", &S::median_ns, kMsOfTime);
+    v("p95_ms", &S::p95_ns, kMsOfTime);
+    v("frequency_mhz", &S::mhz, {.least = 0});
+    v("frequency_cap_mhz", &S::cap_mhz, {.least = 0});
+    v("temperature_c", &S::celsius);
+  }
 };
 
 // How an experiment went over the time of a sustained run (`--sustained`).
@@ -27,6 +39,31 @@ struct Sustained {
   // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent where a
   // window has too few bursts, and for an emulated CPU.
   std::optional<stats::RatioEstimate> change;
+
+  struct Change {
+    const stats::RatioEstimate& estimate;
+
+    static void Describe(auto& v) {
+      v("ratio", [](const Change& change) { return change.estimate.ratio(); });
+      v("low", [](const Change& change) { return change.estimate.low(); });
+      v("high", [](const Change& change) { return change.estimate.high(); });
+      v("confidence", [](const Change& change) { return change.estimate.confidence; });
+    }
+  };
+
+  static constexpr const char* kSchemaName = "sustained";
+  static void Describe(auto& v) {
+    using S = Sustained;
+    v("seconds", &S::seconds, {.least = 0});
+    v("window_seconds", &S::window_seconds, {.least = 0});
+    v("first_ms", &S::first_ns, kMsOfTime);
+    v("last_ms", &S::last_ns, kMsOfTime);
+    v("change", [](const S& sustained) -> std::optional<Change> {
+      if (!sustained.change) return std::nullopt;
+      return Change{*sustained.change};
+    });
+    v("points", &S::points);
+  }
 };
 
 // Absent where there is no burst with times of the device's clock. Of several launches, the last one.

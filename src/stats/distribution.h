@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/describe.h"
+
 namespace etprof::stats {
 
 // How a set of values is spread. Every member has the unit of the values, but `cv` (a plain ratio), `n` and
@@ -21,6 +23,26 @@ struct Distribution {
   std::optional<double> trimmed_mean_5;   // mean without the floor(0.05 n) lowest and as many highest values
   std::optional<double> trimmed_mean_10;  // likewise with 0.10 n; as scipy.stats.trim_mean
   std::int64_t outliers = 0;              // values outside TukeyFences
+
+  // Of times in nanoseconds, which are written as milliseconds.
+  static constexpr const char* kSchemaName = "distribution";
+  static void Describe(auto& v) {
+    using D = Distribution;
+    v("n", &D::n);
+    v("mean", &D::mean, kMs);
+    v("sd", &D::sd, kMs);
+    v("cv", &D::cv);
+    v("min", &D::min, kMs);
+    v("max", &D::max, kMs);
+    v("p50", &D::p50, kMs);
+    v("p90", &D::p90, kMs);
+    v("p95", &D::p95, kMs);
+    v("p99", &D::p99, kMs);
+    v("mad", &D::mad, kMs);
+    v("trimmed_mean_5", &D::trimmed_mean_5, kMs);
+    v("trimmed_mean_10", &D::trimmed_mean_10, kMs);
+    v("outliers", &D::outliers);
+  }
 };
 
 // The distribution of `values`, in any order. Values that are not finite are left out, and not counted in

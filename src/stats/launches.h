@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/describe.h"
+
 namespace etprof::stats {
 
 // One launch (one process of each side) of a paired comparison: the medians of its bursts in ns, one a round,
@@ -40,6 +42,15 @@ struct RatioEstimate {
   // False: the two times differ by less than the measurement resolves (Unresolved).
   bool resolved = true;
   double systematic_error = 0;  // the interval reaches so much farther on either side (WithSystematicError)
+
+  static void Describe(auto& v) {
+    v("ratio", &RatioEstimate::ratio,
+      {.meaning = "baseline / candidate: above 1, the candidate needs less", .least = 0});
+    v("ratio_low", &RatioEstimate::low, {.least = 0});
+    v("ratio_high", &RatioEstimate::high, {.least = 0, .or_null = true});
+    v("confidence", &RatioEstimate::confidence, kShareOfWhole);
+    v("p_value", &RatioEstimate::p_value, kShareOfWhole);
+  }
 
   double ratio() const { return std::exp(log_ratio); }
   // The times that the ratio is one of: their quotient is ratio(). In the unit of what was compared.

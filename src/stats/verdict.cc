@@ -4,24 +4,6 @@
 
 namespace etprof::stats {
 
-const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSame:
-      return "same";
-    case Verdict::kFaster:
-      return "faster";
-    case Verdict::kSlower:
-      return "slower";
-    case Verdict::kInconclusive:
-      return "inconclusive";
-    case Verdict::kContended:
-      return "contended";
-    case Verdict::kEmulated:
-      return "emulated";
-  }
-  return "inconclusive";
-}
-
 Verdict Judge(double log_low, double log_high, double margin) {
   const double log_margin = std::log1p(margin);
   if (log_low >= -log_margin && log_high <= log_margin) return Verdict::kSame;

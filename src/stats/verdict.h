@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/describe.h"
+
 namespace etprof::stats {
 
 // What a comparison says of the candidate. "Not significant" is never kSame: that takes an interval.
@@ -12,9 +14,6 @@ enum class Verdict {
   kEmulated,      // the CPU was emulated: its times are not meaningful; never given by Judge
 };
 
-// "same", "faster", "slower", "inconclusive", "contended", "emulated".
-const char* VerdictName(Verdict verdict);
-
 // The verdict of an interval of log(baseline / candidate), by the first rule that holds of kSame, kFaster,
 // kSlower, kInconclusive. `margin` is relative (0.01 for +-1 %); on the log scale it is +-log(1 + margin), so
 // that exchanging the sides exchanges faster and slower and changes nothing else. kSame comes first: a
@@ -22,3 +21,13 @@ const char* VerdictName(Verdict verdict);
 Verdict Judge(double log_low, double log_high, double margin);
 
 }  // namespace etprof::stats
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<stats::Verdict> kNames<stats::Verdict>[] = {
+    {stats::Verdict::kSame, "same"},           {stats::Verdict::kFaster, "faster"},
+    {stats::Verdict::kSlower, "slower"},       {stats::Verdict::kInconclusive, "inconclusive"},
+    {stats::Verdict::kContended, "contended"}, {stats::Verdict::kEmulated, "emulated"}};
+
+}  // namespace etprof

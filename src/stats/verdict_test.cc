@@ -38,13 +38,5 @@ TEST(Judge, NaNIsInconclusive) {
   EXPECT_EQ(Judge(nan, -0.1, 0.01), Verdict::kInconclusive);
 }
 
-TEST(VerdictName, IsWhatAPersonReads) {
-  EXPECT_STREQ(VerdictName(Verdict::kSame), "same");
-  EXPECT_STREQ(VerdictName(Verdict::kFaster), "faster");
-  EXPECT_STREQ(VerdictName(Verdict::kSlower), "slower");
-  EXPECT_STREQ(VerdictName(Verdict::kInconclusive), "inconclusive");
-  EXPECT_STREQ(VerdictName(Verdict::kEmulated), "emulated");
-}
-
 }  // namespace
 }  // namespace etprof::stats

@@ -3,6 +3,11 @@
 #include "core/json_schema_of.h"
 #include "measure/peaks_value.h"
 #include "measure/run_data.h"
+#include "render/devices.h"
+#include "render/inspect.h"
+#include "render/json.h"
+#include "report/check.h"
+#include "report/kernels.h"
 #include "validate/json_schema.h"
 
 namespace etprof {
@@ -18,8 +23,26 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"metrics", SchemaOf<Metrics>("metrics.json of an etprof run directory",
                                     "A summary of each experiment (docs/run-directory.md).")},
       {"peaks", SchemaOf<Peaks>("peaks.json of an etprof run directory",
-                                "The machine's roofs for the experiments of a run (docs/peaks.md).")}};
+                                "The machine's roofs for the experiments of a run (docs/peaks.md).")},
+      {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
+                                      "docs/check.md. What is not defined is null.")},
+      {"kernels", SchemaOf<KernelReport>("etprof kernels --json",
+                                         "docs/kernels.md. Names stand as they are in the logs.")},
+      {"devices_report", DevicesReportSchema()},
+      {"analysis_summary", AnalysisSummarySchema()},
+      {"pipeline_summary", PipelineSummarySchema()},
+      {"inspect", InspectSchema()},
+      {"inspect_data", InspectDataSchema()}};
   return schemas;
+}
+
+const nlohmann::json& PublishedSchema(const std::string& name) {
+  static const std::map<std::string, nlohmann::json> schemas = [] {
+    std::map<std::string, nlohmann::json> all;
+    for (const auto& [each, schema] : DescribedSchemas()) all[each] = nlohmann::json(schema);
+    return all;
+  }();
+  return schemas.at(name);
 }
 
 }  // namespace etprof

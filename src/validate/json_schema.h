@@ -20,11 +20,11 @@ struct SchemaProblem {
 // goes unchecked.
 std::vector<SchemaProblem> CheckSchema(const nlohmann::json& value, const nlohmann::json& schema);
 
-// docs/schema/<name>.schema.json, which is built in: "manifest", "metrics", "analysis_summary",
-// "pipeline_summary", "peaks". Throws std::out_of_range for another name.
-const nlohmann::json& PublishedSchema(const std::string& name);
-
-// Those of them that are made of descriptions (core/describe.h), by name. `script/reference` writes them.
+// The schemas that are made of descriptions (core/describe.h), by name: docs/schema/<name>.schema.json, which
+// `script/reference` writes.
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas();
+
+// One of them. Throws std::out_of_range for another name.
+const nlohmann::json& PublishedSchema(const std::string& name);
 
 }  // namespace etprof

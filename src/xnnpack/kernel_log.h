@@ -28,6 +28,14 @@ struct Registration {
 struct Tile {
   std::uint64_t m = 0, n = 0, mr = 0, nr = 0;
   auto operator<=>(const Tile&) const = default;
+
+  static constexpr const char* kSchemaName = "tile";
+  static void Describe(auto& v) {
+    v("m", &Tile::m);
+    v("n", &Tile::n);
+    v("mr", &Tile::mr);
+    v("nr", &Tile::nr);
+  }
 };
 
 // An operator of a runtime as it ran: "running operator 1:0 (Convolution (NHWC, F32) IGEMM)".

@@ -220,18 +220,6 @@ class Finder {
 
 }  // namespace
 
-std::string_view StatusName(KernelStatus status) {
-  switch (status) {
-    case KernelStatus::kRegistered:
-      return "registered";
-    case KernelStatus::kSuperseded:
-      return "superseded";
-    case KernelStatus::kUsed:
-      return "used";
-  }
-  return "registered";
-}
-
 KernelUse FindUse(const KernelLog& log) { return Finder(log).Find(); }
 
 }  // namespace etprof::xnnpack

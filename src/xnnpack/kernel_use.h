@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/describe.h"
 #include "xnnpack/kernel_log.h"
 #include "xnnpack/microkernel.h"
 
@@ -16,7 +17,6 @@ enum class KernelStatus {
   kSuperseded,  // the same function registered another one in its place, later
   kUsed,        // proven: an operator ran it
 };
-std::string_view StatusName(KernelStatus status);  // "registered", "superseded", "used"
 
 // One microkernel of a log.
 struct LoggedKernel {
@@ -29,6 +29,20 @@ struct LoggedKernel {
   std::size_t count = 0;  // lines
   KernelStatus status = KernelStatus::kRegistered;
   std::string superseded_by;  // a kernel; empty: nothing
+
+  static constexpr const char* kSchemaName = "kernel";
+  static void Describe(auto& v) {
+    using K = LoggedKernel;
+    v("name", &K::name);
+    v("role", &K::role, {.or_null = true});
+    v("status", &K::status);
+    v("superseded_by", &K::superseded_by, {.or_null = true});
+    v("count", &K::count);
+    v("configs", &K::configs);
+    v("file", &K::file, {.or_null = true});
+    v("line", [](const K& kernel) { return kernel.line > 0 ? std::optional(kernel.line) : std::nullopt; });
+    v("parts", &K::parsed, {.meaning = "the microkernel's name, taken apart"});
+  }
 };
 
 // An operator of a runtime and what is known of its microkernel.
@@ -41,6 +55,19 @@ struct OperatorUse {
   std::string kernel;                   // proven; empty: it is not
   std::vector<std::string> candidates;  // at most 64, where several agree with all that the log says
   std::string reason;                   // why it is not proven; empty: it is
+
+  static constexpr const char* kSchemaName = "operator";
+  static void Describe(auto& v) {
+    using O = OperatorUse;
+    v("name", &O::name);
+    v("graph", &O::graph);
+    v("index", &O::index);
+    v("calls", &O::calls);
+    v("tile", &O::tile);
+    v("kernel", &O::kernel, {.or_null = true});
+    v("candidates", &O::candidates);
+    v("reason", &O::reason, {.or_null = true});
+  }
 };
 
 struct KernelUse {
@@ -62,3 +89,13 @@ struct KernelUse {
 KernelUse FindUse(const KernelLog& log);
 
 }  // namespace etprof::xnnpack
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<xnnpack::KernelStatus> kNames<xnnpack::KernelStatus>[] = {
+    {xnnpack::KernelStatus::kUsed, "used"},
+    {xnnpack::KernelStatus::kRegistered, "registered"},
+    {xnnpack::KernelStatus::kSuperseded, "superseded"}};
+
+}  // namespace etprof

@@ -1,5 +1,7 @@
 #include "xnnpack/microkernel.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -105,6 +107,15 @@ constexpr std::array<FamilyRow, 16> kFamilies = {{
 const FamilyRow& RowOf(Family family) {
   return *std::find_if(kFamilies.begin(), kFamilies.end(),
                        [&](const FamilyRow& row) { return row.family == family; });
+}
+
+// Each once, in the order of the rows.
+std::string AllNames(std::string_view FamilyRow::*of) {
+  std::vector<std::string_view> names;
+  for (const FamilyRow& row : kFamilies) {
+    if (std::ranges::find(names, row.*of) == names.end()) names.push_back(row.*of);
+  }
+  return fmt::format("{}", fmt::join(names, "|"));
 }
 
 std::optional<Family> FamilyOf(std::string_view op) {
@@ -302,6 +313,16 @@ bool AnyWith(const std::vector<std::string>& isa, std::string_view part) {
 
 std::string_view FamilyName(Family family) { return RowOf(family).name; }
 std::string_view CategoryName(Family family) { return RowOf(family).category; }
+
+std::string_view FamilyNames() {
+  static const std::string names = AllNames(&FamilyRow::name);
+  return names;
+}
+
+std::string_view CategoryNames() {
+  static const std::string names = AllNames(&FamilyRow::category);
+  return names;
+}
 
 std::string Microkernel::DataTypes() const { return Join(data_types); }
 std::string Microkernel::Isa() const { return Join(isa); }

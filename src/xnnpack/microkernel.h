@@ -30,6 +30,9 @@ enum class Family {
 std::string_view FamilyName(Family family);
 // The profiling kit's category of a family: "GEMM", "CONV", "CONV_DEPTHWISE", "REDUCTION", ...
 std::string_view CategoryName(Family family);
+// All of them, divided by '|'.
+std::string_view FamilyNames();
+std::string_view CategoryNames();
 
 // A microkernel's name, taken apart. XNNPACK's have the form
 //   xnn_<data
@@ -63,6 +66,30 @@ struct Microkernel {
   std::string Shape() const;      // `shape`, else the elements ("u32", "u8v"), else empty
   bool HasSme() const;            // SME or SME2 instructions
   bool HasSme2() const;
+
+  static constexpr const char* kSchemaName = "parts";
+  static void Describe(auto& v) {
+    using M = Microkernel;
+    v("family", [](const M& kernel) { return FamilyName(kernel.family); }, {.choices = FamilyNames()});
+    v("category", [](const M& kernel) { return CategoryName(kernel.family); }, {.choices = CategoryNames()});
+    v("operation", &M::op);
+    v("data_types", &M::data_types);
+    v("activation", &M::activation, {.or_null = true});
+    v("requantization", &M::requantization, {.or_null = true});
+    v("shape", &M::shape, {.or_null = true});
+    v("mr", &M::mr);
+    v("nr", &M::nr);
+    v("kr", &M::kr);
+    v("sr", &M::sr);
+    v("scalable", &M::scalable);
+    v("elements", &M::elements);
+    v("instruction_set", &M::isa);
+    v("assembly", &M::assembly);
+    v("variant", &M::variant, {.or_null = true});
+    v("accumulators", &M::accumulators);
+    v("sme", &M::HasSme);
+    v("sme2", &M::HasSme2);
+  }
 };
 
 // Absent for what is no microkernel's name or of no family that is known.

@@ -1,0 +1,19 @@
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "core/json_members.h"
+#include "render/check.h"
+#include "render/kernels.h"
+
+// Subjects whose values in report/ are described as they are.
+namespace etprof {
+
+void RenderCheckJson(const CheckReport& check, std::ostream& out) {
+  out << JsonText(ToJson(check), 2) << '\n';
+}
+
+void RenderKernelsJson(const KernelReport& report, std::ostream& out) {
+  out << JsonText(ToJson(report), 1) << '\n';
+}
+
+}  // namespace etprof

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/describe.h"
+#include "report/report.h"
+
+// "ladder" of analysis_summary.json (docs/isa.md).
+namespace etprof {
+
+struct LadderCellJson {
+  const Report& report;
+  const LadderRow& row;
+  LadderSetting at;
+
+  const Ladder& Of() const { return *report.ladder; }
+  const LadderCell& Cell() const { return row.At(at); }
+  const Operator* Op() const {
+    if (!Cell().op) return nullptr;
+    return &report.experiments[*Of().experiments[at.threads][at.level]].profile->operators[*Cell().op];
+  }
+
+  static void Describe(auto& v) {
+    using J = const LadderCellJson&;
+    const auto gain = [](const std::optional<Quantity>& quantity) -> std::optional<Gain> {
+      if (!quantity) return std::nullopt;
+      return Gain{*quantity};
+    };
+    v("level", [](J json) { return json.Of().levels[json.at.level].name; });
+    v("threads", [](J json) { return json.Of().threads[json.at.threads]; }, {.least = 1});
+    v("ms", [](J json) { return json.Cell().ns; }, kMs);
+    v("name", [](J json) { return json.Op() != nullptr ? std::optional(json.Op()->name) : std::nullopt; });
+    v("key",
+      [](J json) { return json.Op() != nullptr ? std::optional(KeyText(json.Op()->key)) : std::nullopt; });
+    v("over_below", [gain](J json) { return gain(json.Cell().over_below); });
+    v("over_lowest", [gain](J json) { return gain(json.Cell().over_lowest); });
+    v("over_fewest_threads", [gain](J json) { return gain(json.Cell().over_fewest); });
+    v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); });
+  }
+};
+
+struct LadderRowJson {
+  const Report& report;
+  const LadderRow& row;
+
+  static constexpr const char* kSchemaName = "ladder_row";
+  static void Describe(auto& v) {
+    using J = const LadderRowJson&;
+    v("name", [](J json) { return json.row.name; });
+    v("cells", [](J json) {
+      std::vector<LadderCellJson> cells;
+      for (std::size_t threads = 0; threads < json.row.cells.size(); ++threads) {
+        for (std::size_t level = 0; level < json.row.cells[threads].size(); ++level)
+          cells.push_back({json.report, json.row, {level, threads}});
+      }
+      return cells;
+    });
+  }
+};
+
+struct LadderSettingJson {
+  const Ladder& ladder;
+  LadderSetting setting;
+
+  static void Describe(auto& v) {
+    using J = const LadderSettingJson&;
+    v("level", [](J json) { return json.ladder.levels[json.setting.level].name; });
+    v("threads", [](J json) { return json.ladder.threads[json.setting.threads]; }, {.least = 1});
+    v("median_ms", [](J json) { return json.ladder.latency.At(json.setting).ns; }, kMs);
+  }
+};
+
+struct LadderOtherJson {
+  const Ladder& ladder;
+  const LadderBest::Other& other;
+
+  static void Describe(auto& v) {
+    using J = const LadderOtherJson&;
+    v.Flat([](J json) { return LadderSettingJson{json.ladder, json.other.setting}; });
+    v("best_over_it", [](J json) { return Gain{json.other.against}; });
+  }
+};
+
+struct LadderBestJson {
+  const Ladder& ladder;
+
+  static void Describe(auto& v) {
+    using J = const LadderBestJson&;
+    v.Flat([](J json) { return LadderSettingJson{json.ladder, json.ladder.best->setting}; });
+    v("others", [](J json) {
+      std::vector<LadderOtherJson> others;
+      for (const LadderBest::Other& other : json.ladder.best->others) others.push_back({json.ladder, other});
+      return others;
+    });
+  }
+};
+
+struct LadderSwingJson {
+  const Ladder& ladder;
+  const LadderSwing& swing;
+
+  static void Describe(auto& v) {
+    using J = const LadderSwingJson&;
+    const auto counts = [](J json, const std::vector<std::size_t>& threads) {
+      std::vector<int> made;
+      for (const std::size_t t : threads) made.push_back(json.ladder.threads[t]);
+      return made;
+    };
+    v("of", [](J json) { return json.swing.of; });
+    v("name", [](J json) { return json.ladder.RowOf(json.swing).name; });
+    v("level", [](J json) { return json.ladder.levels[json.swing.level].name; });
+    v("helps_at_threads", [counts](J json) { return counts(json, json.swing.helps); });
+    v("hurts_at_threads", [counts](J json) { return counts(json, json.swing.hurts); });
+  }
+};
+
+struct LadderJson {
+  const Report& report;
+
+  const Ladder& Of() const { return *report.ladder; }
+  std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& of) const {
+    std::vector<LadderRowJson> rows;
+    for (const LadderRow& row : of) rows.push_back({report, row});
+    return rows;
+  }
+
+  static constexpr const char* kSchemaName = "ladder";
+  static void Describe(auto& v) {
+    using J = const LadderJson&;
+    v("levels", [](J json) -> const auto& { return json.Of().levels; }, {.some = true});
+    v("threads", [](J json) { return json.Of().threads; }, {.least = 1, .some = true});
+    v("interleaved", [](J json) { return json.Of().interleaved; },
+      {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", [](J json) { return LadderRowJson{json.report, json.Of().latency}; });
+    v("groups", [](J json) { return json.Rows(json.Of().groups); });
+    v("categories", [](J json) { return json.Rows(json.Of().categories); });
+    v("operators", [](J json) { return json.Rows(json.Of().operators); });
+    v("best", [](J json) -> std::optional<LadderBestJson> {
+      if (!json.Of().best) return std::nullopt;
+      return LadderBestJson{json.Of()};
+    });
+    v("swings", [](J json) {
+      std::vector<LadderSwingJson> swings;
+      for (const LadderSwing& swing : json.Of().swings) swings.push_back({json.Of(), swing});
+      return swings;
+    });
+    v("portable_share", [](J json) { return json.Of().portable_share; }, {.least = 0, .or_null = true});
+  }
+};
+
+}  // namespace etprof
