@@ -37,7 +37,6 @@ constexpr std::int64_t kMostTicks = 1'000'000'000'000'000;  // more is nonsense
 constexpr std::size_t kMostProcesses = 100'000;
 constexpr int kMostCores = 4096;
 constexpr int kMostAncestors = 64;
-constexpr double kShortestSeconds = 0.05;  // of an interval
 constexpr double kLongestSeconds = 1e7;
 constexpr double kListedCores = 0.01;       // a process that uses less is not named
 constexpr double kCountedCores = 0.05;      // nor counted as one of those that disturb
@@ -309,7 +308,7 @@ double OtherLoad::CoresUsed() const { return std::max(machine_cores.value_or(0),
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after, int cores) {
   OtherLoad load;
   load.seconds = after.seconds - before.seconds;
-  if (!(load.seconds >= kShortestSeconds && load.seconds <= kLongestSeconds)) return std::nullopt;
+  if (!(load.seconds >= kShortestLoadSeconds && load.seconds <= kLongestSeconds)) return std::nullopt;
   load.cores = after.cores > 0 ? after.cores : cores;
   if (load.cores <= 0) return std::nullopt;
   const double most = load.seconds * load.cores;

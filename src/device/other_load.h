@@ -79,6 +79,10 @@ inline constexpr double kLoadWorthTelling = 0.25;
 // than this is missing: the background of an idle machine.
 inline constexpr double kIdleBackground = 0.1;
 
+// Between two snapshots: in less, a processor's time, which is counted in hundredths of a second, tells
+// little.
+inline constexpr double kShortestLoadSeconds = 0.05;
+
 // Absent when the two cannot be compared (another device, a restart, the same moment) or nothing is readable.
 // `cores`: of the device, for when it does not say how many are online.
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after,

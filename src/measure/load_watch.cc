@@ -20,7 +20,8 @@ int MostThreads(const RunData& run) {
 }  // namespace
 
 void LoadWatch::AfterLaunch() {
-  if (cost_ <= kMostShare * (now_() - last_at_)) Look();
+  const double since = now_() - last_at_;
+  if (since >= kShortestLoadSeconds && cost_ <= kMostShare * since) Look();
 }
 
 void LoadWatch::End() {

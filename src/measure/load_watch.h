@@ -23,7 +23,8 @@ class LoadWatch {
   // Goes on with what an interrupted measurement saw.
   void Continue(std::optional<OtherLoad> earlier) { load_ = std::move(earlier); }
   void Begin() { Look(); }
-  // Does nothing as long as the last snapshot took more than a twentieth of the time since.
+  // Does nothing as long as the last snapshot took more than a twentieth of the time since, or that is too
+  // short to tell a load.
   void AfterLaunch();
   void End();
 

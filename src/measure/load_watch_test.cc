@@ -55,6 +55,20 @@ TEST_F(Watched, LaunchesAreAveraged) {
   EXPECT_EQ(LoadUsersText(*watch.load()), "cc1plus used 1.2 of 2 cores");
 }
 
+TEST_F(Watched, ShortLaunchesAreTakenTogether) {
+  cost_ = 0.0001;
+  LoadWatch watch = Watch();
+  watch.Begin();
+  for (int i = 0; i < 20; ++i) {
+    Launch(0.01, 1);
+    watch.AfterLaunch();
+  }
+  watch.End();
+  ASSERT_TRUE(watch.load());
+  EXPECT_NEAR(watch.load()->seconds, 0.2, 0.06);
+  EXPECT_NEAR(watch.load()->process_cores.value(), 1, 0.1);
+}
+
 TEST_F(Watched, SnapshotsThatTakeLongAreRare) {
   cost_ = 0.1;
   LoadWatch watch = Watch();
