@@ -178,7 +178,7 @@ TEST(Describe, MakesASchema) {
   const nlohmann::ordered_json schema = SchemaOf<Everything>("a title", "what it is");
   EXPECT_EQ(schema["title"], "a title");
   const auto& of = schema["properties"];
-  EXPECT_EQ(of["version"], json({{"const", 1}}));
+  EXPECT_EQ(json(of["version"]), json({{"const", 1}}));
   EXPECT_EQ(json(of["text"]),
             json::parse(R"({"enum": ["", "one", "two words"], "description": "what it says"})"));
   EXPECT_EQ(json(of["maybe"]["type"]), json({"string", "null"}));
@@ -209,6 +209,60 @@ TEST(WrappedJson, IsTheSameValueInShortLines) {
     longest = std::max(longest, end - from);
   EXPECT_LE(longest, 110U);
   EXPECT_LT(lines, 25U);
+}
+
+struct Size {
+  double width = 2, height = 3;
+
+  static void Describe(auto& v) {
+    v("width", &Size::width);
+    v("height", &Size::height);
+  }
+};
+
+// Made to be written: it holds what is written, and computes the rest.
+struct View {
+  std::optional<Size> size;
+  std::vector<std::pair<std::string, std::int64_t>> counts = {{"b", 1'500'000}, {"a", 2}};
+
+  static void Describe(auto& v) {
+    v("name", [](const View&) -> std::string_view { return "x"; }, {.some = true});
+    v.Flat(&View::size);
+    v("counts", &View::counts, {.scale = 1e6});
+    v("pair", [](const View&) { return std::array{1, 2}; });
+    v("share", [](const View&) { return 0.5; }, {.least = 0, .most = 1, .open = true});
+  }
+};
+struct Nulls {
+  std::optional<Size> size;
+
+  static void Describe(auto& v) { v.Flat(&Nulls::size, {.or_null = true}); }
+};
+
+TEST(Describe, WritesWhatIsComputed) {
+  const auto written = [](const View& view) { return ToJson(view).dump(); };
+  const std::string rest = R"("counts":{"b":1.5,"a":2e-06},"pair":[1,2],"share":0.5})";
+  EXPECT_EQ(written({}), R"({"name":"x",)" + rest);
+  EXPECT_EQ(written({Size(), {{"b", 1'500'000}, {"a", 2}}}),
+            R"({"name":"x","width":2.0,"height":3.0,)" + rest);
+  EXPECT_EQ(ToJson(Nulls()).dump(), R"({"width":null,"height":null})");
+  EXPECT_EQ(ToJson(Nulls{Size()}).dump(), R"({"width":2.0,"height":3.0})");
+}
+
+TEST(Describe, MakesASchemaOfWhatIsComputed) {
+  const json schema = SchemaOf<View>("", "");
+  EXPECT_EQ(schema["required"], json::parse(R"(["name", "counts", "pair", "share"])"));
+  EXPECT_EQ(schema["dependentRequired"],
+            json::parse(R"({"width": ["width", "height"], "height": ["width"]})"))
+      << "all or none";
+  EXPECT_EQ(schema["properties"]["name"], json::parse(R"({"type": "string", "minLength": 1})"));
+  EXPECT_EQ(schema["properties"]["counts"]["additionalProperties"], json::parse(R"({"type": "number"})"));
+  EXPECT_EQ(schema["properties"]["pair"]["maxItems"], 2);
+  EXPECT_EQ(schema["properties"]["share"],
+            json::parse(R"({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})"));
+  const json nulls = SchemaOf<Nulls>("", "");
+  EXPECT_EQ(nulls["required"], json::parse(R"(["width", "height"])"));
+  EXPECT_EQ(nulls["properties"]["width"]["type"], json::parse(R"(["number", "null"])"));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(EscapingBuffer, PassesOwnColoursOnlyHoweverTheTextIsCut) {
     text += "\x1b[32mµ漢😀\x1b[0m\x1b[2J\u202e\xff\n";
     expected += "\x1b[32mµ漢😀\x1b[0m\\x1b[2J\\u202e\\xff\n";
   }
-  for (const std::size_t piece : {1, 2, 3, 5, 7, 4096, 100000})
+  for (const std::size_t piece : {1U, 2U, 3U, 5U, 7U, 4096U, 100'000U})
     EXPECT_EQ(Passed(text, piece), expected + "\n");
   EXPECT_EQ(Passed("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
 }

@@ -44,10 +44,10 @@ struct Sustained {
     const stats::RatioEstimate& estimate;
 
     static void Describe(auto& v) {
-      v("ratio", [](const Change& change) { return change.estimate.ratio(); });
-      v("low", [](const Change& change) { return change.estimate.low(); });
-      v("high", [](const Change& change) { return change.estimate.high(); });
-      v("confidence", [](const Change& change) { return change.estimate.confidence; });
+      v("ratio", [](const Change& of) { return of.estimate.ratio(); });
+      v("low", [](const Change& of) { return of.estimate.low(); });
+      v("high", [](const Change& of) { return of.estimate.high(); });
+      v("confidence", [](const Change& of) { return of.estimate.confidence; });
     }
   };
 
