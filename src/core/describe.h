@@ -39,15 +39,17 @@
 // `static constexpr bool kEveryKey = true`: every key must be there and right, for tolerant readers, too.
 //
 // Types: bool, integers, double, std::string, std::filesystem::path, enumerations with names (kNames),
-// structs that are described, and std::optional, std::vector, std::array and std::map<std::string, ...> of
-// these. An
+// structs that are described, and std::optional, std::variant (only of schemas), std::vector, std::array and
+// std::map<std::string, ...> of these. An
 // empty std::optional is null. Structs in several places have a name for their schema: `static constexpr
-// const char* kSchemaName = "tensor"`.
+// const char* kSchemaName = "tensor"`; those in which people may put what they like under keys that begin with
+// "_", "description" and "comment" have `static constexpr bool kFreeKeys = true`. A type with another form in
+// files names it: `using Form = ...`.
 namespace etprof {
 
 inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
 
-// What the name and the type of a member do not tell. Of lists and maps, `least` to `pattern` are of their
+// What the name and the type of a member do not tell. Of lists and maps, `least` to `choices` are of their
 // elements.
 struct About {
   std::string_view meaning = {};     // in half a sentence, with the unit where the key does not end in it
@@ -56,12 +58,13 @@ struct About {
   bool open = false;                 // of a number that is no integer: it is above `least`, below `most`
   std::string_view choices = {};     // the texts that may stand there, divided by '|'; empty: any, or all
                                      // names of an enumeration
-  std::string_view pattern = {};     // of a text: a regular expression (ECMAScript)
+  std::string_view pattern = {};     // of a text, or of a map's keys: a regular expression (ECMAScript)
   double scale = 1;                  // of a number that is only written: by what it is divided
   bool or_null = false;              // an empty text, or a number that is none, is null
   bool if_any = false;               // the key stands only where there is a text, a list, an optional
   std::string_view with = {};        // with if_any: another key that stands there in the same cases
   bool some = false;                 // a written text or list is never empty
+  bool unique = false;               // a list has nothing twice
   bool json = false;                 // a text that holds a JSON object, and is written as that; empty: null
   bool below = false;                // a path; below the folder of the file it is written relative to that
 };

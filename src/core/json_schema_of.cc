@@ -89,8 +89,12 @@ Schema NumberSchema(const char* type, std::optional<double> least, const About& 
 }
 
 Schema OrNull(Schema schema) {
+  if (const auto any = schema.find("anyOf"); any != schema.end()) {
+    if (any->back() != Schema{{"type", "null"}}) any->push_back({{"type", "null"}});
+    return schema;
+  }
   if (const auto type = schema.find("type"); type != schema.end()) {
-    if (type->is_string()) *type = Schema::array({*type, "null"});
+    if (type->is_string() && *type != "null") *type = Schema::array({*type, "null"});
     return schema;
   }
   return {{"anyOf", Schema::array({std::move(schema), {{"type", "null"}}})}};

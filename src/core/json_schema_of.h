@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "core/describe.h"
 #include "core/json_members.h"
@@ -14,6 +15,19 @@ namespace etprof {
 namespace describe {
 
 using Schema = nlohmann::ordered_json;
+
+template <typename T>
+struct IsVariant : std::false_type {};
+template <typename... Each>
+struct IsVariant<std::variant<Each...>> : std::true_type {};
+
+// What is said of a list, as far as it is said of its elements.
+constexpr About OfElement(About about) {
+  about.some = false;
+  about.unique = false;
+  about.or_null = false;
+  return about;
+}
 
 Schema TextSchema(const About& about);
 Schema NumberSchema(const char* type, std::optional<double> least, const About& about);
@@ -35,6 +49,8 @@ class SchemaMaker {
   template <typename T>
   Schema Object() {
     Schema schema = EmptyObject();
+    if constexpr (requires { T::kFreeKeys; })
+      schema["patternProperties"] = {{"^_", true}, {"^(description|comment)$", true}};
     Into<T> into{*this, schema};
     T::Describe(into);
     return schema;
@@ -75,7 +91,12 @@ class SchemaMaker {
     void Put(const char* key, const About& about) {
       if constexpr (IsOptional<U>::value) {
         Schema value = maker.Value<typename U::value_type>(about);
-        AddMember(schema, key, about.if_any ? std::move(value) : OrNull(std::move(value)), about);
+        // Of what stands in a file for people to write, null is as good as nothing.
+        const bool null = !about.if_any || about.or_null;
+        AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
+      } else if constexpr (requires { typename U::Form; }) {
+        Schema value = maker.Value<U>(about);
+        AddMember(schema, key, about.or_null ? OrNull(std::move(value)) : std::move(value), about);
       } else {
         AddMember(schema, key, maker.Value<U>(about), about);
       }
@@ -96,13 +117,24 @@ class SchemaMaker {
               {"minItems", kSize},
               {"maxItems", kSize}};
     } else if constexpr (IsVector<U>::value) {
-      About of_element = about;
-      of_element.some = false;
-      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(of_element)}};
+      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(OfElement(about))}};
       if (about.some) list["minItems"] = 1;
+      if (about.unique) list["uniqueItems"] = true;
       return list;
     } else if constexpr (IsMap<U>::value) {
-      return {{"type", "object"}, {"additionalProperties", Value<typename U::mapped_type>(about)}};
+      About of_element = OfElement(about);
+      of_element.pattern = {};
+      Schema map = {{"type", "object"}, {"additionalProperties", Value<typename U::mapped_type>(of_element)}};
+      if (!about.pattern.empty()) map["propertyNames"] = {{"pattern", about.pattern}};
+      return map;
+    } else if constexpr (requires { typename U::Form; }) {
+      return Value<typename U::Form>(about);
+    } else if constexpr (IsVariant<U>::value) {
+      Schema any = Schema::array();
+      [&]<typename... Each>(std::type_identity<std::variant<Each...>>) {
+        (any.push_back(Value<Each>(IsVector<Each>::value ? about : OfElement(about))), ...);
+      }(std::type_identity<U>());
+      return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
       if constexpr (requires { U::kSchemaName; }) {
         if (!definitions_.contains(U::kSchemaName)) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,15 @@ struct PowerSetting {
 
 // A mode under the profiling kit's names. These settings keep the screen on, end the battery saver and change
 // the animations' speed; none of them lifts a cap of the CPUs' clocks (docs/devices.md).
+inline constexpr std::string_view kPowerModeNames = "unconstrained-boost|app-developer";
+
 struct PowerMode {
   std::string name;
   bool keep_awake = false;  // `svc power stayon true`, which wakes the screen as well
   std::vector<PowerSetting> settings;
 
   static void Describe(auto& v) {
-    v("name", &PowerMode::name, {.choices = "unconstrained-boost|app-developer"});
+    v("name", &PowerMode::name, {.choices = kPowerModeNames});
     v("settings", &PowerMode::settings, {.meaning = "of Android's `settings ... global`"});
   }
 };

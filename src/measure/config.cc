@@ -25,7 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMany = 1'000'000;
 constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
 constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
@@ -89,27 +88,28 @@ class Reader {
     Config config;
     config.file = source_.file;
     JsonFields fields(root, source_, "");
-    fields.Text("$schema");  // for editors
-    ReadExperimentKeys(fields, defaults_);
-    if (const auto output = fields.Text("output_root")) config.output_root = *output;
-    config.launches = fields.Integer("launches", 2, 10'000);
-    config.rounds = fields.Integer("rounds", 1, 1000);
-    config.max_seconds = fields.Number("max_seconds", 0.1, 1e6);
-    if (const auto text = fields.Text("sustained")) {
-      const auto duration = ParseSustained(*text);
+    ConfigKeys keys;
+    ReadKeys(fields, keys);
+    TakeSharedKeys(keys.shared, fields, defaults_);
+    if (keys.output_root) config.output_root = *keys.output_root;
+    config.launches = keys.launches;
+    config.rounds = keys.rounds;
+    config.max_seconds = keys.max_seconds;
+    if (keys.sustained) {
+      const auto duration = ParseSustained(*keys.sustained);
       if (!duration)
-        throw fields.Wrong("sustained", fmt::format("\"{}\" is no such time", *text))
+        throw fields.Wrong("sustained", fmt::format("\"{}\" is no such time", *keys.sustained))
             .Remedy(kSustainedRemedy);
       config.sustained = *duration;
     }
-    config.margin = fields.Number("margin", 1e-6, 1).value_or(config.margin);
-    config.precision = fields.Number("precision", 5e-7, 1);  // half of the least margin
-    config.timeout_seconds = fields.Number("timeout_seconds", 0.1, 1e6).value_or(config.timeout_seconds);
-    config.seed = static_cast<std::uint64_t>(fields.Integer("seed", 0, 2'000'000'000).value_or(1));
-    config.peaks = fields.Truth("peaks").value_or(config.peaks);
-    ReadDeviceKeys(fields, config);
+    config.margin = keys.margin.value_or(config.margin);
+    config.precision = keys.precision;
+    config.timeout_seconds = keys.timeout_seconds.value_or(config.timeout_seconds);
+    config.seed = static_cast<std::uint64_t>(keys.seed.value_or(1));
+    config.peaks = keys.peaks.value_or(config.peaks);
+    TakeDeviceKeys(keys, fields, config);
 
-    const json* experiments = fields.Find("experiments");
+    const json* experiments = keys.experiments.found;
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
       throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
@@ -123,7 +123,7 @@ class Reader {
       config.experiments.push_back(
           ReadExperiment((*experiments)[i], fmt::format("experiments[{}]", i), config));
     }
-    if (const json* analysis = fields.Find("analysis")) ReadAnalysis(*analysis, config);
+    if (keys.analysis.found != nullptr) ReadAnalysis(*keys.analysis.found, config);
     fields.Finish();
     return config;
   }
@@ -172,39 +172,38 @@ class Reader {
   }
 
   // The keys that an experiment has, and that may stand at the top for all of them.
-  void ReadExperimentKeys(JsonFields& fields, ExperimentConfig& experiment) const {
-    if (const auto model = fields.Text("model")) experiment.model = Resolve(*model);
-    if (const auto runner = fields.Text("runner_path")) experiment.runner = Resolve(*runner);
-    if (const auto data = fields.Text("data")) experiment.data = Resolve(*data);
-    if (const auto method = fields.Text("method")) experiment.method = *method;
-    if (const auto inputs = fields.Texts("inputs", false)) experiment.inputs = ReadInputs(fields, *inputs);
-    if (const auto warmup = fields.Integer("warmup", 0, kMany)) experiment.warmup = warmup;
-    for (const char* key : {"num_runs", "runs"}) {
-      if (const auto runs = fields.Integer(key, 1, kMany)) experiment.runs = *runs;
-    }
-    for (const char* key : {"num_threads", "threads"}) {
-      const auto threads = fields.Integers(key, 1, 1024);
-      if (!threads) continue;
-      if (std::set<int>(threads->begin(), threads->end()).size() != threads->size()) {
+  void TakeSharedKeys(const SharedKeys& keys, JsonFields& fields, ExperimentConfig& experiment) const {
+    if (keys.model) experiment.model = Resolve(*keys.model);
+    if (keys.runner_path) experiment.runner = Resolve(*keys.runner_path);
+    if (keys.data) experiment.data = Resolve(*keys.data);
+    if (keys.method) experiment.method = *keys.method;
+    if (keys.inputs) experiment.inputs = ReadInputs(fields, keys.inputs->values);
+    if (keys.warmup) experiment.warmup = keys.warmup;
+    for (const auto& runs : {keys.num_runs, keys.runs}) experiment.runs = runs.value_or(experiment.runs);
+    for (const auto& [key, threads] :
+         {std::pair{"num_threads", &keys.num_threads}, std::pair{"threads", &keys.threads}}) {
+      if (!*threads) continue;
+      const std::vector<int>& numbers = (*threads)->values;
+      if (std::set<int>(numbers.begin(), numbers.end()).size() != numbers.size())
         throw fields.Wrong(key, "a number of threads repeats");
-      }
-      experiment.threads = *threads;
+      experiment.threads = numbers;
     }
-    if (const auto isa = fields.Texts("isa", false)) {
+    if (keys.isa) {
       experiment.isa.clear();
-      for (const std::string& item : *isa) experiment.isa += (experiment.isa.empty() ? "" : ",") + item;
+      for (const std::string& item : keys.isa->values)
+        experiment.isa += (experiment.isa.empty() ? "" : ",") + item;
     }
-    if (const auto arguments = fields.Texts("extra_args", true)) experiment.extra_args = *arguments;
-    if (const auto wrapper = fields.Texts("exec_wrapper", true)) experiment.exec_wrapper = *wrapper;
-    ReadAffinity(fields, experiment);
-    if (const auto text = fields.Text("period")) {
-      const auto period = ParsePeriod(*text);
+    if (keys.extra_args) experiment.extra_args = keys.extra_args->values;
+    if (keys.exec_wrapper) experiment.exec_wrapper = keys.exec_wrapper->values;
+    ReadAffinity(keys.cpu_affinity.found, fields, experiment);
+    if (keys.period) {
+      const auto period = ParsePeriod(*keys.period);
       if (!period)
-        throw fields.Wrong("period", fmt::format("\"{}\" is no period", *text)).Remedy(kPeriodRemedy);
+        throw fields.Wrong("period", fmt::format("\"{}\" is no period", *keys.period)).Remedy(kPeriodRemedy);
       experiment.period = *period;
     }
-    ReadDevices(fields, experiment);
-    if (const json* environment = fields.Find("env")) {
+    if (keys.device) TakeDevices(keys.device->values, fields, experiment);
+    if (const json* environment = keys.env.found) {
       if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
       for (const auto& [name, value] : environment->items()) {
         if (!IsVariableName(name))
@@ -220,10 +219,10 @@ class Reader {
   }
 
   // What the device is to be like.
-  static void ReadDeviceKeys(JsonFields& fields, Config& config) {
-    config.power_mode = fields.Text("power_mode").value_or("");
-    config.max_temp = fields.Number("max_temp", 0, 150);
-    config.max_temp_wait = fields.Number("max_temp_wait", 0, 1e6).value_or(config.max_temp_wait);
+  static void TakeDeviceKeys(const ConfigKeys& keys, const JsonFields& fields, Config& config) {
+    config.power_mode = keys.power_mode.value_or("");
+    config.max_temp = keys.max_temp;
+    config.max_temp_wait = keys.max_temp_wait.value_or(config.max_temp_wait);
     if (config.power_mode.empty()) return;
     try {
       FindPowerMode(config.power_mode);
@@ -232,29 +231,28 @@ class Reader {
     }
   }
 
-  void ReadDevices(JsonFields& fields, ExperimentConfig& experiment) const {
-    const auto devices = fields.Texts("device", false);
-    if (!devices) return;
-    if (devices->empty()) throw fields.Wrong("device", "the list is empty");
-    if (std::set<std::string>(devices->begin(), devices->end()).size() != devices->size())
+  static void TakeDevices(const std::vector<std::string>& devices, const JsonFields& fields,
+                          ExperimentConfig& experiment) {
+    if (devices.empty()) throw fields.Wrong("device", "the list is empty");
+    if (std::set<std::string>(devices.begin(), devices.end()).size() != devices.size())
       throw fields.Wrong("device", "a device is there twice");
-    for (const std::string& device : *devices) {
+    for (const std::string& device : devices) {
       try {
         CheckDeviceName(device);
       } catch (const Error& error) {
         throw fields.Wrong("device", error.problem()).Remedy(error.remedy());
       }
     }
-    experiment.devices = *devices;
+    experiment.devices = devices;
   }
 
-  void ReadAffinity(JsonFields& fields, ExperimentConfig& experiment) const {
-    const json* affinity = fields.Find("cpu_affinity");
+  static void ReadAffinity(const json* affinity, JsonFields& fields, ExperimentConfig& experiment) {
     if (affinity == nullptr) return;
     if (affinity->is_string()) {
       experiment.cpu_affinity = affinity->get<std::string>();
     } else {
-      experiment.cpu_affinity = CpusText(fields.Integers("cpu_affinity", 0, 1023).value());
+      experiment.cpu_affinity =
+          CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMostCpu)).value());
     }
     if (experiment.cpu_affinity.empty()) return;
     try {
@@ -264,7 +262,7 @@ class Reader {
     }
   }
 
-  protocol::InputSpec ReadInputs(JsonFields& fields, const std::vector<std::string>& texts) const {
+  protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
     protocol::InputSpec inputs;
     if (texts.empty()) throw fields.Wrong("inputs", "the list is empty");
     if (texts.size() == 1 && texts[0] == "ones") {
@@ -292,10 +290,12 @@ class Reader {
   ExperimentConfig ReadExperiment(const json& object, const std::string& path, const Config& config) const {
     JsonFields fields(object, source_, path);
     ExperimentConfig experiment = defaults_;
-    ReadExperimentKeys(fields, experiment);
-    experiment.name = fields.Text("name").value_or("");
-    experiment.label = fields.Text("label").value_or("");
-    experiment.mode = fields.Text("mode").value_or("timing");
+    ExperimentKeys keys;
+    ReadKeys(fields, keys);
+    TakeSharedKeys(keys.shared, fields, experiment);
+    experiment.name = keys.name;
+    experiment.label = keys.label.value_or("");
+    experiment.mode = keys.mode.value_or("timing");
     fields.Finish();
     if (!IsSafeFileName(experiment.name)) {
       throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
@@ -326,8 +326,10 @@ class Reader {
 
   void ReadAnalysis(const json& object, Config& config) const {
     JsonFields fields(object, source_, "analysis");
-    const json* pairs = fields.Find("compare_pairs");
+    AnalysisKeys keys;
+    ReadKeys(fields, keys);
     fields.Finish();
+    const json* pairs = keys.compare_pairs.found;
     if (pairs == nullptr) return;
     if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
     if (pairs->size() > kMostPairs) {
@@ -337,17 +339,19 @@ class Reader {
     config.pairs_given = true;
     for (std::size_t i = 0; i < pairs->size(); ++i) {
       JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
+      PairKeys of_pair;
+      ReadKeys(pair, of_pair);
       PairConfig result;
-      result.label = pair.Text("label").value_or("");
-      result.baseline = ReadSide(pair, "baseline", config);
-      result.candidate = ReadSide(pair, "candidate", config);
+      result.label = of_pair.label.value_or("");
+      result.baseline = ReadSide(of_pair.baseline.found, pair, "baseline", config);
+      result.candidate = ReadSide(of_pair.candidate.found, pair, "candidate", config);
       pair.Finish();
       config.pairs.push_back(result);
     }
   }
 
-  PairSideConfig ReadSide(JsonFields& pair, const std::string& key, const Config& config) const {
-    const json* object = pair.Find(key);
+  PairSideConfig ReadSide(const json* object, const JsonFields& pair, const std::string& key,
+                          const Config& config) const {
     if (object == nullptr) throw pair.Wrong(key, "is missing");
     PairSideConfig side;
     if (object->is_string()) {  // the experiment's name alone
@@ -355,9 +359,11 @@ class Reader {
       side.threads = 0;
     } else {
       JsonFields fields(*object, source_, pair.Path(key));
-      side.experiment = fields.Text("experiment").value_or("");
-      side.threads = fields.Integer("threads", 1, 1024).value_or(0);
-      side.label = fields.Text("label").value_or("");
+      SideKeys keys;
+      ReadKeys(fields, keys);
+      side.experiment = keys.experiment;
+      side.threads = keys.threads.value_or(0);
+      side.label = keys.label.value_or("");
       fields.Finish();
     }
     for (const ExperimentConfig& experiment : config.experiments) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "measure/config_keys.h"
 
 namespace etprof {
 
@@ -45,6 +46,51 @@ class JsonFields {
   const Source& source_;
   std::string path_;
   std::set<std::string> known_;
+};
+
+// Reads the keys that a struct of config_keys.h describes.
+template <typename T>
+class ReadKeys {
+ public:
+  ReadKeys(JsonFields& fields, T& keys) : fields_(fields), keys_(keys) { T::Describe(*this); }
+
+  template <typename M>
+  void operator()(const char* key, M T::*member, const About& about = {}) {
+    Read(key, keys_.*member, about);
+  }
+  template <typename M>
+  void Flat(M T::*member) {
+    ReadKeys<M>(fields_, keys_.*member);
+  }
+
+ private:
+  void Read(const char* key, std::optional<std::string>& value, const About&) { value = fields_.Text(key); }
+  // One that must be there: what takes it says what is wrong with an empty one.
+  void Read(const char* key, std::string& value, const About&) { value = fields_.Text(key).value_or(""); }
+  void Read(const char* key, std::optional<bool>& value, const About&) { value = fields_.Truth(key); }
+  void Read(const char* key, std::optional<double>& value, const About& about) {
+    value = fields_.Number(key, about.least.value(), about.most.value());
+  }
+  void Read(const char* key, std::optional<int>& value, const About& about) {
+    value = fields_.Integer(key, Bound(about.least), Bound(about.most));
+  }
+  void Read(const char* key, std::optional<OneOrMany<int>>& value, const About& about) {
+    if (auto read = fields_.Integers(key, Bound(about.least), Bound(about.most))) value = {std::move(*read)};
+  }
+  void Read(const char* key, std::optional<OneOrMany<std::string>>& value, const About&) {
+    if (auto read = fields_.Texts(key, false)) value = {std::move(*read)};
+  }
+  void Read(const char* key, std::optional<Words>& value, const About&) {
+    if (auto read = fields_.Texts(key, true)) value = Words{{std::move(*read)}};
+  }
+  template <typename Form>
+  void Read(const char* key, Raw<Form>& value, const About&) {
+    value.found = fields_.Find(key);
+  }
+  static int Bound(const std::optional<double>& bound) { return static_cast<int>(bound.value()); }
+
+  JsonFields& fields_;
+  T& keys_;
 };
 
 // Words of a command line: blanks separate, '...' and "..." keep them together.

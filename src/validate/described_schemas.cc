@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_schema_of.h"
+#include "measure/config_keys.h"
 #include "measure/peaks_value.h"
 #include "measure/run_data.h"
 #include "render/devices.h"
@@ -14,6 +15,9 @@ namespace etprof {
 
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   static const std::map<std::string, nlohmann::ordered_json> schemas = {
+      {"config", SchemaOf<ConfigKeys>("Configuration of `etprof run`",
+                                      "What to measure and how (docs/config.md). The file may have comments, "
+                                      "which JSON Schema does not see.")},
       {"manifest",
        SchemaOf<RunData>(
            "manifest.json of an etprof run directory",
