@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/say.h"
+#include "cli/show_plan.h"
 #include "core/escape.h"
 #include "core/file.h"
 #include "core/json_schema_of.h"
@@ -91,8 +92,11 @@ CommandSpec ReferenceCommand() {
                 Print("{}", Reference(CommandsOf(*app.get_parent())));
                 return 0;
               }
-              for (const auto& [name, schema] : DescribedSchemas())
+              const auto write = [&schemas](const std::string& name, const nlohmann::ordered_json& schema) {
                 WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
+              };
+              for (const auto& [name, schema] : DescribedSchemas()) write(name, schema);
+              write("dry_run", DryRunSchema());
               return 0;
             };
           }};

@@ -10,7 +10,9 @@
 #include "cli/say.h"
 #include "core/escape.h"
 #include "core/json.h"
+#include "core/json_schema_of.h"
 #include "core/table.h"
+#include "measure/config_keys.h"
 #include "measure/emulation.h"
 #include "measure/forecast.h"
 #include "measure/schedule.h"
@@ -18,10 +20,6 @@
 
 namespace etprof {
 namespace {
-
-using nlohmann::ordered_json;
-
-constexpr int kSchemaVersion = 1;
 
 struct Planned {
   const DevicePlan& on;
@@ -212,61 +210,128 @@ void PrintPlans(const std::vector<Planned>& all, bool counters) {
   }
 }
 
-ordered_json RangeJson(const Forecast::Range& range) {
-  return {{"at_least", range.least}, {"at_most", range.most}};
-}
+struct RangeJson {
+  Forecast::Range range;
 
-ordered_json OptionalJson(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json DeviceJson(const Planned& planned, bool counters) {
-  const Config& config = planned.on.config;
-  ordered_json device;
-  device["device"] = planned.on.device;
-  device["platform"] = PlatformOf(config, planned.on.properties);
-  device["output_root"] = config.output_root.string();
-  device["experiments"] = ordered_json::array();
-  for (const Unit& unit : planned.plan.units) {
-    const ExperimentConfig& experiment = config.experiments[unit.experiment];
-    device["experiments"].push_back({{"experiment", experiment.name},
-                                     {"label", unit.label},
-                                     {"mode", experiment.mode},
-                                     {"threads", unit.threads},
-                                     {"isa", experiment.isa},
-                                     {"cpus", experiment.cpu_affinity},
-                                     {"period_ns", experiment.period},
-                                     {"runs", experiment.runs},
-                                     {"runner", experiment.runner.string()},
-                                     {"model", experiment.model.string()}});
+  static constexpr const char* kSchemaName = "range";
+  static void Describe(auto& v) {
+    v("at_least", [](const RangeJson& json) { return json.range.least; });
+    v("at_most", [](const RangeJson& json) { return json.range.most; });
   }
-  device["pairs"] = ordered_json::array();
-  for (const UnitPair& pair : planned.plan.pairs) {
-    device["pairs"].push_back(
-        {{"baseline", pair.baseline_label}, {"candidate", pair.candidate_label}, {"label", pair.label}});
-  }
-  device["launches"] = RangeJson(planned.forecast.launches);
-  device["rounds"] = RangeJson(planned.forecast.rounds);
-  device["precision"] = config.Precision();
-  device["seconds"] = {{"at_least", planned.forecast.least_seconds},
-                       {"at_most", OptionalJson(planned.forecast.most_seconds)}};
-  device["how"] = TimeWords(planned);
-  device["besides"] = BesidesWords(planned, counters);
-  return device;
-}
+};
 
-// They measure side by side, so that the slowest one counts.
-ordered_json SecondsJson(const std::vector<Planned>& all) {
+struct SecondsJson {
   double least = 0;
-  double most = 0;
-  bool bounded = true;
-  for (const Planned& planned : all) {
-    least = std::max(least, planned.forecast.least_seconds);
-    most = std::max(most, planned.forecast.most_seconds.value_or(0));
-    bounded = bounded && planned.forecast.most_seconds.has_value();
+  std::optional<double> most;
+
+  static constexpr const char* kSchemaName = "seconds";
+  static void Describe(auto& v) {
+    v("at_least", &SecondsJson::least,
+      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
+    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
   }
-  return {{"at_least", least}, {"at_most", bounded ? ordered_json(most) : ordered_json(nullptr)}};
-}
+};
+
+struct UnitJson {
+  const Unit& unit;
+  const ExperimentConfig& experiment;
+
+  static void Describe(auto& v) {
+    using J = const UnitJson&;
+    v("experiment", [](J json) { return json.experiment.name; });
+    v("label", [](J json) { return json.unit.label; });
+    v("mode", [](J json) { return json.experiment.mode; }, {.choices = kModes});
+    v("threads", [](J json) { return json.unit.threads; }, {.least = 1});
+    v("isa", [](J json) { return json.experiment.isa; }, {.meaning = "empty: nothing is masked"});
+    v("cpus", [](J json) { return json.experiment.cpu_affinity; }, {.meaning = "empty: any"});
+    v("period_ns", [](J json) { return json.experiment.period; }, {.meaning = "0: back to back"});
+    v("runs", [](J json) { return json.experiment.runs; }, {.meaning = "traced ones", .least = 1});
+    v("runner", [](J json) { return json.experiment.runner; });
+    v("model", [](J json) { return json.experiment.model; });
+  }
+};
+
+struct PairJson {
+  const UnitPair& pair;
+
+  static void Describe(auto& v) {
+    using J = const PairJson&;
+    v("baseline", [](J json) { return json.pair.baseline_label; });
+    v("candidate", [](J json) { return json.pair.candidate_label; });
+    v("label", [](J json) { return json.pair.label; });
+  }
+};
+
+struct PlannedJson {
+  const Planned& planned;
+  bool counters;
+
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using J = const PlannedJson&;
+    v("device", [](J json) { return json.planned.on.device; });
+    v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); });
+    v("output_root", [](J json) { return json.planned.on.config.output_root; },
+      {.meaning = "the run directory"});
+    v("experiments",
+      [](J json) {
+        std::vector<UnitJson> units;
+        for (const Unit& unit : json.planned.plan.units)
+          units.push_back({unit, json.planned.on.config.experiments[unit.experiment]});
+        return units;
+      },
+      {.some = true});
+    v("pairs", [](J json) {
+      std::vector<PairJson> pairs;
+      for (const UnitPair& pair : json.planned.plan.pairs) pairs.push_back({pair});
+      return pairs;
+    });
+    v("launches", [](J json) { return RangeJson{json.planned.forecast.launches}; },
+      {.meaning = "of each experiment that is measured for time"});
+    v("rounds", [](J json) { return RangeJson{json.planned.forecast.rounds}; },
+      {.meaning = "of a launch; 0 where it is sustained"});
+    v("precision", [](J json) { return json.planned.on.config.Precision(); },
+      {.meaning = "relative half-width asked for", .least = 0, .open = true});
+    v("seconds", [](J json) {
+      return SecondsJson{json.planned.forecast.least_seconds, json.planned.forecast.most_seconds};
+    });
+    v("how", [](J json) { return TimeWords(json.planned); },
+      {.meaning = "how the seconds come about", .some = true});
+    v("besides", [](J json) { return BesidesWords(json.planned, json.counters); },
+      {.meaning = "what is not in the seconds"});
+  }
+};
+
+struct PlansJson {
+  const std::vector<Planned>& all;
+  bool counters;
+
+  // They measure side by side, so that the slowest one counts.
+  SecondsJson Seconds() const {
+    SecondsJson seconds{0, 0};
+    for (const Planned& planned : all) {
+      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
+      const std::optional<double>& most = planned.forecast.most_seconds;
+      seconds.most =
+          seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+    }
+    return seconds;
+  }
+
+  static void Describe(auto& v) {
+    using J = const PlansJson&;
+    v.Constant("schema_version", 1);
+    v("seconds", &PlansJson::Seconds,
+      {.meaning = "of the device that takes longest: they measure side by side"});
+    v("devices",
+      [](J json) {
+        std::vector<PlannedJson> devices;
+        for (const Planned& planned : json.all) devices.push_back({planned, json.counters});
+        return devices;
+      },
+      {.some = true});
+  }
+};
 
 }  // namespace
 
@@ -278,12 +343,12 @@ void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& opti
     all.push_back({on, std::move(plan), forecast});
   }
   if (!options.json) return PrintPlans(all, options.counters);
-  ordered_json document;
-  document["schema_version"] = kSchemaVersion;
-  document["seconds"] = SecondsJson(all);
-  document["devices"] = ordered_json::array();
-  for (const Planned& planned : all) document["devices"].push_back(DeviceJson(planned, options.counters));
-  Print("{}\n", JsonText(document, 2));
+  Print("{}\n", JsonText(ToJson(PlansJson{all, options.counters}), 2));
+}
+
+nlohmann::ordered_json DryRunSchema() {
+  return SchemaOf<PlansJson>("`etprof run --dry-run --json`",
+                             "What would be measured and how long it takes (docs/commands.md).");
 }
 
 }  // namespace etprof

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,7 @@ struct ShowPlanOptions {
 
 // Shows what would be measured on stdout, and how long it will take.
 void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& options);
+
+nlohmann::ordered_json DryRunSchema();
 
 }  // namespace etprof

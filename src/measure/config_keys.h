@@ -39,6 +39,7 @@ constexpr About Key(About about) {
   return about;
 }
 
+constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMostRuns = 1e6;
 constexpr double kMostThreads = 1024;
 constexpr double kMostCpu = 1023;
@@ -111,7 +112,7 @@ struct ExperimentKeys {
     v("label", &ExperimentKeys::label, Key({.meaning = "its name for people"}));
     v("mode", &ExperimentKeys::mode,
       Key({.meaning = "xnntrace: a trace-enabled run, evidence of kernels, never of time",
-           .choices = "timing|xnntrace"}));
+           .choices = kModes}));
     v.Flat(&ExperimentKeys::shared);
   }
 };

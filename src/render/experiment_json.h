@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "measure/config_keys.h"
 #include "program/tensors.h"
 #include "render/facts.h"
 #include "report/report.h"
@@ -300,7 +301,7 @@ struct ExperimentJson {
     v("name", [](J json) { return json.Data().name; });
     v("label", [](J json) { return json.of.label; });
     v("threads", [](J json) { return json.of.threads; }, {.least = 1});
-    v("mode", [](J json) { return json.Data().mode; }, {.choices = "timing|xnntrace"});
+    v("mode", [](J json) { return json.Data().mode; }, {.choices = kModes});
     v("isa", [](J json) { return json.Data().isa; }, {.or_null = true});
     v("emulated", [](J json) { return json.Data().emulated; });
     v("trace_enabled", [](J json) { return json.Data().trace_enabled; });

@@ -23,6 +23,10 @@ def test_the_script_writes_it(tmp_path):
     script.chmod(0o755)
     subprocess.run([script], env={"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin"}, check=True)
     assert (tmp_path / "docs" / "reference.md").read_bytes() == REFERENCE.read_bytes()
+    schemas = list((tmp_path / "docs" / "schema").iterdir())
+    assert {"config", "dry_run", "manifest"} <= {path.name.partition(".")[0] for path in schemas}
+    for path in schemas:
+        assert (REFERENCE.parent / "schema" / path.name).read_bytes() == path.read_bytes(), "renew it: script/reference"
 
 
 def test_every_command_and_option_stands_in_it_once():
