@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/say.h"
+#include "cli/schema_reference.h"
 #include "cli/show_plan.h"
 #include "core/escape.h"
 #include "core/file.h"
@@ -86,17 +87,17 @@ CommandSpec ReferenceCommand() {
             app.group("");  // for who writes etprof, not for who uses it
             const auto schemas = std::make_shared<std::filesystem::path>();
             app.add_option("--schemas", *schemas,
-                           "write the JSON Schemas that are made of descriptions there");
+                           "write the JSON Schemas that are made of descriptions there, and json.md beside that folder");
             return [&app, schemas] {
               if (schemas->empty()) {
                 Print("{}", Reference(CommandsOf(*app.get_parent())));
                 return 0;
               }
-              const auto write = [&schemas](const std::string& name, const nlohmann::ordered_json& schema) {
+              std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
+              all["dry_run"] = DryRunSchema();
+              for (const auto& [name, schema] : all)
                 WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
-              };
-              for (const auto& [name, schema] : DescribedSchemas()) write(name, schema);
-              write("dry_run", DryRunSchema());
+              WriteFileAtomically(schemas->parent_path() / "json.md", SchemaReference(all));
               return 0;
             };
           }};

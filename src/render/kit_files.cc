@@ -8,16 +8,13 @@
 #include <numeric>
 
 #include "core/json.h"
+#include "core/json_schema_of.h"
 #include "render/csv_table.h"
 #include "render/wording.h"
 #include "report/robust.h"
 
 namespace etprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr int kSchemaVersion = 1;
 
 // Every operator, the framework's spans too, by falling self time.
 std::vector<std::size_t> ByFallingTime(const Profile& profile) {
@@ -49,18 +46,138 @@ void OperatorRowOf(const ReportExperiment& experiment, std::size_t index, CsvTab
              SourceLineOf(*experiment.profile, index).value_or("")});
 }
 
-Json Number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+std::optional<double> Percent(const std::optional<double>& ratio) {
+  return ratio ? std::optional(*ratio * 100) : std::nullopt;
 }
-Json Ms(const std::optional<double>& ns) { return ns ? Number(*ns / 1e6) : Json(nullptr); }
-Json Percent(const std::optional<double>& ratio) { return ratio ? Number(*ratio * 100) : Json(nullptr); }
-
-void Write(const Json& json, std::ostream& out) { out << JsonText(json, 2) << '\n'; }
 
 std::optional<double> Quotient(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b || *b <= 0) return std::nullopt;
   return *a / *b;
 }
+
+struct RobustStatsJson {
+  const Report& report;
+  const ReportExperiment& experiment;
+  const LatencySeries& series;
+  RobustLatency robust;
+
+  static void Describe(auto& v) {
+    using J = const RobustStatsJson&;
+    const auto all = [](auto member) { return [member](J json) { return json.robust.all.*member; }; };
+    const auto inside = [](auto member) { return [member](J json) { return json.robust.inside.*member; }; };
+    using D = stats::Distribution;
+    v.Constant("schema_version", 1);
+    v("name", [](J json) { return json.experiment.label; });
+    v("count", all(&D::n));
+    v("mean_ms", all(&D::mean), kMs);
+    v("median_ms", all(&D::p50), kMs);
+    v("std_dev_ms", all(&D::sd), kMs);
+    v("cv_percent", [](J json) { return Percent(json.robust.all.cv); });
+    v("min_ms", all(&D::min), kMs);
+    v("max_ms", all(&D::max), kMs);
+    v.Object("percentiles", [&](auto& in) {
+      in("p50", all(&D::p50), kMs);
+      in("p75", [](J json) { return json.robust.p75; }, kMs);
+      in("p90", all(&D::p90), kMs);
+      in("p95", all(&D::p95), kMs);
+      in("p99", all(&D::p99), kMs);
+    });
+    v.Object("outliers", [&](auto& in) {
+      in("count", all(&D::outliers));
+      in("percentage", [](J json) {
+        const D& of = json.robust.all;
+        return of.n > 0 ? std::optional(100.0 * static_cast<double>(of.outliers) / static_cast<double>(of.n))
+                        : std::nullopt;
+      });
+      in("values", [](J json) { return json.robust.outliers; }, kMs);
+      in.Object("bounds", [](auto& bounds) {
+        bounds("lower", [](J json) { return json.robust.fences.low; }, {.scale = 1e6, .or_null = true});
+        bounds("upper", [](J json) { return json.robust.fences.high; }, {.scale = 1e6, .or_null = true});
+      });
+    });
+    v("trimmed_mean_5_ms", all(&D::trimmed_mean_5), kMs);
+    v("trimmed_mean_10_ms", all(&D::trimmed_mean_10), kMs);
+    v.Object("robust_stats", [&](auto& in) {
+      in("count", inside(&D::n));
+      in("mean_ms", inside(&D::mean), kMs);
+      in("median_ms", inside(&D::p50), kMs);
+      in("std_dev_ms", inside(&D::sd), kMs);
+      in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); });
+    });
+    v("latencies_ms", [](J json) -> const auto& { return json.series.ns; }, kMs);
+    v("run_indices", [](J json) -> const auto& { return json.series.run; });
+    v("mad_ms", all(&D::mad), kMs);
+    v("latency_from",
+      [](J json) -> std::optional<std::string_view> {
+        if (json.robust.all.n == 0) return std::nullopt;
+        return json.experiment.latency_from_trace ? "trace" : "untraced";
+      },
+      {.choices = "untraced|trace"});
+    v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; });
+    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+  }
+};
+
+struct RobustSideJson {
+  const std::string& name;
+  RobustLatency robust;
+
+  static void Describe(auto& v) {
+    using J = const RobustSideJson&;
+    v("name", [](J json) -> const auto& { return json.name; });
+    v("median_ms", [](J json) { return json.robust.inside.p50; }, kMs);
+    v("trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; }, kMs);
+    v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); });
+    v("count", [](J json) { return json.robust.all.n; });
+  }
+};
+
+struct RobustComparisonJson {
+  const Comparison& comparison;
+  RobustSideJson a, b;
+
+  std::string Text() const {
+    const VerdictWords words = WordsOf(comparison.latency);
+    return fmt::format("{} against {}: {}{}", comparison.candidate_label, comparison.baseline_label,
+                       words.verdict, words.interval.empty() ? "" : " " + words.interval);
+  }
+  std::optional<std::string> MoreVariable() const {
+    const std::optional<double>&of_a = a.robust.inside.cv, &of_b = b.robust.inside.cv;
+    if (!of_a || !of_b || *of_a == *of_b) return std::nullopt;
+    return *of_a > *of_b ? a.name : b.name;
+  }
+
+  static void Describe(auto& v) {
+    using J = const RobustComparisonJson&;
+    const auto estimate = [](auto read) {
+      return [read](J json) -> std::optional<double> {
+        const auto& told = json.comparison.latency.estimate;
+        return told ? std::optional(read(*told)) : std::nullopt;
+      };
+    };
+    v.Constant("schema_version", 1);
+    v("config1", [](J json) -> const auto& { return json.a; });
+    v("config2", [](J json) -> const auto& { return json.b; });
+    v.Object("speedup", [](auto& in) {
+      in("median_based",
+         [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); });
+      in("trimmed_mean_based",
+         [](J json) { return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5); });
+      in("description", &RobustComparisonJson::Text);
+    });
+    v.Object("variability", [](auto& in) {
+      in("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); });
+      in("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); });
+      in("more_variable", &RobustComparisonJson::MoreVariable);
+      in("cv_ratio", [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); });
+    });
+    v("verdict", [](J json) { return json.comparison.latency.verdict; });
+    v("ratio", estimate([](const auto& told) { return told.ratio(); }));
+    v("ratio_low", estimate([](const auto& told) { return told.low(); }));
+    v("ratio_high", estimate([](const auto& told) { return told.high(); }));
+    v("confidence", estimate([](const auto& told) { return told.confidence; }));
+  }
+};
 
 }  // namespace
 
@@ -130,48 +247,14 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
   const LatencySeries series = LatencySeriesOf(report, experiment);
-  const RobustLatency robust = DescribeRobustly(series.ns);
-  const stats::Distribution& all = robust.all;
-  const auto in_ms = [](const std::vector<double>& ns) {
-    Json values = Json::array();
-    for (const double value : ns) values.push_back(value / 1e6);
-    return values;
-  };
-  Json json;
-  json["schema_version"] = kSchemaVersion;
-  json["name"] = experiment.label;
-  json["count"] = all.n;
-  json["mean_ms"] = Ms(all.mean);
-  json["median_ms"] = Ms(all.p50);
-  json["std_dev_ms"] = Ms(all.sd);
-  json["cv_percent"] = Percent(all.cv);
-  json["min_ms"] = Ms(all.min);
-  json["max_ms"] = Ms(all.max);
-  json["percentiles"] = {{"p50", Ms(all.p50)},
-                         {"p75", Ms(robust.p75)},
-                         {"p90", Ms(all.p90)},
-                         {"p95", Ms(all.p95)},
-                         {"p99", Ms(all.p99)}};
-  json["outliers"] = {
-      {"count", all.outliers},
-      {"percentage", all.n > 0 ? Json(100.0 * static_cast<double>(all.outliers) / static_cast<double>(all.n))
-                               : Json(nullptr)},
-      {"values", in_ms(robust.outliers)},
-      {"bounds", {{"lower", Ms(robust.fences.low)}, {"upper", Ms(robust.fences.high)}}}};
-  json["trimmed_mean_5_ms"] = Ms(all.trimmed_mean_5);
-  json["trimmed_mean_10_ms"] = Ms(all.trimmed_mean_10);
-  json["robust_stats"] = {{"count", robust.inside.n},
-                          {"mean_ms", Ms(robust.inside.mean)},
-                          {"median_ms", Ms(robust.inside.p50)},
-                          {"std_dev_ms", Ms(robust.inside.sd)},
-                          {"cv_percent", Percent(robust.inside.cv)}};
-  json["latencies_ms"] = in_ms(series.ns);
-  json["run_indices"] = series.run;
-  json["mad_ms"] = Ms(all.mad);
-  json["latency_from"] = all.n == 0 ? Json(nullptr) : experiment.latency_from_trace ? "trace" : "untraced";
-  json["experiment"] = report.run.experiments[experiment.index].name;
-  json["threads"] = experiment.threads;
-  Write(json, out);
+  out << JsonText(ToJson(RobustStatsJson{report, experiment, series, DescribeRobustly(series.ns)}), 2)
+      << '\n';
+}
+
+nlohmann::ordered_json RobustStatsSchema() {
+  return SchemaOf<RobustStatsJson>(
+      "<stem>_robust_stats.json: an experiment's latency in statistics that a few disturbed runs do not move",
+      "docs/files.md. What is not defined is null.");
 }
 
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
@@ -210,44 +293,18 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
 }
 
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
-  const Comparison& comparison = pair.comparison;
-  const auto robust_of = [&](std::size_t experiment) {
-    return DescribeRobustly(LatencySeriesOf(report, report.experiments[experiment]).ns);
+  const auto side = [&](const std::string& name, std::size_t experiment) {
+    return RobustSideJson{
+        name, DescribeRobustly(LatencySeriesOf(report, report.experiments[experiment]).ns)};
   };
-  const RobustLatency a = robust_of(pair.baseline);
-  const RobustLatency b = robust_of(pair.candidate);
-  const auto side = [](const std::string& name, const RobustLatency& robust) {
-    return Json{{"name", name},
-                {"median_ms", Ms(robust.inside.p50)},
-                {"trimmed_mean_ms", Ms(robust.all.trimmed_mean_5)},
-                {"cv_percent", Percent(robust.inside.cv)},
-                {"count", robust.all.n}};
-  };
-  Json json;
-  json["schema_version"] = kSchemaVersion;
-  json["config1"] = side(comparison.baseline_label, a);
-  json["config2"] = side(comparison.candidate_label, b);
-  const VerdictWords words = WordsOf(comparison.latency);
-  json["speedup"] = {{"median_based", Number(Quotient(a.inside.p50, b.inside.p50))},
-                     {"trimmed_mean_based", Number(Quotient(a.all.trimmed_mean_5, b.all.trimmed_mean_5))},
-                     {"description", fmt::format("{} against {}: {}{}", comparison.candidate_label,
-                                                 comparison.baseline_label, words.verdict,
-                                                 words.interval.empty() ? "" : " " + words.interval)}};
-  const auto& cv_a = a.inside.cv;
-  const auto& cv_b = b.inside.cv;
-  json["variability"] = {{"config1_cv", Percent(cv_a)},
-                         {"config2_cv", Percent(cv_b)},
-                         {"more_variable", !cv_a || !cv_b || *cv_a == *cv_b ? Json(nullptr)
-                                           : *cv_a > *cv_b                  ? Json(comparison.baseline_label)
-                                                           : Json(comparison.candidate_label)},
-                         {"cv_ratio", Number(Quotient(cv_a, cv_b))}};
-  const auto& estimate = comparison.latency.estimate;
-  json["verdict"] = NameOf(comparison.latency.verdict);
-  json["ratio"] = estimate ? Number(estimate->ratio()) : Json(nullptr);
-  json["ratio_low"] = estimate ? Number(estimate->low()) : Json(nullptr);
-  json["ratio_high"] = estimate ? Number(estimate->high()) : Json(nullptr);
-  json["confidence"] = estimate ? Number(estimate->confidence) : Json(nullptr);
-  Write(json, out);
+  const RobustComparisonJson json{pair.comparison, side(pair.comparison.baseline_label, pair.baseline),
+                                  side(pair.comparison.candidate_label, pair.candidate)};
+  out << JsonText(ToJson(json), 2) << '\n';
+}
+
+nlohmann::ordered_json RobustComparisonSchema() {
+  return SchemaOf<RobustComparisonJson>("<model>_robust_comparison.json: the latencies of a pair",
+                                        "docs/files.md. What is not defined is null.");
 }
 
 }  // namespace etprof

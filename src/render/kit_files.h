@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 
 #include "report/report.h"
@@ -21,10 +22,12 @@ void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out)
 void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experiment, std::ostream& out);
 // Any experiment with a latency.
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out);
+nlohmann::ordered_json RobustStatsSchema();
 
 // Of a pair: one row a fine category, adding up to each side's Method::execute; columns are named by the two
 // sides' labels, as the kit does.
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out);
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out);
+nlohmann::ordered_json RobustComparisonSchema();
 
 }  // namespace etprof

@@ -7,6 +7,7 @@
 #include "render/devices.h"
 #include "render/inspect.h"
 #include "render/json.h"
+#include "render/kit_files.h"
 #include "report/check.h"
 #include "report/kernels.h"
 #include "validate/json_schema.h"
@@ -35,6 +36,8 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"devices_report", DevicesReportSchema()},
       {"analysis_summary", AnalysisSummarySchema()},
       {"pipeline_summary", PipelineSummarySchema()},
+      {"robust_stats", RobustStatsSchema()},
+      {"robust_comparison", RobustComparisonSchema()},
       {"inspect", InspectSchema()},
       {"inspect_data", InspectDataSchema()}};
   return schemas;

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace etprof {
+
+// docs/json.md: the keys of every file and output that a schema describes, in tables.
+std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
+
+}  // namespace etprof
