@@ -44,9 +44,10 @@ struct PortableOperator {
   static void Describe(auto& v) {
     v("name", &PortableOperator::name);
     v("calls", &PortableOperator::calls, {.least = 1});
-    v("macs", &PortableOperator::macs);
+    v("macs", &PortableOperator::macs, {.meaning = "of all calls"});
     v("why_not_delegated", &PortableOperator::why, {.meaning = "null: not known", .or_null = true});
-    v("between_delegates", &PortableOperator::between);
+    v("between_delegates", &PortableOperator::between,
+      {.meaning = "calls with a delegate before them and one after"});
   }
 };
 

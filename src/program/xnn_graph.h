@@ -24,7 +24,8 @@ struct XnnConstant {
 
   static void Describe(auto& v) {
     v("bytes", &XnnConstant::bytes);
-    v("place", &XnnConstant::place);
+    v("place", &XnnConstant::place,
+      {.meaning = "in the payload, as named data of the .pte, or external, to be found in a .ptd"});
     v("key", &XnnConstant::key, {.or_null = true});
   }
 };

@@ -57,7 +57,8 @@ struct NodeJson {
     using J = const NodeJson&;
     v("node", [](J json) { return json.node.index; });
     v("type", [](J json) { return json.node.type; });
-    v("debug_handle", [](J json) { return json.node.debug_handle; });
+    v("debug_handle", [](J json) { return json.node.debug_handle; },
+      {.meaning = "as in the .etrecord; null: the partitioner inserted the node"});
     v("inputs", [](J json) { return json.node.inputs; });
     v("outputs", [](J json) { return json.node.outputs; });
     v("flags", [](J json) { return json.node.flags; });
@@ -94,8 +95,8 @@ struct GraphJson {
     v("header", [](J json) { return json.graph.header; });
     v("flatbuffer_bytes", [](J json) { return json.graph.flatbuffer_bytes; });
     v("constant_bytes", [](J json) { return json.graph.constant_bytes; });
-    v("inputs", [](J json) { return json.graph.inputs; });
-    v("outputs", [](J json) { return json.graph.outputs; });
+    v("inputs", [](J json) { return json.graph.inputs; }, {.meaning = "ids of values"});
+    v("outputs", [](J json) { return json.graph.outputs; }, {.meaning = "ids of values"});
     v("nodes", [](J json) {
       std::vector<NodeJson> nodes;
       for (const XnnNode& node : json.graph.nodes) nodes.push_back({node, json.graph});
@@ -154,7 +155,8 @@ struct InstructionJson {
   static void Describe(auto& v) {
     using J = const InstructionJson&;
     v("chain", [](J json) { return json.instruction.chain; });
-    v("instruction", [](J json) { return json.instruction.index; });
+    v("instruction", [](J json) { return json.instruction.index; },
+      {.meaning = "with `chain` its identity, in an ETDump, too"});
     v("kind", [](J json) { return json.instruction.kind; });
     v("operator", [](J json) {
       return json.IsKernel() ? std::optional(json.method.operators[json.instruction.target]) : std::nullopt;
@@ -163,7 +165,8 @@ struct InstructionJson {
       return json.instruction.kind == Instruction::Kind::kDelegate ? std::optional(json.instruction.target)
                                                                    : std::nullopt;
     });
-    v("arguments", [](J json) { return json.instruction.arguments; });
+    v("arguments", [](J json) { return json.instruction.arguments; },
+      {.meaning = "indices of values; of a move from and to"});
     v("macs",
       [](J json) { return json.IsKernel() ? MultiplyAdds(json.instruction, json.method) : std::nullopt; },
       {.meaning = "of a kernel"});
@@ -195,17 +198,22 @@ struct MethodJson {
         delegates.push_back({i, json.method, json.summary});
       return delegates;
     });
-    v("operators", [](J json) -> const auto& { return json.summary.operators; });
-    v("instructions", [](J json) {
-      std::vector<InstructionJson> instructions;
-      for (const Instruction& each : json.method.instructions) instructions.push_back({each, json.method});
-      return instructions;
-    });
-    v("values", [](J json) {
-      std::vector<ValueJson> values;
-      for (std::size_t i = 0; i < json.method.values.size(); ++i) values.push_back({json.method, i});
-      return values;
-    });
+    v("operators", [](J json) -> const auto& { return json.summary.operators; },
+      {.meaning = "that are not delegated"});
+    v("instructions",
+      [](J json) {
+        std::vector<InstructionJson> instructions;
+        for (const Instruction& each : json.method.instructions) instructions.push_back({each, json.method});
+        return instructions;
+      },
+      {.meaning = "in order"});
+    v("values",
+      [](J json) {
+        std::vector<ValueJson> values;
+        for (std::size_t i = 0; i < json.method.values.size(); ++i) values.push_back({json.method, i});
+        return values;
+      },
+      {.meaning = "every value that instructions refer to by its index"});
   }
 };
 
@@ -226,8 +234,9 @@ struct ExternalDataJson {
   std::optional<std::vector<std::string>> missing;
 
   static void Describe(auto& v) {
-    v("names", &ExternalDataJson::names);
-    v("missing", &ExternalDataJson::missing, {.meaning = "null: no .ptd was given to look into"});
+    v("names", &ExternalDataJson::names, {.meaning = "that the program expects in a .ptd"});
+    v("missing", &ExternalDataJson::missing,
+      {.meaning = "those that are not in the .ptd that was given; null: none was"});
   }
 };
 
@@ -246,16 +255,19 @@ struct ProgramJson {
     v("flatbuffer_bytes", [](J json) { return json.program.flatbuffer_bytes; });
     v("segment_base", [](J json) { return json.program.segment_base; },
       {.meaning = "0: there are no segments"});
-    v("constants", [](J json) { return json.program.constants; });
-    v("constant_bytes", [](J json) { return json.program.constant_bytes; });
-    v("mutable_bytes", [](J json) { return json.program.mutable_bytes; });
-    v("segments", [](J json) -> const auto& { return json.program.segments; });
-    v("named_data", [](J json) {
-      std::vector<NamedDataJson> list;
-      for (const NamedData& entry : json.program.named_data)
-        list.push_back({entry.key, entry.segment, json.program.segments[entry.segment].bytes});
-      return list;
-    });
+    v("constants", [](J json) { return json.program.constants; }, {.meaning = "that portable kernels have"});
+    v("constant_bytes", [](J json) { return json.program.constant_bytes; }, {.meaning = "with padding"});
+    v("mutable_bytes", [](J json) { return json.program.mutable_bytes; }, {.meaning = "of initial states"});
+    v("segments", [](J json) -> const auto& { return json.program.segments; },
+      {.meaning = "the data behind the FlatBuffer"});
+    v("named_data",
+      [](J json) {
+        std::vector<NamedDataJson> list;
+        for (const NamedData& entry : json.program.named_data)
+          list.push_back({entry.key, entry.segment, json.program.segments[entry.segment].bytes});
+        return list;
+      },
+      {.meaning = "which of it has a name"});
     v("external_data", [](J json) {
       ExternalDataJson external{ExternalNames(json.program), std::nullopt};
       if (json.data != nullptr) external.missing = MissingFrom(*json.data, external.names);

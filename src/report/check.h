@@ -99,13 +99,17 @@ struct CheckPair {
     v("candidate", &CheckPair::candidate_label);
     v("threads", &CheckPair::threads, {.least = 1});
     v("pairing", &CheckPair::pairing);
-    v("launches", &CheckPair::launches, {.meaning = "0: not paired"});
+    v("launches", &CheckPair::launches,
+      {.meaning = "that the latency's estimate is from; 0: it is not paired"});
     v("result", &CheckPair::Result, {.choices = kCheckResults});
     v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
     v("checks", &CheckPair::items);
-    v("moved_operators", &CheckPair::moved);
-    v("only_in_baseline", &CheckPair::only_baseline);
-    v("only_in_candidate", &CheckPair::only_candidate);
+    v("moved_operators", &CheckPair::moved,
+      {.meaning = "whose time differs for certain, by falling difference"});
+    v("only_in_baseline", &CheckPair::only_baseline,
+      {.meaning = "operators that the other side lacks, with their time"});
+    v("only_in_candidate", &CheckPair::only_candidate,
+      {.meaning = "operators that the other side lacks, with their time"});
   }
 };
 
