@@ -86,8 +86,9 @@ CommandSpec ReferenceCommand() {
           [](CLI::App& app) -> std::function<int()> {
             app.group("");  // for who writes etprof, not for who uses it
             const auto schemas = std::make_shared<std::filesystem::path>();
-            app.add_option("--schemas", *schemas,
-                           "write the JSON Schemas that are made of descriptions there, and json.md beside that folder");
+            app.add_option(
+                "--schemas", *schemas,
+                "write the JSON Schemas that are made of descriptions there, and json.md beside that folder");
             return [&app, schemas] {
               if (schemas->empty()) {
                 Print("{}", Reference(CommandsOf(*app.get_parent())));

@@ -23,6 +23,19 @@ std::string Code(const Schema& value) {
   return code + "`";
 }
 
+// Words with `code` in them.
+std::string Words(const std::string& text) {
+  std::string words;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    const bool code = text[at] == '`';
+    end = std::min(text.find('`', at + 1), text.size());
+    if (code && end < text.size()) ++end;
+    const std::string part = text.substr(at, end - at);
+    words += code && part.size() > 1 ? Code(part.substr(1, part.size() - 2)) : EscapeMarkdown(part);
+  }
+  return words;
+}
+
 std::string Bounds(const Schema& schema) {
   const auto number = [&](const char* key) { return fmt::format("{:g}", schema[key].get<double>()); };
   std::vector<std::string> bounds;
@@ -59,8 +72,8 @@ class Tables {
     for (const auto& [key, member] : object["properties"].items()) {
       std::string form = FormOf(member);
       if (std::ranges::find(required, Schema(key)) == required.end()) form += ", or not there";
-      table_ += fmt::format("| {} | {} | {} |\n", Code(path + key), form,
-                            EscapeMarkdown(member.value("description", "")));
+      table_ +=
+          fmt::format("| {} | {} | {} |\n", Code(path + key), form, Words(member.value("description", "")));
       AddNested(member, path + key);
     }
   }
@@ -94,8 +107,8 @@ class Tables {
     const Schema type = schema.value("type", Schema::array());
     for (const Schema& each : type.is_array() ? type : Schema::array({type})) {
       const auto name = each.get<std::string>();
-      forms.push_back(name == "array" ? "list of " + FormOf(schema["items"])
-                      : name == "integer" || name == "number" ? name + Bounds(schema)
+      forms.push_back(name == "array"                                  ? "list of " + FormOf(schema["items"])
+                      : name == "integer" || name == "number"          ? name + Bounds(schema)
                       : name == "string" && schema.contains("pattern") ? "string, " + Code(schema["pattern"])
                                                                        : name);
     }
@@ -115,8 +128,8 @@ std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>&
       "Schema in `docs/schema`, too. A list's elements are `key[]`, what is not known is null, and keys\n"
       "may be added under the same `schema_version`.\n";
   for (const auto& [name, schema] : schemas) {
-    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, EscapeMarkdown(schema["title"]),
-                        EscapeMarkdown(schema["description"]), Tables(schema).Text());
+    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, Words(schema["title"].get<std::string>()),
+                        Words(schema["description"].get<std::string>()), Tables(schema).Text());
   }
   return text;
 }

@@ -312,8 +312,7 @@ struct PlansJson {
     for (const Planned& planned : all) {
       seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
       const std::optional<double>& most = planned.forecast.most_seconds;
-      seconds.most =
-          seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
     }
     return seconds;
   }

@@ -42,7 +42,8 @@
 // structs that are described, and std::optional, std::variant (only of schemas), std::vector, std::array and
 // std::map<std::string, ...> of these. An
 // empty std::optional is null. Structs in several places have a name for their schema: `static constexpr
-// const char* kSchemaName = "tensor"`; those in which people may put what they like under keys that begin with
+// const char* kSchemaName = "tensor"`; those in which people may put what they like under keys that begin
+// with
 // "_", "description" and "comment" have `static constexpr bool kFreeKeys = true`. A type with another form in
 // files names it: `using Form = ...`.
 namespace etprof {

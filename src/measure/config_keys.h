@@ -10,8 +10,8 @@
 #include "core/describe.h"
 #include "device/power_mode.h"
 
-// The keys of a configuration, as they stand in the file (docs/config.md): what reads them (json_fields.h) and
-// docs/schema/config.schema.json are made of these descriptions. What the values mean is config.cc's.
+// The keys of a configuration, as they stand in the file (docs/config.md): what reads them (json_fields.h)
+// and docs/schema/config.schema.json are made of these descriptions. What the values mean is config.cc's.
 namespace etprof {
 
 // A value, or a list of such.
@@ -22,7 +22,7 @@ struct OneOrMany {
   using Form = std::variant<T, std::vector<T>>;
 };
 // The same of texts, one of which is taken apart at blanks.
-struct Words : OneOrMany<std::string> {};
+struct CommandWords : OneOrMany<std::string> {};
 
 // A value that config.cc reads: of one of several forms.
 template <typename T>
@@ -50,7 +50,7 @@ struct SharedKeys {
   std::optional<OneOrMany<std::string>> device, inputs, isa;
   std::optional<int> warmup, runs, num_runs;
   std::optional<OneOrMany<int>> threads, num_threads;
-  std::optional<Words> extra_args, exec_wrapper;
+  std::optional<CommandWords> extra_args, exec_wrapper;
   Raw<std::variant<std::string, int, std::vector<int>>> cpu_affinity;
   Raw<std::map<std::string, std::variant<std::string, double>>> env;
 
@@ -58,8 +58,7 @@ struct SharedKeys {
     using K = SharedKeys;
     v("model", &K::model, Key({.meaning = "the program, a .pte"}));
     v("runner_path", &K::runner_path,
-      Key({.meaning =
-               "etprof-runner, or any executor_runner; the etprof-runner beside etprof without it"}));
+      Key({.meaning = "etprof-runner, or any executor_runner; the etprof-runner beside etprof without it"}));
     v("device", &K::device,
       Key({.meaning =
                "where it is measured: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, or a list of them",
@@ -107,8 +106,7 @@ struct ExperimentKeys {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("name", &ExperimentKeys::name,
-      {.meaning = "its name, and its folder in the run directory",
-       .pattern = "^[^-./\\s][^/\\s]{0,99}$"});
+      {.meaning = "its name, and its folder in the run directory", .pattern = "^[^-./\\s][^/\\s]{0,99}$"});
     v("label", &ExperimentKeys::label, Key({.meaning = "its name for people"}));
     v("mode", &ExperimentKeys::mode,
       Key({.meaning = "xnntrace: a trace-enabled run, evidence of kernels, never of time",

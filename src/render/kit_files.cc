@@ -159,8 +159,7 @@ struct RobustComparisonJson {
     v("config1", [](J json) -> const auto& { return json.a; });
     v("config2", [](J json) -> const auto& { return json.b; });
     v.Object("speedup", [](auto& in) {
-      in("median_based",
-         [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); });
+      in("median_based", [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); });
       in("trimmed_mean_based",
          [](J json) { return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5); });
       in("description", &RobustComparisonJson::Text);
@@ -294,8 +293,7 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
 
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
   const auto side = [&](const std::string& name, std::size_t experiment) {
-    return RobustSideJson{
-        name, DescribeRobustly(LatencySeriesOf(report, report.experiments[experiment]).ns)};
+    return RobustSideJson{name, DescribeRobustly(LatencySeriesOf(report, report.experiments[experiment]).ns)};
   };
   const RobustComparisonJson json{pair.comparison, side(pair.comparison.baseline_label, pair.baseline),
                                   side(pair.comparison.candidate_label, pair.candidate)};
