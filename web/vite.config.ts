@@ -17,7 +17,7 @@ function contentSecurityPolicy(): Plugin {
         const html = page.source.toString();
         const hashes = (element: string) =>
           [...html.matchAll(new RegExp(`<${element}\\b[^>]*>([^]*?)</${element}>`, "g"))]
-            .map((match) => `'sha256-${createHash("sha256").update(match[1]).digest("base64")}'`)
+            .map((match) => `'sha256-${createHash("sha256").update(match[1] ?? "").digest("base64")}'`)
             .join(" ");
         const policy =
           `default-src 'none'; script-src ${hashes("script")}; style-src-elem ${hashes("style")}; ` +

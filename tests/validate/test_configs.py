@@ -174,9 +174,9 @@ def of_schema(level: str) -> dict[str, Any]:
     objects = {
         "whole": whole,
         "experiment": whole["$defs"]["experiment"],
-        "analysis": whole["properties"]["analysis"]["anyOf"][0],
+        "analysis": whole["properties"]["analysis"],
         "pair": whole["$defs"]["pair"],
-        "side": whole["$defs"]["side"]["anyOf"][1],
+        "side": whole["$defs"]["pair"]["properties"]["baseline"]["anyOf"][1],
     }
     return objects[level]["properties"]
 
