@@ -98,6 +98,7 @@ CommandSpec ReferenceCommand() {
               all["dry_run"] = DryRunSchema();
               for (const auto& [name, schema] : all)
                 WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
+              all.erase("config");  // docs/config.md has its keys, with what is so without them
               WriteFileAtomically(schemas->parent_path() / "json.md", SchemaReference(all));
               return 0;
             };

@@ -37,7 +37,9 @@ std::string Words(const std::string& text) {
 }
 
 std::string Bounds(const Schema& schema) {
-  const auto number = [&](const char* key) { return fmt::format("{:g}", schema[key].get<double>()); };
+  const auto number = [&](const char* key) { return schema[key].dump(); };
+  if (schema.contains("minimum") && schema.contains("maximum"))
+    return fmt::format(" from {} to {}", number("minimum"), number("maximum"));
   std::vector<std::string> bounds;
   if (schema.contains("minimum")) bounds.push_back("≥ " + number("minimum"));
   if (schema.contains("exclusiveMinimum")) bounds.push_back("> " + number("exclusiveMinimum"));
@@ -71,7 +73,7 @@ class Tables {
     const Schema required = object.value("required", Schema::array());
     for (const auto& [key, member] : object["properties"].items()) {
       std::string form = FormOf(member);
-      if (std::ranges::find(required, Schema(key)) == required.end()) form += ", or not there";
+      if (std::ranges::find(required, Schema(key)) == required.end()) form += ", optional";
       table_ +=
           fmt::format("| {} | {} | {} |\n", Code(path + key), form, Words(member.value("description", "")));
       AddNested(member, path + key);

@@ -65,9 +65,9 @@ def test_a_foreign_runner(bench):
     data = bench.result("a")
     assert data["foreign"] and data["tracer_always_on"]
     assert bench.manifest()["schedule"]["rounds"] == 1
-    assert len(data["launches"]) == 3
+    assert len(data["launches"]) >= 3  # one without a clean run is made again
     rows = rows_of(bench, "a")
-    assert sum(row["phase"] == "warmup" for row in rows) == 3 * 4
+    assert sum(row["phase"] == "warmup" for row in rows) == len(data["launches"]) * 4
     assert rows[0]["phase"] == "first" and rows[0]["latency_ns"] == "2000000"
     assert "Iteration 1 of" in (bench.out / data["log"]).read_text()
 
