@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
+#include "core/views.h"
 #include "measure/config_keys.h"
 #include "measure/emulation.h"
 #include "measure/forecast.h"
@@ -263,8 +264,8 @@ struct PairJson {
 };
 
 struct PlannedJson {
-  const Planned& planned;
   bool counters;
+  const Planned& planned;
 
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
@@ -281,11 +282,7 @@ struct PlannedJson {
         return units;
       },
       {.some = true});
-    v("pairs", [](J json) {
-      std::vector<PairJson> pairs;
-      for (const UnitPair& pair : json.planned.plan.pairs) pairs.push_back({pair});
-      return pairs;
-    });
+    v("pairs", [](J json) { return ViewsOf<PairJson>(json.planned.plan.pairs); });
     v("launches", [](J json) { return RangeJson{json.planned.forecast.launches}; },
       {.meaning = "of each experiment that is measured for time"});
     v("rounds", [](J json) { return RangeJson{json.planned.forecast.rounds}; },
@@ -322,13 +319,7 @@ struct PlansJson {
     v.Constant("schema_version", 1);
     v("seconds", &PlansJson::Seconds,
       {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices",
-      [](J json) {
-        std::vector<PlannedJson> devices;
-        for (const Planned& planned : json.all) devices.push_back({planned, json.counters});
-        return devices;
-      },
-      {.some = true});
+    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.counters); }, {.some = true});
   }
 };
 

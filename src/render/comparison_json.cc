@@ -3,9 +3,7 @@
 namespace etprof {
 
 std::vector<DeltaJson> ComparisonJson::Rows(const std::vector<DeltaRow>& of) const {
-  std::vector<DeltaJson> rows;
-  for (const DeltaRow& row : of) rows.emplace_back(Of(), row);
-  return rows;
+  return ViewsOf<DeltaJson>(of, Of());
 }
 
 std::vector<OperatorDeltaJson> ComparisonJson::Operators() const {

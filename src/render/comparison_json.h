@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "core/views.h"
 #include "render/speedup_words.h"
 #include "report/matrix.h"
 #include "report/report.h"
@@ -30,18 +31,21 @@ struct CostJson {
 using TimeCostJson = CostJson<false>;
 using MemoryCostJson = CostJson<true>;
 
-struct MatrixSideJson {
+inline const std::string& NameOfExperiment(const Report& report, const ReportExperiment& experiment) {
+  return report.run.experiments[experiment.index].name;
+}
+
+// Which experiment something is of.
+struct NamedExperimentJson {
   const Report& report;
-  std::size_t experiment;
+  const ReportExperiment& experiment;
 
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
-    using J = const MatrixSideJson&;
-    v("experiment", [](J json) {
-      return json.report.run.experiments[json.report.experiments[json.experiment].index].name;
-    });
-    v("label", [](J json) { return json.report.experiments[json.experiment].label; });
-    v("threads", [](J json) { return json.report.experiments[json.experiment].threads; }, {.least = 1});
+    using J = const NamedExperimentJson&;
+    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
+    v("label", [](J json) { return json.experiment.label; });
+    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
   }
 };
 
@@ -93,9 +97,7 @@ struct MatrixJson {
   const Matrix& matrix;
 
   std::vector<MatrixRowJson> Rows(const std::vector<MatrixRow>& of) const {
-    std::vector<MatrixRowJson> rows;
-    for (const MatrixRow& row : of) rows.push_back({report, matrix, row});
-    return rows;
+    return ViewsOf<MatrixRowJson>(of, report, matrix);
   }
 
   static constexpr const char* kSchemaName = "matrix";
@@ -105,10 +107,12 @@ struct MatrixJson {
       {.choices = "threads|experiments"});
     v("interleaved", [](J json) { return json.matrix.interleaved; },
       {.meaning = "false: drift cannot be told from an effect"});
-    v("baseline", [](J json) { return MatrixSideJson{json.report, json.matrix.baseline}; });
+    v("baseline",
+      [](J json) { return NamedExperimentJson{json.report, json.report.experiments[json.matrix.baseline]}; });
     v("candidates", [](J json) {
-      std::vector<MatrixSideJson> sides;
-      for (const std::size_t candidate : json.matrix.candidates) sides.push_back({json.report, candidate});
+      std::vector<NamedExperimentJson> sides;
+      for (const std::size_t candidate : json.matrix.candidates)
+        sides.push_back({json.report, json.report.experiments[candidate]});
       return sides;
     });
     v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; });
@@ -224,9 +228,8 @@ struct ComparisonJson {
     v("label", [](J json) { return json.pair.label; }, {.or_null = true});
     v("baseline", [](J json) { return json.Of().baseline_label; });
     v("candidate", [](J json) { return json.Of().candidate_label; });
-    v("baseline_experiment", [](J json) { return json.report.run.experiments[json.Baseline().index].name; });
-    v("candidate_experiment",
-      [](J json) { return json.report.run.experiments[json.Candidate().index].name; });
+    v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); });
+    v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); });
     v("pairing", [](J json) { return json.Of().pairing; });
     v("launches", [](J json) { return json.Of().launches; });
     v("rounds", [](J json) { return json.Of().rounds; });
@@ -243,11 +246,7 @@ struct ComparisonJson {
       {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
     v("groups", [](J json) { return json.Rows(json.Of().groups); });
     v("categories", [](J json) { return json.Rows(json.Of().categories); });
-    v("layers", [](J json) {
-      std::vector<LayerDeltaJson> rows;
-      for (const LayerDelta& layer : json.pair.layers) rows.push_back({json.Of(), layer});
-      return rows;
-    });
+    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.Of()); });
     v("by_source", [](J json) { return json.Rows(json.pair.by_source); });
     v("by_delegate", [](J json) { return json.Rows(json.pair.by_delegate); });
     v("operators", &ComparisonJson::Operators);

@@ -2,6 +2,7 @@
 
 #include "core/json.h"
 #include "core/json_schema_of.h"
+#include "core/views.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
 #include "render/wording.h"
@@ -20,7 +21,10 @@ struct DeviceJson {
   std::size_t index;
 
   const RunData& Run() const { return report.runs[index].run; }
-  DeviceProperties Properties() const { return Run().device.value_or(DeviceProperties()); }
+  const DeviceProperties& Properties() const {
+    static const DeviceProperties none;
+    return Run().device ? *Run().device : none;
+  }
 
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
@@ -94,14 +98,13 @@ struct CellJson {
   const ModelSection& model;
   const DeviceRow& row;
   std::size_t device;
+  const ReportExperiment& experiment;
 
-  const ReportExperiment& Experiment() const { return *ExperimentOf(report, model, row, device); }
   const ExperimentData& Data() const {
-    return report.runs[model.devices[device].run].run.experiments[Experiment().index];
+    return report.runs[model.devices[device].run].run.experiments[experiment.index];
   }
   // One end of the median's interval over launches.
   OptionalNumber End(double LatencyInterval::*end) const {
-    const ReportExperiment& experiment = Experiment();
     const bool told = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
     return told ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
   }
@@ -117,15 +120,15 @@ struct CellJson {
     v("device", [](J json) { return json.model.devices[json.device].name; }, kName);
     v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
     v("emulated", [](J json) { return json.Data().emulated; });
-    v("median_ms", [](J json) { return json.Experiment().latency.p50; }, kMsOfTime);
+    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMsOfTime);
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
       {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
     v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); }, kMsOfTime);
-    v("latency_from", [](J json) { return json.Experiment().latency_from_trace ? "trace" : "untraced"; },
+    v("latency_from", [](J json) { return json.experiment.latency_from_trace ? "trace" : "untraced"; },
       {.choices = "untraced|trace"});
-    v("runs", [](J json) { return json.Experiment().latency.n; });
-    v("launches", [](J json) { return json.Experiment().launches; });
-    v("groups", [](J json) { return GroupsOf(json.Experiment()); });
+    v("runs", [](J json) { return json.experiment.latency.n; });
+    v("launches", [](J json) { return json.experiment.launches; });
+    v("groups", [](J json) { return GroupsOf(json.experiment); });
     v("against_first", &CellJson::Against);
   }
 };
@@ -146,8 +149,9 @@ struct ExperimentJson {
       [](J json) {
         std::vector<CellJson> cells;
         for (std::size_t device = 0; device < json.row.cells.size(); ++device) {
-          if (ExperimentOf(json.report, json.model, json.row, device) != nullptr)
-            cells.push_back({json.report, json.model, json.row, device});
+          const ReportExperiment* experiment = ExperimentOf(json.report, json.model, json.row, device);
+          if (experiment != nullptr)
+            cells.push_back({json.report, json.model, json.row, device, *experiment});
         }
         return cells;
       },
@@ -211,16 +215,9 @@ struct ModelJson {
         return names;
       },
       {.some = true});
-    v("experiments", [](J json) {
-      std::vector<ExperimentJson> rows;
-      for (const DeviceRow& row : json.model.experiments) rows.push_back({json.report, json.model, row});
-      return rows;
-    });
-    v("comparisons", [](J json) {
-      std::vector<PairJson> rows;
-      for (const DevicePairRow& row : json.model.pairs) rows.push_back({json.report, json.model, row});
-      return rows;
-    });
+    v("experiments",
+      [](J json) { return ViewsOf<ExperimentJson>(json.model.experiments, json.report, json.model); });
+    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); });
   }
 };
 
@@ -238,11 +235,7 @@ struct ReportJson {
       for (std::size_t i = 0; i < json.report.runs.size(); ++i) devices.push_back({json.report, i});
       return devices;
     });
-    v("models", [](J json) {
-      std::vector<ModelJson> models;
-      for (const ModelSection& model : json.report.models) models.push_back({json.report, model});
-      return models;
-    });
+    v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); });
     v("unpaired", [](J json) { return UnpairedText(json.report.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "core/views.h"
 #include "measure/config_keys.h"
 #include "program/tensors.h"
 #include "render/facts.h"
@@ -264,22 +265,14 @@ struct TracedJson {
         return RooflineJson{json.Of(), *json.experiment.roofline};
       },
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
-    v("operators", [](J json) {
-      std::vector<OperatorJson> rows;
-      for (const OperatorRow& row : json.experiment.operators) rows.push_back({json.Of(), row});
-      return rows;
-    });
+    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.Of()); });
     v("operators_rest", &TracedJson::Rest);
     v("delegate_calls", [](J json) { return json.experiment.delegate_calls; });
     v("portable_kernels", [](J json) { return json.experiment.portable_kernels; });
     v("unknown_operators", [](J json) { return json.experiment.unknown_operators; });
     v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; });
     v("matrix_kernels",
-      [](J json) {
-        std::vector<MatrixKernelsJson> rows;
-        for (const MatrixKernelRow& row : json.experiment.matrix_kernels) rows.push_back({json.Of(), row});
-        return rows;
-      },
+      [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.Of()); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
     v("counters", &TracedJson::Counters,

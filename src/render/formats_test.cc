@@ -95,10 +95,7 @@ Quantity QuantityOf(const Json& json) {
     quantity.baseline_ns = Ns(json["baseline_ms"]);
     quantity.candidate_ns = Ns(json["candidate_ms"]);
   }
-  for (const auto verdict : {stats::Verdict::kSame, stats::Verdict::kFaster, stats::Verdict::kSlower,
-                             stats::Verdict::kInconclusive, stats::Verdict::kEmulated}) {
-    if (json["verdict"] == NameOf(verdict)) quantity.verdict = verdict;
-  }
+  quantity.verdict = ValueNamed<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
     quantity.estimate.emplace();
     quantity.estimate->log_ratio = std::log(json["ratio"].get<double>());

@@ -2,6 +2,7 @@
 
 #include "core/json.h"
 #include "core/json_schema_of.h"
+#include "core/views.h"
 #include "program/summary.h"
 #include "program/work.h"
 #include "render/inspect.h"
@@ -43,14 +44,12 @@ struct ValueJson {
 };
 
 std::vector<ValueJson> ValuesOf(const Method& method, const std::vector<std::size_t>& indices) {
-  std::vector<ValueJson> values;
-  for (const std::size_t index : indices) values.push_back({method, index});
-  return values;
+  return ViewsOf<ValueJson>(indices, method);
 }
 
 struct NodeJson {
-  const XnnNode& node;
   const XnnGraph& graph;
+  const XnnNode& node;
 
   static constexpr const char* kSchemaName = "node";
   static void Describe(auto& v) {
@@ -97,16 +96,8 @@ struct GraphJson {
     v("constant_bytes", [](J json) { return json.graph.constant_bytes; });
     v("inputs", [](J json) { return json.graph.inputs; }, {.meaning = "ids of values"});
     v("outputs", [](J json) { return json.graph.outputs; }, {.meaning = "ids of values"});
-    v("nodes", [](J json) {
-      std::vector<NodeJson> nodes;
-      for (const XnnNode& node : json.graph.nodes) nodes.push_back({node, json.graph});
-      return nodes;
-    });
-    v("values", [](J json) {
-      std::vector<GraphValueJson> values;
-      for (const XnnValue& value : json.graph.values) values.push_back({value});
-      return values;
-    });
+    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.graph.nodes, json.graph); });
+    v("values", [](J json) { return ViewsOf<GraphValueJson>(json.graph.values); });
     v("constants", [](J json) -> const auto& { return json.graph.constants; });
   }
 };
@@ -146,8 +137,8 @@ struct DelegateJson {
 };
 
 struct InstructionJson {
-  const Instruction& instruction;
   const Method& method;
+  const Instruction& instruction;
 
   bool IsKernel() const { return instruction.kind == Instruction::Kind::kKernel; }
 
@@ -200,12 +191,7 @@ struct MethodJson {
     });
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
-    v("instructions",
-      [](J json) {
-        std::vector<InstructionJson> instructions;
-        for (const Instruction& each : json.method.instructions) instructions.push_back({each, json.method});
-        return instructions;
-      },
+    v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.method.instructions, json.method); },
       {.meaning = "in order"});
     v("values",
       [](J json) {
@@ -279,11 +265,7 @@ struct ProgramJson {
         methods.push_back({method, Summarize(method, json.program)});
       return methods;
     });
-    v("xnnpack_graphs", [](J json) {
-      std::vector<GraphJson> graphs;
-      for (const XnnGraph& graph : json.program.xnn_graphs) graphs.push_back({graph});
-      return graphs;
-    });
+    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); });
   }
 };
 

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
+#include "core/views.h"
 #include "render/comparison_json.h"
 #include "render/experiment_json.h"
 #include "render/facts.h"
@@ -22,10 +23,6 @@ Totals TotalsOf(const Breakdown& breakdown) {
   Totals totals;
   for (const AdditiveRow& row : breakdown.rows) totals.emplace_back(row.name, row.total);
   return totals;
-}
-
-const std::string& NameOfExperiment(const Report& report, const ReportExperiment& experiment) {
-  return report.run.experiments[experiment.index].name;
 }
 
 struct EtdumpJson {
@@ -52,9 +49,7 @@ struct PlotSetJson {
 
   static void Describe(auto& v) {
     using J = const PlotSetJson&;
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.Experiment()); });
-    v("label", [](J json) { return json.Experiment().label; });
-    v("threads", [](J json) { return json.Experiment().threads; }, {.least = 1});
+    v.Flat([](J json) { return NamedExperimentJson{json.report, json.Experiment()}; });
     v("counts", [](J json) { return json.plot.histogram.counts[json.set]; });
     v("beyond", [](J json) { return json.plot.histogram.beyond[json.set]; },
       {.meaning = "runs that took longer than the axis goes"});
@@ -143,35 +138,15 @@ struct AnalysisJson {
     v("category_totals_ms", &AnalysisJson::GroupTotals, kMs);
     v("per_etdump", &AnalysisJson::Etdumps);
     v("csv_files", &AnalysisJson::Tables);
-    v("experiments", [](J json) {
-      std::vector<ExperimentJson> experiments;
-      for (const ReportExperiment& each : json.report.experiments) experiments.push_back({json.report, each});
-      return experiments;
-    });
-    v("comparisons", [](J json) {
-      std::vector<ComparisonJson> comparisons;
-      for (const ReportComparison& pair : json.report.comparisons) comparisons.push_back({json.report, pair});
-      return comparisons;
-    });
-    v("matrices", [](J json) {
-      std::vector<MatrixJson> matrices;
-      for (const Matrix& matrix : json.report.matrices) matrices.push_back({json.report, matrix});
-      return matrices;
-    });
-    v("latency_plots", [](J json) {
-      std::vector<PlotJson> plots;
-      for (const LatencyPlot& plot : json.report.latency_plots) plots.push_back({json.report, plot});
-      return plots;
-    });
+    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.report.experiments, json.report); });
+    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.report.comparisons, json.report); });
+    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.report.matrices, json.report); });
+    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.report.latency_plots, json.report); });
     v("ladder", [](J json) -> std::optional<LadderJson> {
       if (!json.report.ladder) return std::nullopt;
       return LadderJson{json.report};
     });
-    v("insights", [](J json) {
-      std::vector<InsightJson> insights;
-      for (const Insight& insight : json.report.insights) insights.push_back({json.report, insight});
-      return insights;
-    });
+    v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); });
     v("warnings", [](J json) { return json.report.warnings; });
   }
 };
@@ -182,9 +157,7 @@ struct ResultJson {
 
   static void Describe(auto& v) {
     using J = const ResultJson&;
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.experiment); });
-    v("label", [](J json) { return json.experiment.label; });
-    v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
+    v.Flat([](J json) { return NamedExperimentJson{json.report, json.experiment}; });
     v("runs", [](J json) { return json.experiment.latency.n; });
     v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMs);
     v("mean_ms", [](J json) { return json.experiment.latency.mean; }, kMs);
@@ -215,11 +188,7 @@ struct PipelineSummaryJson {
     v("platform", [](J json) { return json.report.run.platform; }, {.or_null = true});
     v("generated_at", [](J json) { return json.report.run.generated_at; }, {.or_null = true});
     v("status", [](J json) { return json.report.run.status; });
-    v("results", [](J json) {
-      std::vector<ResultJson> results;
-      for (const ReportExperiment& each : json.report.experiments) results.push_back({json.report, each});
-      return results;
-    });
+    v("results", [](J json) { return ViewsOf<ResultJson>(json.report.experiments, json.report); });
     v("comparisons", [](J json) {
       std::vector<VerdictJson> verdicts;
       for (const ReportComparison& pair : json.report.comparisons) verdicts.push_back({pair.comparison});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "core/views.h"
 #include "report/report.h"
 
 // "ladder" of analysis_summary.json (docs/isa.md).
@@ -89,11 +90,7 @@ struct LadderBestJson {
   static void Describe(auto& v) {
     using J = const LadderBestJson&;
     v.Flat([](J json) { return LadderSettingJson{json.ladder, json.ladder.best->setting}; });
-    v("others", [](J json) {
-      std::vector<LadderOtherJson> others;
-      for (const LadderBest::Other& other : json.ladder.best->others) others.push_back({json.ladder, other});
-      return others;
-    });
+    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.ladder.best->others, json.ladder); });
   }
 };
 
@@ -121,9 +118,7 @@ struct LadderJson {
 
   const Ladder& Of() const { return *report.ladder; }
   std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& of) const {
-    std::vector<LadderRowJson> rows;
-    for (const LadderRow& row : of) rows.push_back({report, row});
-    return rows;
+    return ViewsOf<LadderRowJson>(of, report);
   }
 
   static constexpr const char* kSchemaName = "ladder";
@@ -141,11 +136,7 @@ struct LadderJson {
       if (!json.Of().best) return std::nullopt;
       return LadderBestJson{json.Of()};
     });
-    v("swings", [](J json) {
-      std::vector<LadderSwingJson> swings;
-      for (const LadderSwing& swing : json.Of().swings) swings.push_back({json.Of(), swing});
-      return swings;
-    });
+    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.Of().swings, json.Of()); });
     v("portable_share", [](J json) { return json.Of().portable_share; }, {.least = 0, .or_null = true});
   }
 };

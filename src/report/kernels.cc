@@ -47,8 +47,7 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
     kernel.parsed = xnnpack::ParseMicrokernel(kernel.name);
     const std::string_view count = column("count"), status = column("status");
     std::from_chars(count.data(), count.data() + count.size(), kernel.count);
-    for (const KernelStatus known : {KernelStatus::kUsed, KernelStatus::kSuperseded})
-      if (status == NameOf(known)) kernel.status = known;
+    kernel.status = ValueNamed<KernelStatus>(status).value_or(kernel.status);
     kernel.superseded_by = column("superseded_by");
     if (view.model_id.empty()) view.model_id = column("model_id");
     view.use.kernels.push_back(std::move(kernel));
