@@ -16,8 +16,9 @@ list(APPEND CMAKE_PREFIX_PATH ${ETPROF_EXECUTORCH_ROOT}/share/cmake)
 if(NOT ETPROF_HOST)
   return() # the runner reads no FlatBuffers
 endif()
-find_program(ETPROF_FLATC flatc REQUIRED)
 find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
+# The one beside the headers: the executorch wheel has another version's, which comes first in PATH once .venv is activated.
+find_program(ETPROF_FLATC flatc HINTS ${ETPROF_FLATBUFFERS_INCLUDE}/../bin ${ETPROF_INCLUDE_OF_flatbuffers}/../bin REQUIRED)
 
 # etprof_flatbuffers(<target> <schema.fbs>...): an interface target with the C++ code that flatc makes of the schemas.
 function(etprof_flatbuffers target)

@@ -167,12 +167,12 @@ TEST(WhyClosed, NamesTheSettingThatWouldOpenIt) {
 // Whether page faults and time that are there for certain are counted.
 bool CountsWhatIsThere(PerfCounters& counters) {
   const auto before = ReadAll(counters);
-  constexpr std::size_t kBytes = std::size_t{16} << 20;
-  void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  constexpr std::size_t kTouched = std::size_t{16} << 20;
+  void* const memory = ::mmap(nullptr, kTouched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
-  std::memset(memory, 1, kBytes);
+  std::memset(memory, 1, kTouched);
   const auto after = ReadAll(counters);
-  ::munmap(memory, kBytes);
+  ::munmap(memory, kTouched);
   return after.at("page_faults") > before.at("page_faults") &&
          (!before.contains("task_clock_ns") || after.at("task_clock_ns") > before.at("task_clock_ns"));
 }

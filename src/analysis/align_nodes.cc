@@ -34,7 +34,7 @@ struct Names {
   std::initializer_list<std::string_view> stems;
 };
 // A pointwise convolution runs as a fully connected layer, a concatenation as copies.
-const Names kNames[] = {
+const Names kNamesOfOperators[] = {
     {"XNNFullyConnected", {"Fully Connected", "Dynamic Fully Connected"}},
     {"XNNStaticTranspose", {"Transpose"}},
     {"XNNConv2d", {"Convolution", "Fully Connected"}},
@@ -68,7 +68,7 @@ const Names kNames[] = {
 bool Fits(std::string_view type, std::string_view stem) {
   if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
   if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;
-  for (const Names& names : kNames) {
+  for (const Names& names : kNamesOfOperators) {
     if (names.type == type)
       return std::find(names.stems.begin(), names.stems.end(), stem) != names.stems.end();
   }

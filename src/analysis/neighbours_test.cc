@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-const std::string kData = ETPROF_TEST_DATA;
+const std::string kTraces = ETPROF_TEST_DATA;
 
 // "0:Add #1 > 0:Clamp #1" for every pair, where 0 is the instruction. A second occurrence has a "'".
 std::vector<std::string> Edges(const Profile& profile, const Program& program, const Method& method) {
@@ -64,9 +64,9 @@ std::vector<std::string> EdgesOf(const std::vector<Node>& nodes, const Ids& outp
 }
 
 TEST(Neighbours, OfARealChain) {
-  const Program program = ReadProgramFile(kData + "/toy_cnn.pte");
+  const Program program = ReadProgramFile(kTraces + "/toy_cnn.pte");
   for (const std::string file : {"toy_cnn.t1.etdump", "sme2_emulated/toy_cnn.sme2_on.etdump"}) {
-    const Profile profile = Attribute(ReadEtdumpFile(kData + "/" + file), {});
+    const Profile profile = Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
     const ProgramJoin join = JoinProgram(profile, program, program.methods[0], nullptr);
     std::vector<std::size_t> chain;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -191,7 +191,7 @@ TEST(Neighbours, WhatIsInsertedAtTheEndGivesTheOutput) {
 }
 
 TEST(Neighbours, OfARealProgramOfSeveralDelegates) {
-  const Program program = ReadProgramFile(kData + "/../fuzz/corpus/program/mixed_delegates.pte");
+  const Program program = ReadProgramFile(kTraces + "/../fuzz/corpus/program/mixed_delegates.pte");
   const Profile profile = ProfileOf(
       {{{0, {"Transpose (ND, X32) #1", "Convolution (NHWC, F32) IGEMM #1", "Transpose (ND, X32) #2"}},
         {1, {"native_call_mean.out"}},

@@ -21,8 +21,6 @@
 namespace etprof {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kShownLogLines = 20;
 
 std::vector<std::string> Names(const std::vector<RunnerPreset>& presets) {
@@ -87,10 +85,10 @@ BuildProgress ProgressOf(const RunnerBuild& build) {
 }
 
 // A path may be anything but UTF-8.
-std::string Text(const json& value) { return JsonText(value, 2); }
+std::string Text(const nlohmann::json& value) { return JsonText(value, 2); }
 
-json RunnerJson(const RunnerBuild& build) {
-  json runner = json::parse(ReadTextFile(build.Record()));
+nlohmann::json RunnerJson(const RunnerBuild& build) {
+  nlohmann::json runner = nlohmann::json::parse(ReadTextFile(build.Record()));
   runner.erase("schema_version");
   runner["runner"] = build.Runner().string();
   runner["log"] = build.Log().string();
@@ -107,7 +105,7 @@ void Warn(const Checkout& checkout) {
 }
 
 int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
-  json list = json::array();
+  nlohmann::json list = nlohmann::json::array();
   for (const auto& [problem, remedy] : missing) {
     Say("etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
     list.push_back({{"problem", problem}, {"remedy", remedy}});
@@ -117,14 +115,14 @@ int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
 }
 
 int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
-  json list = json::array();
+  nlohmann::json list = nlohmann::json::array();
   for (const RunnerBuild& build : builds) {
     for (const Command& command : BuildCommands(build)) list.push_back(CommandText(command));
   }
   if (as_json) {
     Print("{}\n", Text({{"schema_version", 1}, {"commands", list}}));
   } else {
-    for (const json& command : list) Print("{}\n", command.get<std::string>());
+    for (const nlohmann::json& command : list) Print("{}\n", command.get<std::string>());
   }
   return static_cast<int>(ExitCode::kDone);
 }
@@ -183,7 +181,7 @@ int BuildExecutorch(const BuildExecutorchOptions& options) {
   if (options.dry_run) return ShowCommands(builds, options.json);
   Warn(checkout);
   const std::vector<std::string> left = InstallPresets(checkout.folder);
-  json runners = json::array();
+  nlohmann::json runners = nlohmann::json::array();
   for (const RunnerBuild& build : builds) {
     if (std::find(left.begin(), left.end(), build.preset.name) != left.end()) {
       Say("etprof: warning: {0} is built as the checkout's own CMakePresets.json has it\n",

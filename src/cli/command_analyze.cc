@@ -18,7 +18,7 @@ namespace {
 // More files or run directories than this are told in a line an experiment, not a screen each.
 constexpr std::size_t kScreens = 2;
 
-struct Arguments {
+struct AnalyzeArguments {
   std::vector<std::string> paths;
   std::string output;
   std::string csv;
@@ -30,7 +30,7 @@ struct Arguments {
   bool quiet = false;
 };
 
-Report AnalyzeFiles(const std::vector<std::filesystem::path>& files, const Arguments& arguments,
+Report AnalyzeFiles(const std::vector<std::filesystem::path>& files, const AnalyzeArguments& arguments,
                     const EtdumpOptions& etdump) {
   RunData run = RunOfEtdumps(files, {});
   run.pairs.clear();
@@ -44,7 +44,7 @@ Report AnalyzeFiles(const std::vector<std::filesystem::path>& files, const Argum
   return Assemble(std::move(run), std::move(profiles));
 }
 
-Report AnalyzeFolder(const std::filesystem::path& folder, const Arguments& arguments,
+Report AnalyzeFolder(const std::filesystem::path& folder, const AnalyzeArguments& arguments,
                      const EtdumpOptions& etdump) {
   if (arguments.output.empty())
     return AnalyzeRunDirectory(
@@ -54,7 +54,7 @@ Report AnalyzeFolder(const std::filesystem::path& folder, const Arguments& argum
                      true, programs, etdump);
 }
 
-void Show(const Report& report, const Arguments& arguments, const std::string& more) {
+void Show(const Report& report, const AnalyzeArguments& arguments, const std::string& more) {
   if (arguments.quiet) return;
   if (!arguments.csv.empty()) {
     ShowTable(report, arguments.csv);
@@ -65,7 +65,7 @@ void Show(const Report& report, const Arguments& arguments, const std::string& m
   }
 }
 
-int Run(const Arguments& arguments) {
+int RunAnalyze(const AnalyzeArguments& arguments) {
   std::vector<std::filesystem::path> folders;
   std::vector<std::filesystem::path> files;
   for (const std::string& path : arguments.paths) {
@@ -121,7 +121,7 @@ CommandSpec AnalyzeCommand() {
   return {
       "analyze", "say where the time goes in an ETDump, or analyse a run directory anew",
       "etprof analyze out_mobilenet_v3_small/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
-        auto arguments = std::make_shared<Arguments>();
+        auto arguments = std::make_shared<AnalyzeArguments>();
         app.add_option("path,--run-dir,--etdump", arguments->paths,
                        "ETDump files, timeline CSVs, or run directories")
             ->required();
@@ -143,7 +143,7 @@ CommandSpec AnalyzeCommand() {
         AddAllOption(app, arguments->all);
         AddTimeScaleOption(app, arguments->time_scale);
         app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
-        return [arguments] { return Run(*arguments); };
+        return [arguments] { return RunAnalyze(*arguments); };
       }};
 }
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/measure_and_show.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "report/check.h"
 #include "report/stored_runs.h"
 #include "stats/stop_rule.h"
@@ -141,7 +142,7 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
       const bool accepted = std::find(allowed.begin(), allowed.end(), mismatch.name) != allowed.end();
       std::vector<std::string>& list = accepted ? joined.warnings : refused;
       const std::string line = accepted ? "accepted as it is: the two runs differ in " + text : text;
-      if (std::find(list.begin(), list.end(), line) == list.end()) list.push_back(line);
+      AddOnce(line, list);
       if (!accepted && std::find(names.begin(), names.end(), mismatch.name) == names.end())
         names.push_back(mismatch.name);
     }
@@ -177,7 +178,7 @@ int CheckStored(const CheckSides& sides, const CheckOptions& options, const Chec
   return Finish(AssembleCheck(ReportOf(std::move(joined)), limits), options, github_summary, "");
 }
 
-int Run(const CheckOptions& options) {
+int RunCheck(const CheckOptions& options) {
   const CheckLimits limits = LimitsOf(options);
   const std::string github_summary = GithubSummaryFile(options.github_summary);
   const CheckSides sides = SidesOf(options.paths, options.baseline, options.candidate);
@@ -258,7 +259,7 @@ CommandSpec CheckCommand() {
                          "append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
             app.add_flag("--json", options->json, "the result as JSON on stdout");
             app.add_flag("--all", options->all, "show every check and every operator, also those that pass");
-            return [options] { return Run(*options); };
+            return [options] { return RunCheck(*options); };
           }};
 }
 

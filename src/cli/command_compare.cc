@@ -16,7 +16,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string baseline, candidate;
   std::string name1, name2;
   std::string output;
@@ -25,11 +25,6 @@ struct Arguments {
   std::string by;
   bool json = false, all = false;
 };
-
-bool IsFolder(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
 
 std::filesystem::path Canonical(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -43,14 +38,14 @@ RunData Load(const std::string& path) {
 }
 
 // By --name1 and --name2, where there is one pair that they can mean.
-void NameSides(const Arguments& arguments, ExperimentData& baseline, ExperimentData& candidate) {
+void NameSides(const CompareArguments& arguments, ExperimentData& baseline, ExperimentData& candidate) {
   if (!arguments.name1.empty()) baseline.label = arguments.name1;
   if (!arguments.name2.empty()) candidate.label = arguments.name2;
 }
 
 // Two experiments of one run, given as their folders or ETDumps, were measured alternately: their run pairs
 // them.
-std::optional<RunData> LoadSharedRun(const Arguments& arguments) {
+std::optional<RunData> LoadSharedRun(const CompareArguments& arguments) {
   const auto folder_of = [](const std::string& path) {
     const std::filesystem::path canonical = Canonical(path);
     return IsFolder(canonical) ? canonical : canonical.parent_path();
@@ -116,7 +111,7 @@ std::string NamesOf(const RunData& run) {
   return names;
 }
 
-RunData Join(const Arguments& arguments, const EtdumpOptions& etdump) {
+RunData Join(const CompareArguments& arguments, const EtdumpOptions& etdump) {
   RunData a = Load(arguments.baseline);
   RunData b = Load(arguments.candidate);
   for (const RunData* side : {&a, &b}) RequireClockOf(*side, etdump);
@@ -186,7 +181,7 @@ RunData Join(const Arguments& arguments, const EtdumpOptions& etdump) {
   return run;
 }
 
-int Run(const Arguments& arguments) {
+int RunCompare(const CompareArguments& arguments) {
   EtdumpOptions etdump;
   etdump.nanoseconds_per_tick = NanosecondsPerTick(arguments.time_scale);
   RunData run;
@@ -225,7 +220,7 @@ CommandSpec CompareCommand() {
   return {"compare", "compare two ETDumps, experiments or run directories, operator by operator",
           "etprof compare sme2_off.etdump sme2_on.etdump --name1 off --name2 on",
           [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<Arguments>();
+            auto arguments = std::make_shared<CompareArguments>();
             app.add_option("baseline", arguments->baseline,
                            "an ETDump, a timeline CSV, an experiment's folder or a run directory")
                 ->required();
@@ -240,7 +235,7 @@ CommandSpec CompareCommand() {
             AddByOption(app, arguments->by);
             AddAllOption(app, arguments->all);
             AddTimeScaleOption(app, arguments->time_scale);
-            return [arguments] { return Run(*arguments); };
+            return [arguments] { return RunCompare(*arguments); };
           }};
 }
 

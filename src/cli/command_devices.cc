@@ -14,6 +14,7 @@
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "device/adb_devices.h"
 #include "device/open_device.h"
 #include "device/survey.h"
@@ -33,16 +34,12 @@ struct Wanted {
   std::vector<std::string> notes;
 };
 
-void AddOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
 void AddListedByAdb(const DevicesOptions& options, Wanted& wanted) {
   try {
     for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, Interrupted)) {
       const std::string name = "adb:" + listed.serial;
       if (listed.state == "device") {
-        AddOnce(wanted.names, name);
+        AddOnce(name, wanted.names);
         continue;
       }
       DeviceSurvey device;
@@ -70,7 +67,7 @@ Wanted WhatToAsk(const DevicesOptions& options) {
     if (name == "adb" && adb_lists_any) continue;
     // One that adb lists as offline may come back when it is connected to.
     std::erase_if(wanted.unusable, [&](const DeviceSurvey& device) { return device.name == name; });
-    AddOnce(wanted.names, name);
+    AddOnce(name, wanted.names);
   }
   return wanted;
 }

@@ -169,7 +169,7 @@ int MeasureLadder(const IsaOptions& options) {
   return static_cast<int>(ExitCode::kDeviceFailed);
 }
 
-int Run(const IsaOptions& options) {
+int RunIsa(const IsaOptions& options) {
   std::error_code ignored;
   if (options.what.empty()) {
     if (!options.csv.empty() || options.all)
@@ -228,7 +228,7 @@ CommandSpec IsaCommand() {
         AddCsvOption(app, options->csv, "ladder");
         app.add_flag("--resume", options->resume,
                      "go on with an interrupted measurement of the same command");
-        return [options] { return Run(*options); };
+        return [options] { return RunIsa(*options); };
       }};
 }
 

@@ -15,7 +15,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct KernelsArguments {
   std::vector<std::string> paths;
   std::vector<std::string> compare;
   std::string on, off;
@@ -25,11 +25,6 @@ struct Arguments {
   bool json = false;
   bool quiet = false;
 };
-
-bool IsFolder(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
 
 // Logs below a folder that no experiment of it knows: of a trace-enabled run without an ETDump.
 std::vector<std::filesystem::path> OtherLogs(const std::filesystem::path& folder,
@@ -88,7 +83,7 @@ void AddFolder(const std::filesystem::path& folder, KernelReport& report) {
   Add(std::move(own), report);
 }
 
-void AddLog(const std::string& path, const Arguments& arguments, KernelReport& report) {
+void AddLog(const std::string& path, const KernelsArguments& arguments, KernelReport& report) {
   KernelView view = ReadKernelView(path, "", arguments.model_id);
   if (!arguments.etdump.empty()) {
     RunData run = RunOfEtdumps({arguments.etdump}, {});
@@ -116,7 +111,7 @@ std::string FileWord(const std::string& text) {
 }
 
 // Returns what was written, for a person.
-std::string Write(KernelReport& report, const Arguments& arguments) {
+std::string Write(KernelReport& report, const KernelsArguments& arguments) {
   const std::filesystem::path output = arguments.output;
   const auto filter = [&] {
     if (!arguments.filter.empty()) FilterKernels(arguments.filter, report);
@@ -154,7 +149,7 @@ std::string Write(KernelReport& report, const Arguments& arguments) {
   return IsStdout(view) ? "" : view.string();
 }
 
-int Run(Arguments arguments) {
+int RunKernels(KernelsArguments arguments) {
   if (!arguments.on.empty() || !arguments.off.empty()) {
     if (!arguments.compare.empty() || arguments.on.empty() || arguments.off.empty())
       throw Error(ExitCode::kUsage, "--sme2-on and --sme2-off go together, in place of --compare");
@@ -204,7 +199,7 @@ int Run(Arguments arguments) {
 CommandSpec KernelsCommand() {
   return {"kernels", "which microkernels ran: of trace-enabled logs, or by what changes between two sides",
           "etprof kernels out_toy_cnn/runs/mac --out kernels", [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<Arguments>();
+            auto arguments = std::make_shared<KernelsArguments>();
             app.add_option(
                 "path,--xnntrace,--run-dir", arguments->paths,
                 "logs of trace-enabled runs (executor_runner's output, or logcat's), or run directories");
@@ -225,7 +220,7 @@ CommandSpec KernelsCommand() {
             app.add_option("--title", arguments->title, "of kernel_view.md");
             app.add_flag("--json", arguments->json, "show all of it as JSON");
             app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
-            return [arguments] { return Run(*arguments); };
+            return [arguments] { return RunKernels(*arguments); };
           }};
 }
 

@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct NewModelArguments {
   std::string name, output;
 };
 
@@ -17,7 +17,7 @@ struct Arguments {
 CommandSpec NewModelCommand() {
   return {"new-model", "make a package with a small model that exports, to put your own in its place",
           "etprof new-model my_net", [](CLI::App& app) -> std::function<int()> {
-            const auto arguments = std::make_shared<Arguments>();
+            const auto arguments = std::make_shared<NewModelArguments>();
             app.add_option("name", arguments->name, "what the model is to be called, as a Python module")
                 ->required()
                 ->type_name("NAME");

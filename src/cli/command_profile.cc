@@ -61,7 +61,7 @@ Config Configure(const ProfileOptions& options, const Device& device, const Devi
   return config;
 }
 
-void CheckOptions(const ProfileOptions& options) {
+void RequireSensible(const ProfileOptions& options) {
   CheckDeviceNames(options.devices.names);
   for (const std::string& spec : options.vs) ParseVariant(spec);
   CheckExperimentOptions(options.experiment);
@@ -85,7 +85,7 @@ int ProfileHere(const ProfileOptions& options, const std::string& name) {
 }
 
 int ProfileModel(const ProfileOptions& options) {
-  CheckOptions(options);
+  RequireSensible(options);
   const std::vector<std::string>& names = options.devices.names;
   if (names.size() < 2) return ProfileHere(options, names.empty() ? "local" : names.front());
   std::vector<DeviceJob> jobs;

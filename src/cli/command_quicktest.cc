@@ -8,26 +8,27 @@
 #include "cli/quicktest.h"
 #include "cli/say.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 
 namespace etprof {
 namespace {
 
-using State = QuickTestStep::State;
+using StepState = QuickTestStep::State;
 
-struct Arguments {
+struct QuicktestArguments {
   std::string outdir = "out_quick_test";
   std::string device = "local", platform, model;
   bool json = false;
 };
 
-const char* Word(State state) {
+const char* Word(StepState state) {
   switch (state) {
-    case State::kPassed:
+    case StepState::kPassed:
       return "ok";
-    case State::kFailed:
+    case StepState::kFailed:
       return "FAILED";
-    case State::kNotTried:
+    case StepState::kNotTried:
       break;
   }
   return "-";
@@ -49,19 +50,15 @@ double Seconds(const QuickTestResult& result) {
   return seconds;
 }
 
-std::string Shown(const std::filesystem::path& path) {
-  return path.lexically_proximate(std::filesystem::current_path()).string();
-}
-
 std::string Verdict(const QuickTestResult& result) {
   if (result.interrupted)
-    return fmt::format("interrupted: what is there is kept in {}\n", Shown(result.log.parent_path()));
+    return fmt::format("interrupted: what is there is kept in {}\n", FromHere(result.log.parent_path()));
   for (const QuickTestStep& step : result.steps) {
-    if (step.state == State::kFailed)
-      return fmt::format("fail: {} ({} has all that was said)\n", step.name, Shown(result.log));
+    if (step.state == StepState::kFailed)
+      return fmt::format("fail: {} ({} has all that was said)\n", step.name, FromHere(result.log));
   }
   return fmt::format("pass: {} steps in {:.0f} s; the report: {}\n", result.steps.size(), Seconds(result),
-                     Shown(result.report));
+                     FromHere(result.report));
 }
 
 nlohmann::ordered_json Json(const QuickTestResult& result) {
@@ -75,16 +72,16 @@ nlohmann::ordered_json Json(const QuickTestResult& result) {
                                  {"steps", nlohmann::ordered_json::array()}};
   for (const QuickTestStep& step : result.steps) {
     json["steps"].push_back({{"name", step.name},
-                             {"state", step.state == State::kPassed   ? "passed"
-                                       : step.state == State::kFailed ? "failed"
-                                                                      : "not tried"},
+                             {"state", step.state == StepState::kPassed   ? "passed"
+                                       : step.state == StepState::kFailed ? "failed"
+                                                                          : "not tried"},
                              {"seconds", step.seconds},
                              {"said", step.said}});
   }
   return json;
 }
 
-int Run(const Arguments& arguments) {
+int RunQuicktest(const QuicktestArguments& arguments) {
   if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
     throw Error(ExitCode::kUsage,
                 fmt::format("--platform android is a phone on adb, and {} is none", arguments.device))
@@ -97,7 +94,7 @@ int Run(const Arguments& arguments) {
   const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
     if (arguments.json) {
       // A script that keeps the JSON in a file sees why it stopped.
-      if (step.state == State::kFailed) Say("etprof: quick-test, {}: {}\n", step.name, Said(step));
+      if (step.state == StepState::kFailed) Say("etprof: quick-test, {}: {}\n", step.name, Said(step));
       return;
     }
     Print("{}", Line(step));
@@ -117,7 +114,7 @@ CommandSpec QuickTestCommand() {
   return {
       "quick-test", "take a small model the whole way, from export to report, in under a minute",
       "etprof quick-test --outdir quick_test", [](CLI::App& app) -> std::function<int()> {
-        auto arguments = std::make_shared<Arguments>();
+        auto arguments = std::make_shared<QuicktestArguments>();
         app.add_option("--outdir", arguments->outdir, "where everything is left [out_quick_test]")
             ->type_name("DIR");
         app.add_option("--model", arguments->model, "this program in place of toy_cnn; nothing is exported")
@@ -129,7 +126,7 @@ CommandSpec QuickTestCommand() {
         app.add_option("--platform", arguments->platform, "the kit's word for it: android is --device adb")
             ->check(CLI::IsMember({"mac", "linux", "android"}));
         app.add_flag("--json", arguments->json, "the steps as JSON on stdout");
-        return [arguments] { return Run(*arguments); };
+        return [arguments] { return RunQuicktest(*arguments); };
       }};
 }
 

@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-int Run(const std::vector<std::string>& runs) {
+int RunRecover(const std::vector<std::string>& runs) {
   int code = static_cast<int>(ExitCode::kDone);
   for (const std::string& run : runs) {
     const bool recovered = RecoverRunDirectory(run);
@@ -33,7 +33,7 @@ CommandSpec RecoverCommand() {
           "etprof recover out_toy_cnn/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
             auto runs = std::make_shared<std::vector<std::string>>();
             app.add_option("run,--run-dir", *runs, "run directories")->required();
-            return [runs] { return Run(*runs); };
+            return [runs] { return RunRecover(*runs); };
           }};
 }
 

@@ -20,7 +20,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> runs;
   std::string mac_run, android_run;  // as the profiling kit's combined report names them
   std::string out;
@@ -48,7 +48,7 @@ Report ReadRun(const std::string& path, bool* is_folder) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-int RunSeveral(const std::vector<std::string>& runs, const Arguments& arguments) {
+int RunSeveral(const std::vector<std::string>& runs, const ReportArguments& arguments) {
   if (!arguments.csv.empty())
     throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
   if (arguments.brief || arguments.all)
@@ -67,7 +67,7 @@ int RunSeveral(const std::vector<std::string>& runs, const Arguments& arguments)
   return static_cast<int>(ExitCode::kDone);
 }
 
-int Run(const Arguments& arguments) {
+int RunReport(const ReportArguments& arguments) {
   std::vector<std::string> runs = arguments.runs;
   for (const std::string& run : {arguments.mac_run, arguments.android_run}) {
     if (!run.empty()) runs.push_back(run);
@@ -130,7 +130,7 @@ CommandSpec ReportCommand() {
       "report", "write the report of a run again, from its files; of several runs the report over devices",
       "etprof report out_toy_cnn/runs/mac --title \"toy_cnn on a laptop\"",
       [](CLI::App& app) -> std::function<int()> {
-        auto arguments = std::make_shared<Arguments>();
+        auto arguments = std::make_shared<ReportArguments>();
         app.add_option("run,--run-dir", arguments->runs,
                        "a run directory, an ETDump file or a timeline CSV; several, as of several devices, "
                        "are told side by side");
@@ -151,7 +151,7 @@ CommandSpec ReportCommand() {
         AddByOption(app, arguments->by);
         app.add_flag("--all", arguments->all,
                      "show the report on the terminal, all of it, and write nothing");
-        return [arguments] { return Run(*arguments); };
+        return [arguments] { return RunReport(*arguments); };
       }};
 }
 

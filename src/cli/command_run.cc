@@ -100,7 +100,7 @@ int RunOnSeveral(const RunOptions& options, std::vector<DeviceGroup> groups) {
                                       ResumeCommand(options), options.devices, options.counters});
 }
 
-int Run(const RunOptions& options) {
+int RunRun(const RunOptions& options) {
   Config config = ReadConfig(options.config, {.default_runner = {}, .runner_of_device = true});
   // Where several devices are named, each has a folder of its own, however few of them are asked for now.
   const bool several = GroupByDevice(config, options.devices.names).size() > 1;
@@ -152,7 +152,7 @@ CommandSpec RunCommand() {
         app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
         app.add_flag("--json", options->json, "the analysis, or with --dry-run the plan, as JSON on stdout");
         AddAllOption(app, options->all);
-        return [options] { return Run(*options); };
+        return [options] { return RunRun(*options); };
       }};
 }
 

@@ -20,7 +20,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct TraceArguments {
   std::vector<std::string> paths;
   std::string output;
   std::string format;
@@ -34,7 +34,7 @@ struct Form {
   bool compressed = false;
 };
 
-Form FormOf(const Arguments& arguments) {
+Form FormOf(const TraceArguments& arguments) {
   std::string name = Lower(std::filesystem::path(arguments.output).filename().string());
   Form form;
   if (name.ends_with(".gz")) {
@@ -74,7 +74,7 @@ struct Written {
   std::size_t experiments = 0, runs = 0;
 };
 
-int Run(Arguments arguments) {
+int RunTrace(TraceArguments arguments) {
   std::error_code ignored;
   const std::filesystem::path& first = arguments.paths.front();
   const bool is_folder = std::filesystem::is_directory(first, ignored);
@@ -160,7 +160,7 @@ int Run(Arguments arguments) {
 CommandSpec TraceCommand() {
   return {"trace", "write a run as a trace for Perfetto, speedscope or chrome://tracing",
           "etprof trace out_mobilenet_v3_small/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<Arguments>();
+            auto arguments = std::make_shared<TraceArguments>();
             app.add_option("path,--run-dir,--etdump", arguments->paths,
                            "a run directory, or ETDump files and timeline CSVs")
                 ->required();
@@ -181,7 +181,7 @@ CommandSpec TraceCommand() {
                            "says which layers operators belong to [MODEL.pte.etrecord]")
                 ->check(CLI::ExistingFile);
             AddTimeScaleOption(app, arguments->time_scale);
-            return [arguments] { return Run(*arguments); };
+            return [arguments] { return RunTrace(*arguments); };
           }};
 }
 

@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
   std::vector<std::string> runs;
   bool json = false;
 };
@@ -35,7 +35,7 @@ nlohmann::ordered_json JsonOf(const Validation& result) {
   return json;
 }
 
-int Run(const Arguments& arguments) {
+int RunValidate(const ValidateArguments& arguments) {
   std::vector<Validation> results;
   for (const std::string& run : arguments.runs) results.push_back(ValidateRun(run));
   if (arguments.json) {
@@ -57,10 +57,10 @@ int Run(const Arguments& arguments) {
 CommandSpec ValidateCommand() {
   return {"validate", "check every promise of a run directory",
           "etprof validate out_toy_cnn/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<Arguments>();
+            auto arguments = std::make_shared<ValidateArguments>();
             app.add_option("run,--run-dir,--results", arguments->runs, "run directories")->required();
             app.add_flag("--json", arguments->json, "show the findings as JSON");
-            return [arguments] { return Run(*arguments); };
+            return [arguments] { return RunValidate(*arguments); };
           }};
 }
 

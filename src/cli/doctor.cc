@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using Check = DoctorCheck;
-using State = DoctorCheck::State;
+using CheckState = DoctorCheck::State;
 
 constexpr double kAskSeconds = 20;
 constexpr Bytes kLittleDisk = 1'000'000'000;      // a run with traces has tens of megabytes
@@ -52,11 +52,11 @@ std::optional<std::string> Printed(const std::vector<std::string>& words) {
 
 Check Tool(const std::string& name, const std::optional<HostTool>& tool, std::string_view least,
            const std::string& remedy) {
-  if (!tool) return {name, State::kMissing, "not found", remedy};
+  if (!tool) return {name, CheckState::kMissing, "not found", remedy};
   const std::string found = fmt::format("{}, {}", tool->version, tool->path);
   if (!VersionAtLeast(tool->version, least))
-    return {name, State::kMissing, fmt::format("{}; {} or later is needed", found, least), remedy};
-  return {name, State::kOk, found, ""};
+    return {name, CheckState::kMissing, fmt::format("{}; {} or later is needed", found, least), remedy};
+  return {name, CheckState::kOk, found, ""};
 }
 
 // A program that tells its version by `option`, behind `key` of what it prints.
@@ -65,21 +65,21 @@ Check Client(const std::string& name, std::vector<std::string> words, const char
   const std::string program = words.front();
   words.emplace_back(option);
   const std::optional<std::string> printed = Printed(words);
-  if (!printed) return {name, State::kMissing, program + " is not there or does not run", remedy};
+  if (!printed) return {name, CheckState::kMissing, program + " is not there or does not run", remedy};
   const std::size_t at = printed->find(key);
   const std::string version = VersionIn(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
-  return {name, State::kOk, fmt::format("{}, {}", version, FindProgram(program)), ""};
+  return {name, CheckState::kOk, fmt::format("{}, {}", version, FindProgram(program)), ""};
 }
 
 Check Disk(const fs::path& folder, Bytes least, const std::string& remedy) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
-  if (error) return {"disk space", State::kWarning, folder.string() + ": " + error.message(), ""};
+  if (error) return {"disk space", CheckState::kWarning, folder.string() + ": " + error.message(), ""};
   const auto free = static_cast<Bytes>(space.available);
   const std::string found =
       fmt::format("{} free in {}", FormatBytes(static_cast<double>(free)), folder.string());
-  if (free < least) return {"disk space", State::kWarning, found, remedy};
-  return {"disk space", State::kOk, found, ""};
+  if (free < least) return {"disk space", CheckState::kWarning, found, remedy};
+  return {"disk space", CheckState::kOk, found, ""};
 }
 
 // --- measuring on this machine ---
@@ -93,18 +93,20 @@ void AddRunner(std::vector<Check>& checks) {
     std::string version = Printed({runner, "--version"}).value_or("");
     version = version.substr(0, version.find('\n'));
     const bool ours = version.starts_with(ETPROF_VERSION);
-    checks.push_back({name, ours ? State::kOk : State::kWarning, fmt::format("{}, {}", version, runner),
+    checks.push_back({name, ours ? CheckState::kOk : CheckState::kWarning,
+                      fmt::format("{}, {}", version, runner),
                       ours ? "" : "build it again: this etprof is " ETPROF_VERSION});
     if (isa.can_mask) {
-      checks.push_back({"instruction sets", State::kOk, "can be switched off one by one (--vs isa=...)", ""});
+      checks.push_back(
+          {"instruction sets", CheckState::kOk, "can be switched off one by one (--vs isa=...)", ""});
     } else {
-      checks.push_back({"instruction sets", State::kWarning, "cannot be switched off: " + isa.why_not,
+      checks.push_back({"instruction sets", CheckState::kWarning, "cannot be switched off: " + isa.why_not,
                         "compare two runners instead: --vs runner=PATH"});
     }
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
     const std::string where = error.file().empty() ? "" : error.file() + ": ";
-    checks.push_back({name, State::kMissing, where + error.problem(),
+    checks.push_back({name, CheckState::kMissing, where + error.problem(),
                       error.remedy().empty() ? kBootstrap : error.remedy()});
   }
 }
@@ -120,9 +122,9 @@ void AddSteadiness(std::vector<Check>& checks) {
   };
   const DeviceProperties properties = ReadLocalProperties();
   for (const std::string& warning : properties.warnings)
-    checks.push_back({"steadiness", State::kWarning, warning, remedy(warning)});
+    checks.push_back({"steadiness", CheckState::kWarning, warning, remedy(warning)});
   if (properties.warnings.empty())
-    checks.push_back({"steadiness", State::kOk, "nothing seen that would disturb measurements", ""});
+    checks.push_back({"steadiness", CheckState::kOk, "nothing seen that would disturb measurements", ""});
 }
 
 // Whether the processor is free for a measurement with one thread.
@@ -130,9 +132,10 @@ Check Others() {
   const std::string name = "other processes";
   const std::unique_ptr<Device> device = MakeLocalDevice();
   const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
-  if (!load) return {name, State::kOk, "not known: this system does not say what they use", ""};
-  if (Matters(*load, 1)) return {name, State::kWarning, LoadText(*load), "stop them, or wait until they end"};
-  return {name, State::kOk, "they use " + LoadAmountText(*load), ""};
+  if (!load) return {name, CheckState::kOk, "not known: this system does not say what they use", ""};
+  if (Matters(*load, 1))
+    return {name, CheckState::kWarning, LoadText(*load), "stop them, or wait until they end"};
+  return {name, CheckState::kOk, "they use " + LoadAmountText(*load), ""};
 }
 
 DoctorGroup Measuring() {
@@ -171,18 +174,18 @@ Check Package(const PythonPackages& packages, const std::string& name, const std
               const std::string& remedy) {
   const auto found = packages.versions.find(name);
   if (found == packages.versions.end())
-    return {title, State::kMissing, "not installed for " + packages.python, remedy};
-  return {title, State::kOk, fmt::format("{} {}, of {}", name, found->second, packages.python), ""};
+    return {title, CheckState::kMissing, "not installed for " + packages.python, remedy};
+  return {title, CheckState::kOk, fmt::format("{} {}, of {}", name, found->second, packages.python), ""};
 }
 
 DoctorGroup Exporting(const PythonPackages& packages) {
   DoctorGroup group{"export", "export", {}};
   if (packages.version.empty()) {
     group.checks.push_back(
-        {"Python", State::kMissing, packages.python + " is not there or does not run", kBootstrap});
+        {"Python", CheckState::kMissing, packages.python + " is not there or does not run", kBootstrap});
     return group;
   }
-  group.checks.push_back({"Python", State::kOk, packages.version + ", " + packages.python, ""});
+  group.checks.push_back({"Python", CheckState::kOk, packages.version + ", " + packages.python, ""});
   group.checks.push_back(Package(packages, "torch", "PyTorch", kBootstrap));
   group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
   group.checks.push_back(Package(packages, "torchao", "torchao", kBootstrap));
@@ -198,16 +201,18 @@ Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
   if (executorch != packages.versions.end()) {
     const fs::path info = folder / fmt::format("executorch-{}.dist-info", executorch->second);
     if (Exists(info))
-      return {"aarch64 wheel", State::kOk, fmt::format("{}, {}", executorch->second, folder.string()), ""};
+      return {"aarch64 wheel", CheckState::kOk, fmt::format("{}, {}", executorch->second, folder.string()),
+              ""};
   }
-  return {"aarch64 wheel", State::kWarning, "not fetched yet",
+  return {"aarch64 wheel", CheckState::kWarning, "not fetched yet",
           "etprof build --target fetches it by pip, 18 MB"};
 }
 
 DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPackages& packages) {
   DoctorGroup group{"build-target", "build --target", {}};
   if (!root) {
-    group.checks.push_back({"checkout", State::kMissing, "this etprof lies in no checkout of its sources",
+    group.checks.push_back({"checkout", CheckState::kMissing,
+                            "this etprof lies in no checkout of its sources",
                             "run build/etprof of a checkout"});
     return group;
   }
@@ -222,7 +227,7 @@ DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPac
   group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
   Check cross = Tool("cross compiler", FindTool("aarch64-linux-gnu-g++", "0", {}), "0",
                      "on Debian: apt-get install g++-aarch64-linux-gnu");
-  if (cross.state == State::kMissing)
+  if (cross.state == CheckState::kMissing)
     cross.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
   group.checks.push_back(cross);
   group.checks.push_back(Aarch64Libraries(*root, packages));
@@ -233,16 +238,17 @@ Check Ndk() {
   const std::string name = "Android NDK";
   const std::string remedy = "install r21 or later, and set ANDROID_NDK to its folder";
   const std::optional<NdkVariable> ndk = FindNdk();
-  if (!ndk) return {name, State::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
+  if (!ndk)
+    return {name, CheckState::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
   const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
   if (!HasNdkToolchain(ndk->folder))
-    return {name, State::kWarning, where + " has no build/cmake/android.toolchain.cmake", remedy};
+    return {name, CheckState::kWarning, where + " has no build/cmake/android.toolchain.cmake", remedy};
   const std::string version = NdkVersion(ndk->folder);
   if (version.empty() || !VersionAtLeast(version, kLeastNdk)) {
-    return {name, State::kWarning,
+    return {name, CheckState::kWarning,
             fmt::format("{} is {}", where, version.empty() ? "of an unknown version" : version), remedy};
   }
-  return {name, State::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
+  return {name, CheckState::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
 }
 
 DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
@@ -261,7 +267,7 @@ DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
 // --- devices ---
 
 // The bundle of etprof-runner for a device, or what makes it.
-Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, State when_missing) {
+Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckState when_missing) {
   const std::string name = Name(target) + " runner";
   const std::string remedy = "make it: etprof build --target " + Name(target);
   const fs::path folder = BundleFolder(Name(target));
@@ -270,7 +276,8 @@ Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, State 
   try {
     const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");
     if (bundle)
-      return {name, State::kOk, fmt::format("executorch {}, {}", bundle->executorch, folder.string()), ""};
+      return {name, CheckState::kOk, fmt::format("executorch {}, {}", bundle->executorch, folder.string()),
+              ""};
     return {name, when_missing, folder.string() + " is not whole", remedy};
   } catch (const Error& error) {
     return {name, when_missing, error.problem(), remedy};
@@ -281,7 +288,7 @@ DoctorGroup OverAdb(const std::optional<fs::path>& root) {
   DoctorGroup group{"adb", "devices over adb", {}};
   group.checks.push_back(Client("adb", AdbWords(), "--version", "\nVersion ",
                                 "on Debian: apt-get install adb; else Android's platform-tools"));
-  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, State::kMissing));
+  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
   return group;
 }
 
@@ -290,7 +297,7 @@ DoctorGroup OverSsh(const std::optional<fs::path>& root) {
   group.checks.push_back(Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
                                 "install OpenSSH's client (on Debian: apt-get install openssh-client)"));
   // A machine like this one takes this machine's runner.
-  group.checks.push_back(BundleFor(root, BundleTarget::kLinuxAarch64, State::kWarning));
+  group.checks.push_back(BundleFor(root, BundleTarget::kLinuxAarch64, CheckState::kWarning));
   return group;
 }
 
@@ -299,7 +306,7 @@ DoctorGroup Emulated(const std::optional<fs::path>& root) {
   const fs::path own = root ? *root / "build" / "tools" : fs::path();
   group.checks.push_back(Tool("qemu-aarch64", FindTool("qemu-aarch64", "10.1", own), "10.1",
                               "run script/fetch-qemu: from 10.1 on it has SME2"));
-  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, State::kMissing));
+  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
   return group;
 }
 
@@ -307,7 +314,7 @@ DoctorGroup Emulated(const std::optional<fs::path>& root) {
 
 bool DoctorGroup::Ready() const {
   return std::none_of(checks.begin(), checks.end(),
-                      [](const Check& check) { return check.state == State::kMissing; });
+                      [](const Check& check) { return check.state == CheckState::kMissing; });
 }
 
 std::vector<DoctorGroup> ExamineThisMachine() {

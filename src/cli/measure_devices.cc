@@ -182,8 +182,6 @@ class Measurements {
   bool measure_ = true;  // written before go_
 };
 
-std::string Shown(const fs::path& folder) { return folder.lexically_proximate(fs::current_path()).string(); }
-
 // "DEVICE: message", and the name once.
 void Tell(const std::string& device, const Error& error) {
   const bool named = error.Message().starts_with(device + ":") || error.Message().starts_with(device + " ");
@@ -194,7 +192,7 @@ int TellInterruptions(const std::vector<DeviceState>& states, const std::string&
   std::vector<std::string> kept;
   for (const DeviceState& state : states) {
     if (state.error && !state.Interrupted()) Tell(state.device, *state.error);
-    if (state.measured) kept.push_back(Shown(state.config.output_root));
+    if (state.measured) kept.push_back(FromHere(state.config.output_root));
   }
   if (kept.empty()) {
     Say("etprof: interrupted before anything was measured\n");
@@ -280,7 +278,7 @@ int MeasureAndShowDevices(const std::vector<DeviceJob>& jobs, const MeasureDevic
   if (const int problems = TellProblems(states); problems != 0 || shown != 0 || !options.resume)
     return problems != 0 ? problems : shown;
   int found = static_cast<int>(ExitCode::kDone);
-  for (const Folder& folder : folders) found = std::max(found, ValidateRecovered(Shown(folder.path)));
+  for (const Folder& folder : folders) found = std::max(found, ValidateRecovered(FromHere(folder.path)));
   return found;
 }
 

@@ -23,8 +23,8 @@ std::string Code(const Schema& value) {
   return code + "`";
 }
 
-// Words with `code` in them.
-std::string Words(const std::string& text) {
+// WithCode with `code` in them.
+std::string WithCode(const std::string& text) {
   std::string words;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
     const bool code = text[at] == '`';
@@ -74,8 +74,8 @@ class Tables {
     for (const auto& [key, member] : object["properties"].items()) {
       std::string form = FormOf(member);
       if (std::ranges::find(required, Schema(key)) == required.end()) form += ", optional";
-      table_ +=
-          fmt::format("| {} | {} | {} |\n", Code(path + key), form, Words(member.value("description", "")));
+      table_ += fmt::format("| {} | {} | {} |\n", Code(path + key), form,
+                            WithCode(member.value("description", "")));
       AddNested(member, path + key);
     }
   }
@@ -130,8 +130,8 @@ std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>&
       "Schema in `docs/schema`, too. A list's elements are `key[]`, what is not known is null, and keys\n"
       "may be added under the same `schema_version`.\n";
   for (const auto& [name, schema] : schemas) {
-    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, Words(schema["title"].get<std::string>()),
-                        Words(schema["description"].get<std::string>()), Tables(schema).Text());
+    text += fmt::format("\n## {}\n\n{}: {}\n\n{}", name, WithCode(schema["title"].get<std::string>()),
+                        WithCode(schema["description"].get<std::string>()), Tables(schema).Text());
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/say.h"
 #include "core/escape.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
@@ -155,12 +156,6 @@ std::string RunWords(const Planned& planned) {
       kLeastUntraced, kLeastTraced, traced);
 }
 
-// As seen from here, where that is shorter.
-std::string Shown(const std::filesystem::path& path) {
-  const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
-  return OneLine(near.size() < path.string().size() ? near : path.string());
-}
-
 void PrintUnits(const std::vector<Planned>& all) {
   Table table{{{"device"},
                {"experiment"},
@@ -179,7 +174,7 @@ void PrintUnits(const std::vector<Planned>& all) {
                     experiment.isa.empty() ? "all" : OneLine(experiment.isa),
                     experiment.cpu_affinity.empty() ? "any" : OneLine(experiment.cpu_affinity),
                     experiment.mode, Count(static_cast<std::size_t>(experiment.runs), "run"),
-                    Shown(experiment.runner), Shown(experiment.model)});
+                    OneLine(FromHere(experiment.runner)), OneLine(FromHere(experiment.model))});
     }
   }
   Print("{}", table.ToText());

@@ -8,9 +8,9 @@ namespace etprof {
 namespace {
 
 using ::etprof::handmade::TraceBuilder;
-const std::string kData = ETPROF_TEST_DATA;
+const std::string kTraces = ETPROF_TEST_DATA;
 
-Profile ProfileOfFile(const std::string& name) { return Attribute(ReadEtdumpFile(kData + "/" + name), {}); }
+Profile ProfileOfFile(const std::string& name) { return Attribute(ReadEtdumpFile(kTraces + "/" + name), {}); }
 
 // A run of one delegate with these operators, 10 ns each.
 Profile ProfileOf(const std::vector<std::string>& operators) {

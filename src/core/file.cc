@@ -105,6 +105,16 @@ std::size_t ReadAll(int descriptor, char* data, std::size_t size, const std::fil
 
 }  // namespace
 
+bool IsFolder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+std::string FromHere(const std::filesystem::path& path) {
+  const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
+  return near.size() < path.string().size() ? near : path.string();
+}
+
 MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t most) {
   // Without waiting for a pipe's other side.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -18,6 +18,12 @@ inline constexpr std::uint64_t kMostText = std::uint64_t{512} << 20U;    // JSON
 inline constexpr std::uint64_t kMostTable = std::uint64_t{8} << 30U;     // timelines, logs
 inline constexpr std::uint64_t kMostProgram = std::uint64_t{64} << 30U;  // .pte, .ptd
 
+// Whether there is a folder; false where nobody can tell.
+bool IsFolder(const std::filesystem::path& path);
+
+// "runs/a" of "/here/runs/a": as seen from the working directory, where that is shorter.
+std::string FromHere(const std::filesystem::path& path);
+
 // A whole file in memory: a small one read into it, a large one mapped, so that what is not looked at is not
 // read. An empty file is an empty view.
 class MappedFile {

@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-Table Example() {
+Table ExampleTable() {
   Table table{{{"name", Table::Align::kLeft}, {"time", Table::Align::kRight}}, {}};
   table.AddRow({"größe", "7.92 ms"});
   table.AddRow({"日本", "51 ns"});
@@ -13,7 +13,7 @@ Table Example() {
 }
 
 TEST(Table, AlignsByDisplayWidthNotBytes) {
-  EXPECT_EQ(Example().ToText(2),
+  EXPECT_EQ(ExampleTable().ToText(2),
             "  name      time\n"
             "  größe  7.92 ms\n"
             "  日本     51 ns\n");

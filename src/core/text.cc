@@ -34,6 +34,10 @@ std::optional<std::int64_t> LeadingInteger(std::string_view text) {
   return value;
 }
 
+void AddOnce(std::string text, std::vector<std::string>& list) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
 std::vector<std::string> Words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;

@@ -31,6 +31,11 @@ std::optional<Number> AsNumber(std::string_view text) {
 // The integer that a text begins with, as std::from_chars reads it: 16384 of "16384 kB".
 std::optional<std::int64_t> LeadingInteger(std::string_view text);
 
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Adds a text that the list does not have yet.
+void AddOnce(std::string text, std::vector<std::string>& list);
+
 // Split at blanks; none is empty.
 std::vector<std::string> Words(const std::string& text);
 

@@ -11,9 +11,9 @@
 namespace etprof {
 namespace {
 
-constexpr double kConnectSeconds = 20;
+constexpr double kAdbSeconds = 20;
 constexpr double kProbeSeconds = 10;
-constexpr double kCopySeconds = 3600;
+constexpr double kAdbCopySeconds = 3600;
 
 class AdbConnection : public Connection {
  public:
@@ -50,10 +50,10 @@ class AdbConnection : public Connection {
   }
 
   bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
-    return Copied(Adb({"push", local.string(), remote}, kCopySeconds), why);
+    return Copied(Adb({"push", local.string(), remote}, kAdbCopySeconds), why);
   }
   bool Pull(const std::string& remote, const std::filesystem::path& local, std::string& why) override {
-    return Copied(Adb({"pull", remote, local.string()}, kCopySeconds), why);
+    return Copied(Adb({"pull", remote, local.string()}, kAdbCopySeconds), why);
   }
 
  private:
@@ -73,9 +73,9 @@ class AdbConnection : public Connection {
   ToolResult Client(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = client_;
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return RunTool(words, {.timeout_seconds = kConnectSeconds, .interrupted = interrupted_});
+    return RunTool(words, {.timeout_seconds = kAdbSeconds, .interrupted = interrupted_});
   }
-  ToolResult Adb(const std::vector<std::string>& arguments, double timeout_seconds = kConnectSeconds) const {
+  ToolResult Adb(const std::vector<std::string>& arguments, double timeout_seconds = kAdbSeconds) const {
     return RunTool(Words(arguments), {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
   }
   static bool Copied(const ToolResult& result, std::string& why) {

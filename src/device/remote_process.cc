@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kKeptErrors = 4096;
+constexpr std::size_t kKeptRemoteErrors = 4096;
 
 // As Android's and util-linux's taskset take it.
 std::string CpuMask(const std::vector<int>& cpus) {
@@ -81,7 +81,7 @@ Device::Sink RemoteProcess::ErrorSink() {
 void RemoteProcess::PassOn(std::string_view text) {
   if (text.empty()) return;
   last_errors_ += text;
-  if (last_errors_.size() > kKeptErrors) last_errors_.erase(0, last_errors_.size() - kKeptErrors);
+  if (last_errors_.size() > kKeptRemoteErrors) last_errors_.erase(0, last_errors_.size() - kKeptRemoteErrors);
   if (on_stderr_) on_stderr_(text);
 }
 

@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const std::string kData = ETPROF_TEST_DATA;
+const std::string kTraces = ETPROF_TEST_DATA;
 
 std::vector<std::byte> Bytes(const std::string& path) {
   const MappedFile file = MappedFile::Open(path);
@@ -38,7 +38,7 @@ std::string MessageOf(ByteView bytes) {
 }
 
 TEST(ReadEtdump, ReadsWhatARealRunnerWrote) {
-  const Trace trace = ReadEtdumpFile(kData + "/toy_cnn.t1.etdump");
+  const Trace trace = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
   ASSERT_EQ(trace.blocks.size(), 21U);
   EXPECT_EQ(trace.blocks[0].name, "Default");
   EXPECT_EQ(trace.blocks[1].name, "Execute");
@@ -58,7 +58,7 @@ TEST(ReadEtdump, SaysWhatIsWrongWithAFile) {
 }
 
 TEST(ReadEtdump, NoCutOfARealFileIsReadAsWhole) {
-  const std::vector<std::byte> whole = Bytes(kData + "/sme2_emulated/toy_cnn.sme2_on.etdump");
+  const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_NE(MessageOf(ByteView(whole.data(), length)), "no error") << "cut at byte " << length;
   }
@@ -66,7 +66,7 @@ TEST(ReadEtdump, NoCutOfARealFileIsReadAsWhole) {
 }
 
 TEST(ReadEtdump, SurvivesEveryByteOfARealFileSpoilt) {
-  const std::vector<std::byte> whole = Bytes(kData + "/sme2_emulated/toy_cnn.sme2_on.etdump");
+  const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::vector<std::byte> spoilt = whole;
     spoilt[at] = std::byte{0xff};
@@ -85,10 +85,10 @@ TEST(ReadEtdump, ReadsFilesWithoutASizePrefix) {
 }
 
 TEST(ReadEtdump, ScalesClocksThatAreNotNanoseconds) {
-  const Trace plain = ReadEtdumpFile(kData + "/toy_cnn.t1.etdump");
-  const Trace scaled = ReadEtdumpFile(kData + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0.5});
+  const Trace plain = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
+  const Trace scaled = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0.5});
   EXPECT_EQ(scaled.end[5] - scaled.start[5], (plain.end[5] - plain.start[5] + 1) / 2);
-  EXPECT_THROW(ReadEtdumpFile(kData + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0}), Error);
+  EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.nanoseconds_per_tick = 0}), Error);
 }
 
 // A dump with one block of the given profile events.

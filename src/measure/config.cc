@@ -23,7 +23,7 @@
 namespace etprof {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
 constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
@@ -84,7 +84,7 @@ class Reader {
       : source_{text, file}, context_(context) {}
 
   Config Read() {
-    const json root = ParseText();
+    const Json root = ParseText();
     Config config;
     config.file = source_.file;
     JsonFields fields(root, source_, "");
@@ -109,7 +109,7 @@ class Reader {
     config.peaks = keys.peaks.value_or(config.peaks);
     TakeDeviceKeys(keys, fields, config);
 
-    const json* experiments = keys.experiments.found;
+    const Json* experiments = keys.experiments.found;
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
       throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
@@ -133,7 +133,7 @@ class Reader {
     return Error(ExitCode::kBadInput, problem).InFile(source_.file.string()).Remedy(kRemedy);
   }
 
-  json ParseText() const {
+  Json ParseText() const {
     if (source_.text.size() > kMostConfigBytes) {
       throw Bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", source_.text.size(),
                             kMostConfigBytes >> 20U));
@@ -142,8 +142,8 @@ class Reader {
       throw Bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
     }
     try {
-      return json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
-    } catch (const json::parse_error& error) {
+      return Json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
+    } catch (const Json::parse_error& error) {
       const std::size_t byte = std::min<std::size_t>(error.byte, source_.text.size());
       const auto line = 1 + std::count(source_.text.begin(),
                                        source_.text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
@@ -155,7 +155,7 @@ class Reader {
       if (what.size() > 200) what = what.substr(0, 200) + "...";
       throw Bad(source_.text.empty() ? "is empty" : "is not JSON: " + what)
           .AtLine(static_cast<std::uint64_t>(line));
-    } catch (const json::out_of_range&) {  // without a place
+    } catch (const Json::out_of_range&) {  // without a place
       throw Bad("has a number that is larger than any that can be stored");
     }
   }
@@ -203,7 +203,7 @@ class Reader {
       experiment.period = *period;
     }
     if (keys.device) TakeDevices(keys.device->values, fields, experiment);
-    if (const json* environment = keys.env.found) {
+    if (const Json* environment = keys.env.found) {
       if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
       for (const auto& [name, value] : environment->items()) {
         if (!IsVariableName(name))
@@ -246,7 +246,7 @@ class Reader {
     experiment.devices = devices;
   }
 
-  static void ReadAffinity(const json* affinity, JsonFields& fields, ExperimentConfig& experiment) {
+  static void ReadAffinity(const Json* affinity, JsonFields& fields, ExperimentConfig& experiment) {
     if (affinity == nullptr) return;
     if (affinity->is_string()) {
       experiment.cpu_affinity = affinity->get<std::string>();
@@ -287,7 +287,7 @@ class Reader {
     return inputs;
   }
 
-  ExperimentConfig ReadExperiment(const json& object, const std::string& path, const Config& config) const {
+  ExperimentConfig ReadExperiment(const Json& object, const std::string& path, const Config& config) const {
     JsonFields fields(object, source_, path);
     ExperimentConfig experiment = defaults_;
     ExperimentKeys keys;
@@ -324,12 +324,12 @@ class Reader {
     return experiment;
   }
 
-  void ReadAnalysis(const json& object, Config& config) const {
+  void ReadAnalysis(const Json& object, Config& config) const {
     JsonFields fields(object, source_, "analysis");
     AnalysisKeys keys;
     ReadKeys(fields, keys);
     fields.Finish();
-    const json* pairs = keys.compare_pairs.found;
+    const Json* pairs = keys.compare_pairs.found;
     if (pairs == nullptr) return;
     if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
     if (pairs->size() > kMostPairs) {
@@ -350,7 +350,7 @@ class Reader {
     }
   }
 
-  PairSideConfig ReadSide(const json* object, const JsonFields& pair, const std::string& key,
+  PairSideConfig ReadSide(const Json* object, const JsonFields& pair, const std::string& key,
                           const Config& config) const {
     if (object == nullptr) throw pair.Wrong(key, "is missing");
     PairSideConfig side;

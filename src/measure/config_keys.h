@@ -22,7 +22,7 @@ struct OneOrMany {
   using Form = std::variant<T, std::vector<T>>;
 };
 // The same of texts, one of which is taken apart at blanks.
-struct CommandWords : OneOrMany<std::string> {};
+struct WordsOfCommand : OneOrMany<std::string> {};
 
 // A value that config.cc reads: of one of several forms.
 template <typename T>
@@ -50,7 +50,7 @@ struct SharedKeys {
   std::optional<OneOrMany<std::string>> device, inputs, isa;
   std::optional<int> warmup, runs, num_runs;
   std::optional<OneOrMany<int>> threads, num_threads;
-  std::optional<CommandWords> extra_args, exec_wrapper;
+  std::optional<WordsOfCommand> extra_args, exec_wrapper;
   Raw<std::variant<std::string, int, std::vector<int>>> cpu_affinity;
   Raw<std::map<std::string, std::variant<std::string, double>>> env;
 

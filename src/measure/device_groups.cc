@@ -64,7 +64,7 @@ std::string ShortName(const std::string& device) {
   return colon == std::string::npos ? device : device.substr(colon + 1);
 }
 
-std::string FolderName(std::string text) {
+std::string FolderOfDevice(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isalnum(byte) == 0 && c != '.' && c != '-' && byte < 0x80) c = '_';
@@ -151,7 +151,7 @@ void RequireDevice(const Config& config, const std::string& device) {
 std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& devices) {
   std::map<std::string, int> platforms, short_names;
   const auto short_folder = [](const DevicePlatform& device) {
-    return FolderName(device.platform + "-" + ShortName(device.device));
+    return FolderOfDevice(device.platform + "-" + ShortName(device.device));
   };
   for (const DevicePlatform& device : devices) {
     ++platforms[device.platform];
@@ -160,11 +160,11 @@ std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& device
   std::vector<std::string> folders;
   std::set<std::string> taken;
   for (const DevicePlatform& device : devices) {
-    std::string folder = FolderName(device.platform);
+    std::string folder = FolderOfDevice(device.platform);
     if (platforms[device.platform] > 1) folder = short_folder(device);
     // ssh:10.0.0.2 and adb:10.0.0.2 may be two devices.
     if (platforms[device.platform] > 1 && short_names[folder] > 1)
-      folder = FolderName(device.platform + "-" + device.device);
+      folder = FolderOfDevice(device.platform + "-" + device.device);
     const std::string wanted = folder;
     for (int i = 2; !taken.insert(folder).second; ++i) folder = fmt::format("{}-{}", wanted, i);
     folders.push_back(folder);

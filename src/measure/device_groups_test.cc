@@ -15,14 +15,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Config Parse(const std::string& keys) {
+Config ParseGroups(const std::string& keys) {
   return ParseConfig("{\"model\": \"/m/net.pte\", " + keys + "}", "my.json",
                      {.default_runner = {}, .runner_of_device = true});
 }
 
-std::string ErrorOf(const std::string& keys, const std::vector<std::string>& given = {}) {
+std::string ErrorOfGroups(const std::string& keys, const std::vector<std::string>& given = {}) {
   try {
-    GroupByDevice(Parse(keys), given);
+    GroupByDevice(ParseGroups(keys), given);
   } catch (const Error& error) {
     return error.Message();
   }
@@ -45,12 +45,12 @@ std::vector<std::string> Describe(const std::vector<DeviceGroup>& groups) {
 }
 
 TEST(DeviceGroups, WithoutADeviceThisMachineMeasures) {
-  EXPECT_THAT(Describe(GroupByDevice(Parse(R"("experiments": [{"name": "a"}, {"name": "b"}])"), {})),
+  EXPECT_THAT(Describe(GroupByDevice(ParseGroups(R"("experiments": [{"name": "a"}, {"name": "b"}])"), {})),
               ElementsAre("local: a b"));
 }
 
 TEST(DeviceGroups, EveryExperimentGoesToItsDevices) {
-  const Config config = Parse(R"("device": ["ssh:pi5", "adb:R5"], "experiments": [
+  const Config config = ParseGroups(R"("device": ["ssh:pi5", "adb:R5"], "experiments": [
       {"name": "off", "isa": "-sme2"}, {"name": "on"}, {"name": "here", "device": "local"},
       {"name": "phone", "device": "adb:R5"}])");
   EXPECT_THAT(Describe(GroupByDevice(config, {})),
@@ -64,7 +64,7 @@ TEST(DeviceGroups, PairsStayWithinADevice) {
   const std::string experiments = R"("experiments": [
       {"name": "off", "device": ["ssh:a", "ssh:b"]}, {"name": "on", "device": ["ssh:b", "ssh:a"]},
       {"name": "c", "device": "ssh:b"}, {"name": "d", "device": "local"}])";
-  const Config config = Parse(experiments + R"(, "analysis": {"compare_pairs": [
+  const Config config = ParseGroups(experiments + R"(, "analysis": {"compare_pairs": [
       {"baseline": "off", "candidate": "on"}, {"baseline": "off", "candidate": "c"}]})");
   EXPECT_THAT(Describe(GroupByDevice(config, {})),
               ElementsAre("ssh:a: off on off/on", "ssh:b: off on c off/on off/c", "local: d"));
@@ -76,23 +76,23 @@ TEST(DeviceGroups, PairsStayWithinADevice) {
 TEST(DeviceGroups, APairOfTwoDevicesIsRefusedAndSaysWhy) {
   const std::string text = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
       "analysis": {"compare_pairs": [{"baseline": "x", "candidate": "y"}]})";
-  EXPECT_THAT(ErrorOf(text),
+  EXPECT_THAT(ErrorOfGroups(text),
               AllOf(HasSubstr("\"x\" on ssh:a"), HasSubstr("\"y\" on local"),
                     HasSubstr("clock and conditions"), HasSubstr("report over several devices")));
   // On one device after all.
-  EXPECT_EQ(ErrorOf(text, {"ssh:a"}), "no error");
+  EXPECT_EQ(ErrorOfGroups(text, {"ssh:a"}), "no error");
 }
 
 TEST(DeviceGroups, NamesThatAreNoneOrRepeatAreRefused) {
   const std::string one = R"("experiments": [{"name": "x"}])";
-  EXPECT_THAT(ErrorOf(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("ssh:a is named twice"));
-  EXPECT_THAT(ErrorOf(one, {"board"}), HasSubstr("no device is called \"board\""));
-  EXPECT_THAT(ErrorOf(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
-  EXPECT_EQ(ErrorOf(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
+  EXPECT_THAT(ErrorOfGroups(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("ssh:a is named twice"));
+  EXPECT_THAT(ErrorOfGroups(one, {"board"}), HasSubstr("no device is called \"board\""));
+  EXPECT_THAT(ErrorOfGroups(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
+  EXPECT_EQ(ErrorOfGroups(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
 }
 
 TEST(DeviceGroups, WhatMeasuresOnOneDeviceRefusesAnother) {
-  const Config config = Parse(R"("device": "ssh:a", "experiments": [{"name": "x"}])");
+  const Config config = ParseGroups(R"("device": "ssh:a", "experiments": [{"name": "x"}])");
   EXPECT_NO_THROW(RequireDevice(config, "ssh:a"));
   EXPECT_THROW(RequireDevice(config, "local"), Error);
 }

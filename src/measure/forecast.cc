@@ -11,7 +11,6 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr int kLeastLaunches = 2;           // an interval needs two
 constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's roofs, about
 constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
 
@@ -69,7 +68,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   const std::vector<int> looks = stats::MakeStopRule().looks;
   forecast.kind = config.launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
   if (!config.launches) forecast.usual_launches = looks.front();
-  forecast.launches = {kLeastLaunches, config.launches.value_or(looks.back())};
+  forecast.launches = {stats::kLeastLaunches, config.launches.value_or(looks.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
   forecast.roof_seconds = std::min(kSecondsOfRoofs * static_cast<double>(forecast.roofs),

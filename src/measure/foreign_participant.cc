@@ -17,11 +17,6 @@
 namespace etprof {
 namespace {
 
-void AddWarning(ExperimentData& data, const std::string& text) {
-  if (std::find(data.warnings.begin(), data.warnings.end(), text) == data.warnings.end())
-    data.warnings.push_back(text);
-}
-
 struct ForeignRun {
   std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
   std::vector<Nanoseconds> traced;  // of every run in the ETDump
@@ -116,7 +111,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     }
   }
   run.times = static_cast<int>(said.iterations.size()) == executions ? said.iterations : run.traced;
-  if (said.nan_in_output) AddWarning(*setup.data, "its printed outputs have NaN");
+  if (said.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
   if (!status->Success()) {
     std::string problem = fmt::format("the runner {}", status->Text());
     const std::string last = LastError(*process);
@@ -125,12 +120,12 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
       const bool by_itself = status->signal == 0;
       throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
     }
-    AddWarning(*setup.data, problem + "; its ETDump was complete by then, and is used");
+    AddOnce(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
   }
   if (run.times.empty())
     throw WorkerFailure(WorkerFailure::Kind::kRefused,
                         "nothing tells how long its runs took: " + etdump_problem);
-  if (run.traced.empty()) AddWarning(*setup.data, "no operators: " + etdump_problem);
+  if (run.traced.empty()) AddOnce("no operators: " + etdump_problem, setup.data->warnings);
   return run;
 }
 
@@ -246,7 +241,7 @@ void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bo
   try {
     xnntrace.Write(device_log.Lines());
   } catch (const Error& error) {
-    AddWarning(*setup.data, "Android's log could not be had: " + error.Message());
+    AddOnce("Android's log could not be had: " + error.Message(), setup.data->warnings);
   }
 }
 

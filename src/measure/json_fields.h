@@ -80,8 +80,8 @@ class ReadKeys {
   void Read(const char* key, std::optional<OneOrMany<std::string>>& value, const About&) {
     if (auto read = fields_.Texts(key, false)) value = {std::move(*read)};
   }
-  void Read(const char* key, std::optional<CommandWords>& value, const About&) {
-    if (auto read = fields_.Texts(key, true)) value = CommandWords{{std::move(*read)}};
+  void Read(const char* key, std::optional<WordsOfCommand>& value, const About&) {
+    if (auto read = fields_.Texts(key, true)) value = WordsOfCommand{{std::move(*read)}};
   }
   template <typename Form>
   void Read(const char* key, Raw<Form>& value, const About&) {

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/text.h"
 #include "measure/counters.h"
 
 namespace etprof {
 namespace {
 
-void Warn(ExperimentData& data, const std::string& text) {
-  const std::string warning = "counters: " + text;
-  if (std::ranges::find(data.warnings, warning) == data.warnings.end()) data.warnings.push_back(warning);
+void WarnOfCounters(ExperimentData& data, const std::string& text) {
+  AddOnce("counters: " + text, data.warnings);
 }
 
 protocol::CountersReply Ask(const ParticipantSetup& setup) {
@@ -37,7 +37,7 @@ void MeasureCounters(const Plan& plan, const std::function<ParticipantSetup(std:
     ExperimentData& data = run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
     if (data.foreign || data.emulated) {
-      Warn(data, data.foreign ? "only etprof-runner reads them" : "an emulated CPU has none");
+      WarnOfCounters(data, data.foreign ? "only etprof-runner reads them" : "an emulated CPU has none");
       continue;
     }
     const ParticipantSetup own = setup(u);
@@ -51,14 +51,14 @@ void MeasureCounters(const Plan& plan, const std::function<ParticipantSetup(std:
     }
     try {
       const protocol::CountersReply reply = Ask(own);
-      for (const std::string& remark : RemarksOn(reply)) Warn(data, remark);
+      for (const std::string& remark : RemarksOn(reply)) WarnOfCounters(data, remark);
       if (reply.counters.empty()) continue;
       data.counters = RowsOf(reply, own.config->method);
       WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(data.counters, out); });
     } catch (const WorkerFailure& failure) {
       if (failure.kind() == WorkerFailure::Kind::kInterrupted) return;
       if (failure.kind() == WorkerFailure::Kind::kLost) throw DeviceLost(own.device->Name(), failure.what());
-      Warn(data, failure.what());
+      WarnOfCounters(data, failure.what());
     }
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 protocol::Rate Of(double best) { return {best, best / 2, best / 4, 16}; }
 
-Peaks Example() {
+Peaks ExamplePeaks() {
   PeaksEntry on, off;
   on.experiments = {"avx on", "the same"};
   on.roofs.threads = 2;
@@ -34,7 +34,7 @@ Peaks Example() {
 }
 
 TEST(Peaks, TheBestLevelOfAType) {
-  const Peaks peaks = Example();
+  const Peaks peaks = ExamplePeaks();
   EXPECT_EQ(BestMacsPerSecond(peaks.entries[0], "fp32"), 5e10);
   EXPECT_EQ(BestMacsPerSecond(peaks.entries[0], "int8"), 9e10);
   EXPECT_EQ(BestMacsPerSecond(peaks.entries[0], "fp16"), std::nullopt);
@@ -42,7 +42,7 @@ TEST(Peaks, TheBestLevelOfAType) {
 }
 
 TEST(Peaks, TheInnermostLevelThatHoldsAWorkingSet) {
-  const PeaksEntry entry = Example().entries[0];
+  const PeaksEntry entry = ExamplePeaks().entries[0];
   EXPECT_EQ(BytesPerSecond(entry, "read", 0), 1.6e11);
   EXPECT_EQ(BytesPerSecond(entry, "read", 1 << 15), 1.6e11);
   EXPECT_EQ(BytesPerSecond(entry, "read", (1 << 15) + 1), 8e10);
@@ -54,7 +54,7 @@ TEST(Peaks, TheInnermostLevelThatHoldsAWorkingSet) {
 }
 
 TEST(Peaks, AreFoundByAnExperimentsLabel) {
-  const Peaks peaks = Example();
+  const Peaks peaks = ExamplePeaks();
   EXPECT_EQ(PeaksOf(peaks, "the same"), &peaks.entries[0]);
   EXPECT_EQ(PeaksOf(peaks, "avx off"), &peaks.entries[1]);
   EXPECT_EQ(PeaksOf(peaks, "avx"), nullptr);
@@ -64,12 +64,12 @@ TEST(Peaks, ComeBackFromTheirFile) {
   const auto folder = std::filesystem::temp_directory_path() / ("etprof_peaks_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   EXPECT_FALSE(LoadPeaks(folder));
-  const nlohmann::json written = Example();
+  const nlohmann::json written = ExamplePeaks();
   std::ofstream(folder / "peaks.json") << written.dump();
   const std::optional<Peaks> read = LoadPeaks(folder);
   ASSERT_TRUE(read);
   EXPECT_EQ(nlohmann::json(*read), written);
-  EXPECT_EQ(read->entries[0].experiments, Example().entries[0].experiments);
+  EXPECT_EQ(read->entries[0].experiments, ExamplePeaks().entries[0].experiments);
   const std::string text = written.dump();
   for (const std::string& damaged : {std::string(), std::string("[]"), text.substr(0, text.size() / 2),
                                      std::string("{\"entries\": [{}]}")}) {

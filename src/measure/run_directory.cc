@@ -227,20 +227,16 @@ Parts PartsOf(const std::filesystem::path& folder, const std::string& stem, cons
   return parts;
 }
 
-void Warn(ExperimentData& data, const std::string& warning) {
-  if (std::ranges::find(data.warnings, warning) == data.warnings.end()) data.warnings.push_back(warning);
-}
-
 // Notes in `data` that these parts are merged.
 void Note(const std::filesystem::path& folder, const Parts& parts, ExperimentData& data) {
-  for (const std::string& warning : parts.warnings) Warn(data, warning);
+  for (const std::string& warning : parts.warnings) AddOnce(warning, data.warnings);
   if (parts.launches.empty()) return;
   data.etdump = folder / parts.merged;
   data.etdump_runs.insert(data.etdump_runs.end(), parts.labels.begin(), parts.labels.end());
   if (!parts.labels_known || data.etdump_runs.size() != parts.runs) {
     data.etdump_runs.clear();
-    Warn(data,
-         "its ETDump has another number of runs than was asked for: of which launch they are is not known");
+    AddOnce("its ETDump has another number of runs than was asked for: of which launch they are is not known",
+            data.warnings);
   }
   const std::set<const Launch*> merged(parts.launches.begin(), parts.launches.end());
   for (Launch& launch : data.launches) {

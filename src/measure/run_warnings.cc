@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "measure/conditions.h"
 #include "measure/load_watch.h"
 #include "protocol/messages.h"
@@ -11,18 +12,16 @@
 namespace etprof {
 
 void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
-  const auto add = [](std::vector<std::string>& list, const std::string& text) {
-    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
-  };
   for (ExperimentData& data : run.experiments) {
     if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
         data.executorch_version != data.export_executorch_version) {
-      add(data.warnings, fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
-                                     data.export_executorch_version, data.executorch_version));
+      AddOnce(fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
+                          data.export_executorch_version, data.executorch_version),
+              data.warnings);
     }
-    if (data.emulated) add(data.warnings, "the processor is emulated: times mean nothing");
+    if (data.emulated) AddOnce("the processor is emulated: times mean nothing", data.warnings);
     if (data.operator_clock == protocol::kXnnpackClock) {
-      add(data.warnings, "operator times are XNNPACK's own whole microseconds");
+      AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);
     }
     std::size_t restless = 0, bursts = 0;
     for (const Launch& launch : data.launches) {
@@ -39,11 +38,11 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
           fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
     }
   }
-  for (const std::string& warning : LoadWarnings(run)) add(run.warnings, warning);
-  for (const std::string& warning : of_conditions) add(run.warnings, warning);
-  for (const std::string& warning : ConditionsWarnings(run)) add(run.warnings, warning);
+  for (const std::string& warning : LoadWarnings(run)) AddOnce(warning, run.warnings);
+  for (const std::string& warning : of_conditions) AddOnce(warning, run.warnings);
+  for (const std::string& warning : ConditionsWarnings(run)) AddOnce(warning, run.warnings);
   if (run.device) {
-    for (const std::string& warning : run.device->warnings) add(run.warnings, warning);
+    for (const std::string& warning : run.device->warnings) AddOnce(warning, run.warnings);
   }
 }
 

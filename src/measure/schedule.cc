@@ -15,13 +15,11 @@
 namespace etprof {
 namespace {
 
-constexpr int kMostRuns = 100'000;  // of a burst
-constexpr int kUsualWarmup = 10;    // the seeds' default
+constexpr int kUsualWarmup = 10;  // the seeds' default
 constexpr Nanoseconds kUsualTarget = 50'000'000;
 constexpr double kOpeningRuns = 3;  // what a burst's opening takes, roughly, when planning
 constexpr double kConfidence = 0.95;
 constexpr int kFailuresInARow = 2;      // of an experiment, until it is given up
-constexpr int kLeastLaunches = 2;       // an interval needs two
 constexpr std::size_t kLeastClean = 3;  // runs of a burst, or all that it has
 constexpr int kLeastRunsOfBurst = 3;
 constexpr int kHopeless = 12;  // repeats in vain after which only every twelfth is tried
@@ -94,7 +92,7 @@ class Fitter {
     LaunchShape shape;
     shape.launches = input_.launches;
     if (!input_.launches_given) {
-      const int least = std::max(kLeastLaunches, input_.launches_done + 1);
+      const int least = std::max(stats::kLeastLaunches, input_.launches_done + 1);
       while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
     }
     const double budget = Budget(shape.launches);
@@ -114,7 +112,7 @@ class Fitter {
     const bool hurried = shape.rounds == 1 && Round(shape.min_runs, target) + least > budget;
     for (std::size_t u = 0; u < spacing_.size(); ++u) {
       const double length = hurried ? 0 : std::max(target, shortest_[u]);
-      shape.runs.push_back(RunsWithin(length / 1e9, spacing_[u], shape.min_runs, kMostRuns));
+      shape.runs.push_back(RunsWithin(length / 1e9, spacing_[u], shape.min_runs, protocol::kMostRunsOfBurst));
     }
     double seconds = input_.fixed_seconds;
     for (std::size_t u = 0; u < spacing_.size(); ++u)
@@ -122,9 +120,9 @@ class Fitter {
     // What is left is for traced runs.
     const double each = Traced(shape.launches, 1);
     const double left = budget + input_.fixed_seconds - seconds;
-    const int affordable =
-        each > 0 ? static_cast<int>(std::clamp(left / each, double(kLeastTraced), double(kMostRuns)))
-                 : kMostRuns;
+    const int affordable = each > 0 ? static_cast<int>(std::clamp(left / each, double(kLeastTraced),
+                                                                  double(protocol::kMostRunsOfBurst)))
+                                    : protocol::kMostRunsOfBurst;
     for (std::size_t u = 0; u < spacing_.size(); ++u) {
       const int wanted = u < input_.traced.size() ? input_.traced[u] : 0;
       shape.traced.push_back(

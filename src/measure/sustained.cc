@@ -12,8 +12,6 @@
 namespace etprof {
 namespace {
 
-constexpr int kMostRuns = 100'000;  // of a burst, as the runner takes it
-
 class Sustained {
  public:
   Sustained(Nanoseconds duration, const ScheduleHooks& hooks, ScheduleData& data)
@@ -56,7 +54,7 @@ class Sustained {
       protocol::BurstRequest request;
       request.min_opening = request.max_opening = 0;
       request.min_runs = request.max_runs =
-          std::clamp(static_cast<int>(length_ns / spacing_ns), 1, kMostRuns);
+          std::clamp(static_cast<int>(length_ns / spacing_ns), 1, protocol::kMostRunsOfBurst);
       request.target_ns = 0;
       const double share = std::min(1.0, (elapsed + length_ns / 1e9) / Seconds());
       request.traced_runs = std::max(0, static_cast<int>(std::ceil(unit.runs * share)) - traced);

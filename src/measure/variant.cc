@@ -43,7 +43,7 @@ std::string PaceText(Nanoseconds period) {
 std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 // A label as the name of a folder.
-std::string FolderName(const std::string& label) {
+std::string FolderOfLabel(const std::string& label) {
   std::string name;
   for (const char c : label) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-') {
@@ -163,7 +163,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   Config config;
   ExperimentConfig given = as_given;
   given.label = variants.size() == 1 ? LabelsOf(variants[0], as_given).as_given : "as it is";
-  given.name = variants.empty() ? "as_is" : FolderName(given.label);
+  given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;
   config.pairs_given = !variants.empty();
@@ -171,9 +171,9 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     const VariantLabels labels = LabelsOf(variant, as_given);
     ExperimentConfig other = as_given;
     other.label = labels.variant;
-    other.name = FolderName(labels.variant);
+    other.name = FolderOfLabel(labels.variant);
     for (int i = 2; !names.insert(other.name).second; ++i)
-      other.name = fmt::format("{}_{}", FolderName(labels.variant), i);
+      other.name = fmt::format("{}_{}", FolderOfLabel(labels.variant), i);
     if (variant.isa) other.isa = *variant.isa;
     if (variant.cpus) other.cpu_affinity = *variant.cpus;
     if (variant.threads) other.threads = {*variant.threads};

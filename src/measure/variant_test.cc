@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ErrorOf(const std::string& spec) {
+std::string ErrorOfVariant(const std::string& spec) {
   try {
     ParseVariant(spec);
   } catch (const Error& error) {
@@ -36,15 +36,15 @@ TEST(Variant, CommasBelongToTheValueUnlessAKeyFollows) {
 }
 
 TEST(Variant, WhatIsWrongIsSaid) {
-  EXPECT_THAT(ErrorOf("thread=2"), HasSubstr("did you mean \"threads\"?"));
-  EXPECT_THAT(ErrorOf("threads=0"), HasSubstr("number of threads"));
-  EXPECT_THAT(ErrorOf("threads=2x"), HasSubstr("number of threads"));
-  EXPECT_THAT(ErrorOf("cpus=x"), HasSubstr("is not a set of CPUs"));
-  EXPECT_THAT(ErrorOf("isa="), HasSubstr("has no value"));
-  EXPECT_THAT(ErrorOf("-avx2"), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(ErrorOf("label=x"), HasSubstr("nothing that differs"));
-  EXPECT_THAT(ErrorOf("threads=1,threads=2"), HasSubstr("twice"));
+  EXPECT_THAT(ErrorOfVariant("thread=2"), HasSubstr("did you mean \"threads\"?"));
+  EXPECT_THAT(ErrorOfVariant("threads=0"), HasSubstr("number of threads"));
+  EXPECT_THAT(ErrorOfVariant("threads=2x"), HasSubstr("number of threads"));
+  EXPECT_THAT(ErrorOfVariant("cpus=x"), HasSubstr("is not a set of CPUs"));
+  EXPECT_THAT(ErrorOfVariant("isa="), HasSubstr("has no value"));
+  EXPECT_THAT(ErrorOfVariant("-avx2"), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(ErrorOfVariant(""), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(ErrorOfVariant("label=x"), HasSubstr("nothing that differs"));
+  EXPECT_THAT(ErrorOfVariant("threads=1,threads=2"), HasSubstr("twice"));
 }
 
 TEST(Variant, LabelsComeFromTheDifference) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "device/clusters.h"
 #include "measure/participants.h"
 #include "measure/runner_libraries.h"
@@ -52,11 +53,6 @@ Burst ToBurst(const protocol::BurstReply& reply, int round, int order) {
   return burst;
 }
 
-void AddWarning(ExperimentData& data, const std::string& text) {
-  if (std::find(data.warnings.begin(), data.warnings.end(), text) == data.warnings.end())
-    data.warnings.push_back(text);
-}
-
 class WorkerParticipant : public Participant {
  public:
   explicit WorkerParticipant(const ParticipantSetup& setup)
@@ -88,9 +84,10 @@ class WorkerParticipant : public Participant {
     data.outputs = reply.outputs;
     data.inputs_from = reply.inputs_from;
     if (ready.threads != setup_.threads) {
-      AddWarning(data, fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads));
+      AddOnce(fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads),
+              data.warnings);
     }
-    for (const std::string& warning : reply.warnings) AddWarning(data, warning);
+    for (const std::string& warning : reply.warnings) AddOnce(warning, data.warnings);
   }
 
   void WarmUp(Launch& launch, int min_runs, int max_runs) override {
@@ -165,7 +162,7 @@ class WorkerParticipant : public Participant {
         if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
       } catch (const WorkerFailure& failure) {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
-        AddWarning(*setup_.data, std::string("its outputs could not be had: ") + failure.what());
+        AddOnce(std::string("its outputs could not be had: ") + failure.what(), setup_.data->warnings);
       }
       WarnOfNan();
     }
@@ -189,8 +186,9 @@ class WorkerParticipant : public Participant {
     for (std::size_t i = 0; i < setup_.data->output_digests.size(); ++i) {
       const protocol::OutputDigest& output = setup_.data->output_digests[i];
       if (output.nan_count + output.inf_count == 0) continue;
-      AddWarning(*setup_.data, fmt::format("output {} has {} NaN and {} infinite elements", i,
-                                           output.nan_count, output.inf_count));
+      AddOnce(
+          fmt::format("output {} has {} NaN and {} infinite elements", i, output.nan_count, output.inf_count),
+          setup_.data->warnings);
     }
   }
 

@@ -15,24 +15,25 @@ namespace {
 
 namespace ptd = flat_tensor_flatbuffer;
 
-constexpr std::size_t kHeaderAt = 8;  // behind the root's offset and the identifier
-constexpr std::uint32_t kHeaderBytes = 40;
+constexpr std::size_t kPtdHeaderAt = 8;  // behind the root's offset and the identifier
+constexpr std::uint32_t kPtdHeaderBytes = 40;
 
-struct Header {
+struct PtdHeader {
   std::uint64_t flatbuffer = 0, flatbuffer_bytes = 0, segment_base = 0;
 };
 
-Header ReadHeader(const Source& source) {
+PtdHeader ReadPtdHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kHeaderAt + kHeaderBytes || std::memcmp(bytes.data() + kHeaderAt, "FH01", 4) != 0)
-    throw source.Bad("is no .ptd, or is cut short: it has no FH01 header", kHeaderAt);
-  const auto length = LoadLittleEndian<std::uint32_t>(bytes, kHeaderAt + 4);
-  if (length < kHeaderBytes)
-    throw source.Bad(fmt::format("is malformed: its header has {} bytes", length), kHeaderAt + 4);
+  if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
+      std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
+    throw source.Bad("is no .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
+  const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
+  if (length < kPtdHeaderBytes)
+    throw source.Bad(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
   const auto number = [&](std::size_t place) {
-    return LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 8 + 8 * place);
+    return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * place);
   };
-  const Header header{number(0), number(1), number(2)};
+  const PtdHeader header{number(0), number(1), number(2)};
   source.Part(header.segment_base, number(3), "its data");
   return header;
 }
@@ -67,7 +68,7 @@ DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout
 }  // namespace
 
 bool IsDataFile(ByteView bytes) {
-  return bytes.size() >= kHeaderAt && std::memcmp(bytes.data() + 4, ptd::FlatTensorIdentifier(), 4) == 0;
+  return bytes.size() >= kPtdHeaderAt && std::memcmp(bytes.data() + 4, ptd::FlatTensorIdentifier(), 4) == 0;
 }
 
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
@@ -76,13 +77,13 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
     throw source.Bad("is no .ptd: no FT01 identifier", std::min<std::uint64_t>(4, bytes.size()))
         .Remedy("give a .ptd that ExecuTorch's exporter wrote");
   }
-  const Header header = ReadHeader(source);
+  const PtdHeader header = ReadPtdHeader(source);
   DataFile data;
   data.file_bytes = static_cast<Bytes>(bytes.size());
   // It begins with the file: the header was put in behind its root's offset.
   std::uint64_t end = 0;
   if (__builtin_add_overflow(header.flatbuffer, header.flatbuffer_bytes, &end))
-    throw source.Bad("is malformed: its FlatBuffer is larger than a file can be", kHeaderAt + 8);
+    throw source.Bad("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderAt + 8);
   const ByteView flatbuffer = source.Part(0, end, "its FlatBuffer");
   data.flatbuffer_bytes = static_cast<Bytes>(flatbuffer.size());
   const Buffer buffer(source, 0, flatbuffer);

@@ -20,12 +20,12 @@ using Values = std::set<std::size_t>;
 
 ReadAndWritten<std::size_t> FlowOf(const Instruction& instruction, const Method& method,
                                    const Program& program) {
-  using Kind = Instruction::Kind;
-  if (instruction.kind == Kind::kKernel) return DataflowOf(instruction, method);
+  if (instruction.kind == Instruction::Kind::kKernel) return DataflowOf(instruction, method);
   ReadAndWritten<std::size_t> flow;
-  if (instruction.kind == Kind::kMove && instruction.arguments.size() == 2)
+  if (instruction.kind == Instruction::Kind::kMove && instruction.arguments.size() == 2)
     return {{instruction.arguments[0]}, {instruction.arguments[1]}};
-  if (instruction.kind != Kind::kDelegate || !method.delegates[instruction.target].graph) return flow;
+  if (instruction.kind != Instruction::Kind::kDelegate || !method.delegates[instruction.target].graph)
+    return flow;
   const XnnGraph& graph = program.xnn_graphs[*method.delegates[instruction.target].graph];
   const auto add = [&](const std::vector<std::uint32_t>& ids, std::vector<std::size_t>& values) {
     for (const std::uint32_t id : ids) {

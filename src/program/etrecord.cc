@@ -65,14 +65,18 @@ class Zip {
     return entries;
   }
 
-  // The contents of an entry. Throws Bad() for one that unpacks to more than `most` bytes.
-  std::string Read(const Entry& entry, std::uint64_t most) const {
+  // Throws Bad() for an entry that unpacks to more than `left` bytes of a limit.
+  void RequireAtMost(const Entry& entry, std::uint64_t left, std::uint64_t limit) const {
+    if (entry.bytes > left)
+      throw Bad(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", entry.name,
+                            entry.bytes, limit >> 20U));
+  }
+
+  // The contents of an entry, whose size the caller has limited.
+  std::string Read(const Entry& entry) const {
     const std::string& name = entry.name;
     const std::uint64_t size = entry.bytes;
     std::error_code error;
-    if (size > most)
-      throw Bad(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", name, size,
-                            (name == kHandles ? kMostHandleBytes : kMostEdgeBytes) >> 20U));
     if (size / kMostPacking > fs::file_size(path_, error))
       throw Bad(
           fmt::format("{} in it would have {} bytes, more than {} times the file", name, size, kMostPacking));
@@ -230,7 +234,8 @@ class EdgeNodes : public nlohmann::json_sax<json> {
 
 // {"forward": {"0": 11, "18": [1, 2, 2]}}
 void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
-  const json methods = ParseJson(zip.Read(entry, kMostHandleBytes));
+  zip.RequireAtMost(entry, kMostHandleBytes, kMostHandleBytes);
+  const json methods = ParseJson(zip.Read(entry));
   if (!methods.is_object()) throw zip.Bad(fmt::format("{} in it is no JSON object", kHandles));
   for (const auto& [name, instructions] : methods.items()) {
     if (!instructions.is_object()) continue;
@@ -257,9 +262,9 @@ void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
 SourceMap ReadEtrecord(const fs::path& path) {
   const Zip zip(path);
   SourceMap map;
-  bool edge = false;
   std::uint64_t left = kMostEdgeBytes;
   std::size_t nodes = 0, places = 0;
+  std::vector<Zip::Entry> programs;
   for (const Zip::Entry& entry : zip.Entries()) {
     const std::string& name = entry.name;
     if (name == kHandles) ReadHandles(zip, entry, map);
@@ -267,15 +272,20 @@ SourceMap ReadEtrecord(const fs::path& path) {
     if (!name.starts_with(kEdge) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
         name.ends_with("_example_inputs"))
       continue;
+    zip.RequireAtMost(entry, left, kMostEdgeBytes);
+    left -= entry.bytes;
+    programs.push_back(entry);
+  }
+  for (const Zip::Entry& entry : programs) {
+    const std::string& name = entry.name;
     EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, places);
     // Masks of attention are full of -Infinity.
-    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry, left)), &found);
+    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &found);
     if (!found.excess().empty()) throw zip.Bad(fmt::format("{} in it has {}", name, found.excess()));
     if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is no exported program", name));
-    left -= entry.bytes;
-    edge = true;
   }
-  if (!edge) throw zip.Bad("holds no edge program: it is no ETRecord, or one that was made without it");
+  if (programs.empty())
+    throw zip.Bad("holds no edge program: it is no ETRecord, or one that was made without it");
   return map;
 }
 

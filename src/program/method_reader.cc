@@ -12,10 +12,10 @@ using Kind = ProgramValue::Kind;
 
 constexpr std::size_t kMostDimensions = 16;  // as the runtime: kTensorDimensionLimit
 
-class Reader {
+class MethodReader {
  public:
-  Reader(Source& source, const Buffer& buffer, const pte::Program& file, const pte::ExecutionPlan& plan,
-         const Program& program)
+  MethodReader(Source& source, const Buffer& buffer, const pte::Program& file, const pte::ExecutionPlan& plan,
+               const Program& program)
       : source_(source), buffer_(buffer), file_(file), plan_(plan), program_(program) {}
 
   Method Read() {
@@ -295,7 +295,7 @@ class Reader {
 
 Method ReadMethod(Source& source, const Buffer& buffer, const pte::Program& file,
                   const pte::ExecutionPlan& plan, const Program& program) {
-  return Reader(source, buffer, file, plan, program).Read();
+  return MethodReader(source, buffer, file, plan, program).Read();
 }
 
 }  // namespace etprof

@@ -22,7 +22,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::byte> BytesOf(const FlatBufferBuilder& builder) {
+std::vector<std::byte> BytesOfBuilder(const FlatBufferBuilder& builder) {
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   return {bytes.begin(), bytes.end()};
 }
@@ -63,7 +63,7 @@ std::unique_ptr<pte::ProgramT> SmallProgram() {
 std::vector<std::byte> Packed(const pte::ProgramT& program) {
   FlatBufferBuilder builder;
   pte::FinishProgramBuffer(builder, pte::Program::Pack(builder, &program));
-  return BytesOf(builder);
+  return BytesOfBuilder(builder);
 }
 
 Program Read(const pte::ProgramT& program) { return ReadProgram(Packed(program), "x.pte"); }
@@ -282,7 +282,7 @@ TEST(ProgramReader, ABufferThatRefersToItselfTooOftenIsRefused) {
                                              builder.CreateVector(std::vector{entry}));
   pte::FinishProgramBuffer(builder, pte::CreateProgram(builder, 0, builder.CreateVector(std::vector{plan})));
   try {
-    ReadProgram(BytesOf(builder), "x.pte");
+    ReadProgram(BytesOfBuilder(builder), "x.pte");
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.Message(), HasSubstr("too often"));
@@ -302,7 +302,7 @@ std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphId
   const auto value = xnn::CreateXValue(builder, xnn::XValueUnion::XNNTensorValue, tensor.Union());
   const auto all = builder.CreateVector(nodes);
   builder.Finish(xnn::CreateXNNGraph(builder, 0, all, builder.CreateVector(std::vector{value})), identifier);
-  return BytesOf(builder);
+  return BytesOfBuilder(builder);
 }
 
 // A payload with its header before `graph` and `constants` bytes behind it.
@@ -369,7 +369,7 @@ TEST(XnnGraphReader, APayloadThatIsCutOrPointsOutsideIsRefused) {
 std::string GraphRefusal(const xnn::XNNGraphT& graph) {
   FlatBufferBuilder builder;
   xnn::FinishXNNGraphBuffer(builder, xnn::XNNGraph::Pack(builder, &graph));
-  return PayloadRefusal(Payload(BytesOf(builder)));
+  return PayloadRefusal(Payload(BytesOfBuilder(builder)));
 }
 
 void AddValue(xnn::XNNGraphT& graph, std::uint32_t id, std::vector<std::uint32_t> dims,

@@ -14,22 +14,22 @@ namespace etprof {
 namespace {
 
 // What partitioners make of one kind of operator alone: a part of the edge operator's name.
-struct Kind {
+struct FitKind {
   std::string_view node;
   std::vector<std::string_view> targets;
 };
 
-const std::array<Kind, 5>& Kinds() {
-  static const std::array<Kind, 5> kinds = {{{"XNNConv2d", {"conv"}},
-                                             {"XNNDepthwiseConv2d", {"conv"}},
-                                             {"XNNConvTranspose2d", {"conv"}},
-                                             {"XNNFullyConnected", {"linear", "mm"}},
-                                             {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
+const std::array<FitKind, 5>& Kinds() {
+  static const std::array<FitKind, 5> kinds = {{{"XNNConv2d", {"conv"}},
+                                                {"XNNDepthwiseConv2d", {"conv"}},
+                                                {"XNNConvTranspose2d", {"conv"}},
+                                                {"XNNFullyConnected", {"linear", "mm"}},
+                                                {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
   return kinds;
 }
 
 std::optional<std::string> Contradiction(const XnnNode& node, const MethodSources& sources) {
-  const auto kind = std::ranges::find(Kinds(), node.type, &Kind::node);
+  const auto kind = std::ranges::find(Kinds(), node.type, &FitKind::node);
   if (kind == Kinds().end() || !node.debug_handle) return std::nullopt;
   const std::vector<const SourceNode*> named = sources.Of(*node.debug_handle);
   const auto fits = [&](const SourceNode* source) {

@@ -10,7 +10,7 @@ using ::testing::Eq;
 using ::testing::Optional;
 
 // forward: a kernel, and a delegate of a convolution (handle 3) and a linear layer (handle 5).
-Program TwoNodes() {
+Program ProgramOfTwoNodes() {
   XnnGraph graph;
   graph.nodes.resize(2);
   graph.nodes[0].type = "XNNConv2d";
@@ -41,20 +41,20 @@ SourceMap Record(const std::string& third, const std::string& fifth) {
 
 TEST(SourceFit, ARecordOfTheProgramFits) {
   for (const char* product : {"aten.linear.default", "aten.addmm.default", "aten.mm.default"})
-    EXPECT_EQ(Misfit(TwoNodes(), Record("aten.convolution.default", product)), std::nullopt);
-  EXPECT_EQ(Misfit(TwoNodes(), {}), std::nullopt);
+    EXPECT_EQ(Misfit(ProgramOfTwoNodes(), Record("aten.convolution.default", product)), std::nullopt);
+  EXPECT_EQ(Misfit(ProgramOfTwoNodes(), {}), std::nullopt);
 }
 
 TEST(SourceFit, OperatorsOfAnotherKindDoNot) {
-  EXPECT_THAT(Misfit(TwoNodes(), Record("aten.relu.default", "aten.mm.default")),
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), Record("aten.relu.default", "aten.mm.default")),
               Optional(Eq("what the program has as XNNConv2d is "
                           "quantized_decomposed.dequantize_per_tensor.default there")));
-  EXPECT_THAT(Misfit(TwoNodes(), Record("aten.convolution.default", "aten.mean.dim")),
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), Record("aten.convolution.default", "aten.mean.dim")),
               Optional(Eq("what the program has as XNNFullyConnected is aten.mean.dim there")));
 }
 
 TEST(SourceFit, AKernelThatMultipliesIsKnown) {
-  Program program = TwoNodes();
+  Program program = ProgramOfTwoNodes();
   Method& method = program.methods[0];
   method.operators = {"aten::convolution.out", "aten::relu.out"};
   method.instructions[0].kind = Instruction::Kind::kKernel;
@@ -70,10 +70,10 @@ TEST(SourceFit, AKernelThatMultipliesIsKnown) {
 TEST(SourceFit, NorDoOtherMethodsAndMoreInstructions) {
   SourceMap record = Record("aten.convolution.default", "aten.mm.default");
   record.methods.at("forward").instructions[2] = {7};
-  EXPECT_THAT(Misfit(TwoNodes(), record),
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), record),
               Optional(Eq("it speaks of instruction 2 of forward, which ends at 1")));
   const SourceMap other = {{{"decode", record.methods.at("forward")}}};
-  EXPECT_THAT(Misfit(TwoNodes(), other), Optional(Eq("it is of a method decode")));
+  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), other), Optional(Eq("it is of a method decode")));
 }
 
 }  // namespace

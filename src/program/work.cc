@@ -7,15 +7,15 @@
 namespace etprof {
 namespace {
 
-using Count = std::optional<std::int64_t>;
+using MaybeCount = std::optional<std::int64_t>;
 using Sizes = std::vector<std::int64_t>;
 
 constexpr std::uint32_t kTransposeWeights = 1;  // XNN_FLAG_TRANSPOSE_WEIGHTS of xnnpack.h
 
-Count Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
+MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
 
 // The size of a dimension, counted from the end: 1 is the last one.
-Count FromEnd(const Sizes* sizes, std::size_t place) {
+MaybeCount FromEnd(const Sizes* sizes, std::size_t place) {
   if (sizes == nullptr || sizes->size() < place) return std::nullopt;
   return (*sizes)[sizes->size() - place];
 }
@@ -25,10 +25,10 @@ const Sizes* ShapeOf(const XnnGraph& graph, const std::vector<std::uint32_t>& id
   return value == nullptr ? nullptr : &value->shape;
 }
 
-Count OfConvolution(const XnnNode& node, const XnnGraph& graph) {
+MaybeCount OfConvolution(const XnnNode& node, const XnnGraph& graph) {
   if (!node.convolution) return std::nullopt;
   const auto& c = *node.convolution;
-  const Count kernel = Product(c.kernel_height, c.kernel_width);
+  const MaybeCount kernel = Product(c.kernel_height, c.kernel_width);
   if (node.type == "XNNConvTranspose2d")
     return Product(Elements(ShapeOf(graph, node.inputs, 0)), Product(kernel, c.group_output_channels));
   return Product(Elements(ShapeOf(graph, node.outputs, 0)), Product(kernel, c.group_input_channels));
@@ -36,7 +36,8 @@ Count OfConvolution(const XnnNode& node, const XnnGraph& graph) {
 
 // aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
 // out)
-Count OfAtenConvolution(const Sizes* input, const Sizes* weight, Count transposed, const Sizes* output) {
+MaybeCount OfAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCount transposed,
+                             const Sizes* output) {
   if (input == nullptr || weight == nullptr || output == nullptr || weight->size() < 3 || !transposed)
     return std::nullopt;
   // A weight is [out, in / groups, kernel...], or [in, out / groups, kernel...] where it is transposed.
@@ -61,7 +62,7 @@ const XnnValue* XnnGraph::Find(std::uint32_t id) const {
   return found == by_id.end() ? nullptr : &values[found->second];
 }
 
-Count MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
+MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
   const auto input = [&](std::size_t index) { return ShapeOf(graph, node.inputs, index); };
   const Sizes* output = ShapeOf(graph, node.outputs, 0);
   if (node.type.starts_with("XNNConv2d") || node.type == "XNNDepthwiseConv2d" ||
@@ -79,13 +80,13 @@ Count MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
   return 0;
 }
 
-Count MultiplyAdds(const XnnGraph& graph) {
-  Count sum = 0;
+MaybeCount MultiplyAdds(const XnnGraph& graph) {
+  MaybeCount sum = 0;
   for (const XnnNode& node : graph.nodes) sum = Sum(sum, node.macs);
   return sum;
 }
 
-Count MultiplyAdds(const Instruction& kernel, const Method& method) {
+MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return 0;
   const std::string_view full = method.operators[kernel.target];
   const std::string_view name = full.substr(0, full.rfind('.'));
@@ -104,7 +105,7 @@ Count MultiplyAdds(const Instruction& kernel, const Method& method) {
   if (name == "aten::addmm" || name == "aten::baddbmm")
     return Product(Elements(shape(5)), FromEnd(shape(1), 1));
   if (name == "aten::linear") return Product(Elements(shape(3)), FromEnd(shape(0), 1));
-  return HasNoMultiplyAdds(name) ? Count(0) : std::nullopt;
+  return HasNoMultiplyAdds(name) ? MaybeCount(0) : std::nullopt;
 }
 
 std::optional<double> Work::Intensity() const {
@@ -121,7 +122,7 @@ Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
     moves = moves || graph.nodes[index].type != "XNNStaticReshape";
   }
   const auto bytes_of = [&](const std::vector<std::uint32_t>& ids) {
-    Count bytes = 0;
+    MaybeCount bytes = 0;
     for (const std::uint32_t id : ids) {
       const XnnValue& value = *graph.Find(id);
       bytes = Sum(bytes, BytesOf(value.type, value.shape));
@@ -146,7 +147,7 @@ Work WorkOf(const Instruction& kernel, const Method& method) {
     return work;
   }
   const auto bytes_of = [&](const std::vector<std::size_t>& values) {
-    Count bytes = 0;
+    MaybeCount bytes = 0;
     for (const std::size_t index : values) {
       const ProgramTensor& tensor = *method.values[index].tensor;
       bytes = Sum(bytes, BytesOf(tensor.type, tensor.shape));

@@ -10,7 +10,7 @@ namespace etprof {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-const DataType kFloat = {"fp32", 32};
+const DataType kFloats = {"fp32", 32};
 
 // A graph of values 0, 1, ... of these shapes.
 XnnGraph GraphOf(const std::vector<Sizes>& shapes) {
@@ -18,7 +18,7 @@ XnnGraph GraphOf(const std::vector<Sizes>& shapes) {
   for (std::uint32_t id = 0; id < shapes.size(); ++id) {
     XnnValue value;
     value.id = id;
-    value.type = kFloat;
+    value.type = kFloats;
     value.shape = shapes[id];
     graph.by_id[id] = graph.values.size();
     graph.values.push_back(value);

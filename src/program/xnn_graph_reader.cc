@@ -14,8 +14,8 @@ namespace {
 
 namespace xnn = fb_xnnpack;
 
-constexpr std::size_t kHeaderBytes = 30;
-constexpr std::size_t kMostDimensions = 16;           // XNNPACK's own limit is 6
+constexpr std::size_t kXnnHeaderBytes = 30;
+constexpr std::size_t kMostXnnDimensions = 16;        // XNNPACK's own limit is 6
 constexpr std::uint32_t kNoDebugHandle = 65535;       // xnnpack_preprocess.DEFAULT_DEBUG_HANDLE
 constexpr std::uint32_t kNone = 0xffffffffU;          // XNN_INVALID_VALUE_ID
 constexpr std::uint64_t kByName = ~std::uint64_t{0};  // ConstantDataOffset.offset of what has a named_key
@@ -36,7 +36,7 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
     layout.flatbuffer_at = offset;
     return layout;
   }
-  if (length < kHeaderBytes || LoadLittleEndian<std::uint16_t>(payload, 8) < kHeaderBytes)
+  if (length < kXnnHeaderBytes || LoadLittleEndian<std::uint16_t>(payload, 8) < kXnnHeaderBytes)
     throw source.Bad("an XNNPACK payload ends within its header", offset);
   const std::uint64_t at = LoadLittleEndian<std::uint32_t>(payload, 10);
   const std::uint64_t size = LoadLittleEndian<std::uint32_t>(payload, 14);
@@ -57,9 +57,9 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
   return layout;
 }
 
-class Reader {
+class XnnReader {
  public:
-  Reader(Source& source, const Layout& layout, const std::map<std::string, Bytes>& named)
+  XnnReader(Source& source, const Layout& layout, const std::map<std::string, Bytes>& named)
       : source_(source),
         layout_(layout),
         named_(named),
@@ -184,7 +184,7 @@ class Reader {
     value.id = tensor->id_out();
     value.type = XnnDataTypeOf(static_cast<int>(tensor->datatype()));
     if (const auto* sizes = tensor->dims()) {
-      if (sizes->size() > kMostDimensions)
+      if (sizes->size() > kMostXnnDimensions)
         Fail(fmt::format("a value has {} dimensions", sizes->size()), tensor);
       value.shape.assign(sizes->begin(), sizes->end());
     }
@@ -355,7 +355,7 @@ class Reader {
 XnnGraph ReadXnnGraph(Source& source, std::uint64_t offset, std::uint64_t length,
                       const std::map<std::string, Bytes>& named) {
   const Layout layout = ReadLayout(source, offset, length);
-  return Reader(source, layout, named).Read();
+  return XnnReader(source, layout, named).Read();
 }
 
 }  // namespace etprof

@@ -150,6 +150,8 @@ struct LoadReply {
   }
 };
 
+inline constexpr int kMostRunsOfBurst = 100'000;
+
 // A burst: opening runs, not recorded as latency, until the latency is level (or `max_opening` is reached);
 // then untraced runs until both `min_runs` and `target_ns` are reached; then `traced_runs` runs with the
 // tracer on, whose blocks are appended to the worker's ETDump. The first burst of a launch opens with the
@@ -159,7 +161,7 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_opening = 30;
   int min_runs = 3;
   std::int64_t target_ns = 50'000'000;
-  int max_runs = 100'000;
+  int max_runs = kMostRunsOfBurst;
   int traced_runs = 0;
   std::int64_t period_ns = 0;  // start runs this far apart (a camera's pace); 0: back to back
 

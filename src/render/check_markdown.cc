@@ -7,7 +7,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMoved = 20;
+constexpr std::size_t kMovedInMarkdown = 20;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void RenderCheckMarkdown(const CheckReport& check, std::ostream& file) {
   }
   if (!check.pairs.empty()) out << table << '\n';
   for (const CheckPair& pair : check.pairs) {
-    const std::vector<std::string> moved = check::MovedLines(pair, kMoved);
+    const std::vector<std::string> moved = check::MovedLines(pair, kMovedInMarkdown);
     if (moved.empty()) continue;
     out << "### Operators that moved: " << pair.name << "\n\n";
     for (const std::string& line : moved) out << "- " << line << '\n';

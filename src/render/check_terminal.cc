@@ -13,9 +13,9 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMoved = 8;
+constexpr std::size_t kMovedOnScreen = 8;
 
-Color ColorOf(GateDecision decision) {
+Color ColorOfGate(GateDecision decision) {
   return decision == GateDecision::kPass   ? Color::kGreen
          : decision == GateDecision::kFail ? Color::kRed
                                            : Color::kYellow;
@@ -45,14 +45,14 @@ ScreenTable TableOf(const CheckPair& pair, bool all) {
                           {check::ValueText(item.kind, item.candidate)},
                           {check::ChangeText(item)},
                           {fmt::format("{:+g} %", 100 * item.limit)},
-                          {check::ResultText(decision), ColorOf(decision)}});
+                          {check::ResultText(decision), ColorOfGate(decision)}});
   }
   return table;
 }
 
 // What else is to be said of a pair.
 std::vector<std::string> LinesOf(const CheckPair& pair, bool all) {
-  const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kMoved;
+  const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kMovedOnScreen;
   std::vector<std::string> lines;
   const std::vector<std::string> moved = check::MovedLines(pair, most);
   if (!moved.empty()) lines.emplace_back("operators that moved:");
@@ -84,14 +84,14 @@ void DrawCheck(const CheckReport& check, const TerminalOptions& options, std::os
                                  : check.decision;
   std::ostringstream conclusion;
   WriteWrapped("", check::Conclusion(check), 0, options.width, conclusion);
-  out << Paint(conclusion.str(), ColorOf(shown), options.colors);
+  out << Paint(conclusion.str(), ColorOfGate(shown), options.colors);
 }
 
 }  // namespace
 
 void RenderCheckTerminal(const CheckReport& check, const TerminalOptions& options, std::ostream& out) {
   TerminalOptions wide_enough = options;
-  wide_enough.width = std::max(60, options.width);
+  wide_enough.width = std::max(kLeastWidth, options.width);
   DrawOn(wide_enough, out,
          [&](const TerminalOptions& on, std::ostream& text) { DrawCheck(check, on, text); });
 }

@@ -133,14 +133,14 @@ struct CellJson {
   }
 };
 
-struct ExperimentJson {
+struct DeviceExperimentJson {
   const DevicesReport& report;
   const ModelSection& model;
   const DeviceRow& row;
 
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
-    using J = const ExperimentJson&;
+    using J = const DeviceExperimentJson&;
     v("label", [](J json) { return json.row.label; });
     v("threads", [](J json) { return json.row.threads; }, {.least = 1});
     v("differences", [](J json) { return json.row.differences; },
@@ -216,7 +216,7 @@ struct ModelJson {
       },
       {.some = true});
     v("experiments",
-      [](J json) { return ViewsOf<ExperimentJson>(json.model.experiments, json.report, json.model); });
+      [](J json) { return ViewsOf<DeviceExperimentJson>(json.model.experiments, json.report, json.model); });
     v("comparisons", [](J json) { return ViewsOf<PairJson>(json.model.pairs, json.report, json.model); });
   }
 };

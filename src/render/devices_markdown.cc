@@ -16,9 +16,9 @@ using namespace devices;
 
 std::string OrDash(const std::string& text) { return text.empty() ? kUndefined : text; }
 
-class Markdown {
+class DevicesMarkdown {
  public:
-  Markdown(const DevicesReport& report, std::ostream& out) : report_(report), out_(out) {}
+  DevicesMarkdown(const DevicesReport& report, std::ostream& out) : report_(report), out_(out) {}
 
   void Write() {
     Heading();
@@ -265,6 +265,8 @@ class Markdown {
 
 }  // namespace
 
-void RenderDevicesMarkdown(const DevicesReport& report, std::ostream& out) { Markdown(report, out).Write(); }
+void RenderDevicesMarkdown(const DevicesReport& report, std::ostream& out) {
+  DevicesMarkdown(report, out).Write();
+}
 
 }  // namespace etprof

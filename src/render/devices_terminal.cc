@@ -19,10 +19,10 @@ constexpr std::size_t kNotes = 3;
 constexpr int kNameWidth = 22;
 constexpr int kFewestColumns = 15;  // of a device: a median, and a name that can be told
 
-class Screen {
+class DevicesScreen {
  public:
-  Screen(const DevicesReport& report, const TerminalOptions& options, std::ostream& out)
-      : report_(report), options_(options), width_(std::max(60, options.width)), out_(out) {}
+  DevicesScreen(const DevicesReport& report, const TerminalOptions& options, std::ostream& out)
+      : report_(report), options_(options), width_(std::max(kLeastWidth, options.width)), out_(out) {}
 
   void Draw() {
     for (const ModelSection& model : report_.models) {
@@ -214,7 +214,7 @@ class Screen {
 
 void RenderDevicesTerminal(const DevicesReport& report, const TerminalOptions& options, std::ostream& out) {
   DrawOn(options, out,
-         [&](const TerminalOptions& on, std::ostream& text) { Screen(report, on, text).Draw(); });
+         [&](const TerminalOptions& on, std::ostream& text) { DevicesScreen(report, on, text).Draw(); });
 }
 
 }  // namespace etprof

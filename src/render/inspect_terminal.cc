@@ -274,8 +274,6 @@ void DrawDataFile(const DataFile& data, const std::string& file, const TerminalO
   out << table.ToText(2);
 }
 
-constexpr int kLeastWidth = 60;
-
 TerminalOptions WideEnough(TerminalOptions options) {
   options.width = std::max(kLeastWidth, options.width);
   return options;

@@ -45,7 +45,7 @@ Program Made(int steps, std::size_t inputs) {
   return program;
 }
 
-std::string Screen(const Program& program, const TerminalOptions& options) {
+std::string ScreenOfProgram(const Program& program, const TerminalOptions& options) {
   std::ostringstream out;
   RenderInspectTerminal(program, "folder/net.pte", nullptr, options, out);
   return out.str();
@@ -54,29 +54,29 @@ std::string Screen(const Program& program, const TerminalOptions& options) {
 TEST(InspectTerminal, OneScreenOrAll) {
   const Program program = Made(51, 12);
   TerminalOptions options;
-  const std::string one = Screen(program, options);
+  const std::string one = ScreenOfProgram(program, options);
   EXPECT_THAT(one, HasSubstr("  ... 31 more steps (--all shows them)\n"));
   EXPECT_THAT(one, HasSubstr("            ... 4 more (--all shows them)\n"));
   EXPECT_THAT(one, Not(HasSubstr("[11, 7]")));
   options.all = true;
-  const std::string all = Screen(program, options);
+  const std::string all = ScreenOfProgram(program, options);
   EXPECT_THAT(all, HasSubstr("[11, 7]"));
   EXPECT_THAT(all, HasSubstr("\n    50  SomeBackend #25 "));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   // Nothing is left to be asked for where all is on the screen.
-  EXPECT_THAT(Screen(Made(20, 8), {}), Not(HasSubstr("--all")));
+  EXPECT_THAT(ScreenOfProgram(Made(20, 8), {}), Not(HasSubstr("--all")));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
   for (const int width : {60, 80, 120}) {
     TerminalOptions options;
     options.width = width;
-    std::istringstream lines(Screen(Made(9, 3), options));
+    std::istringstream lines(ScreenOfProgram(Made(9, 3), options));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
   TerminalOptions options;
   options.ascii = true;
-  EXPECT_THAT(Screen(Made(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
+  EXPECT_THAT(ScreenOfProgram(Made(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
 }
 
 }  // namespace

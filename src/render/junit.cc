@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMoved = 20;
+constexpr std::size_t kMovedInJunit = 20;
 
 enum class Outcome { kPassed, kFailure, kError, kSkipped };
 
@@ -38,7 +38,7 @@ std::string DetailsOf(const CheckPair& pair) {
     if (check::IsShown(item)) text += check::ItemLine(item) + "\n";
   }
   if (const std::string passing = check::PassingOperators(pair); !passing.empty()) text += passing + "\n";
-  const std::vector<std::string> moved = check::MovedLines(pair, kMoved);
+  const std::vector<std::string> moved = check::MovedLines(pair, kMovedInJunit);
   if (!moved.empty()) text += "operators that moved:\n";
   for (const std::string& line : moved) text += "  " + line + "\n";
   return text + check::PairingText(pair) + "\n";

@@ -122,7 +122,7 @@ std::string EvidenceLines(const OperatorEvidence& evidence, int width) {
 }
 
 void DrawKernels(const KernelReport& report, const TerminalOptions& options, std::ostream& out) {
-  const int width = std::max(options.width, 60);
+  const int width = std::max(options.width, kLeastWidth);
   std::vector<std::string> parts;
   for (const KernelView& view : report.views) {
     std::string title = OneLine(view.label);

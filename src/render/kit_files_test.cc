@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // Plain cells only: no example name has a quote in the columns that are looked at.
-std::vector<std::vector<std::string>> Rows(const std::string& text) {
+std::vector<std::vector<std::string>> RowsOf(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
@@ -42,7 +42,7 @@ template <typename Render, typename... Values>
 std::vector<std::vector<std::string>> Table(const Render& render, const Values&... values) {
   std::ostringstream out;
   render(values..., out);
-  return Rows(out.str());
+  return RowsOf(out.str());
 }
 
 double Sum(const std::vector<std::vector<std::string>>& rows, std::size_t column) {

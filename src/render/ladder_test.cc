@@ -29,7 +29,7 @@ std::vector<LadderPoint> OneThread() {
   return points;
 }
 
-std::string Screen(const Report& report, int width = 80, bool all = false) {
+std::string ScreenOfLadder(const Report& report, int width = 80, bool all = false) {
   TerminalOptions options;
   options.width = width;
   options.all = all;
@@ -102,7 +102,7 @@ TEST(LadderWords, WhereAnOperatorIs) {
 TEST(RenderLadder, FitsTheScreen) {
   for (const auto& points : {OneThread(), Sme2Points()}) {
     for (const int width : {60, 80, 120}) {
-      const std::string screen = Screen(MakeLadder(points), width);
+      const std::string screen = ScreenOfLadder(MakeLadder(points), width);
       std::istringstream lines(screen);
       std::string line;
       int count = 0;
@@ -116,19 +116,20 @@ TEST(RenderLadder, FitsTheScreen) {
 }
 
 TEST(RenderLadder, ShowsLevelsGainsAndBars) {
-  const std::string screen = Screen(MakeLadder(OneThread()));
+  const std::string screen = ScreenOfLadder(MakeLadder(OneThread()));
   EXPECT_THAT(screen, HasSubstr("  sme2 pays: 2.87x over sme; best: sme2\n"));
   EXPECT_THAT(screen, HasSubstr("█"));
   EXPECT_THAT(screen, HasSubstr("same"));
   EXPECT_THAT(screen, HasSubstr("only sme2"));
   EXPECT_THAT(screen, HasSubstr("kernels outside of XNNPACK take"));
-  EXPECT_THAT(Screen(MakeLadder(Sme2Points())), HasSubstr("  mind   sme2 pays on the whole at 1 thread"));
+  EXPECT_THAT(ScreenOfLadder(MakeLadder(Sme2Points())),
+              HasSubstr("  mind   sme2 pays on the whole at 1 thread"));
 }
 
 TEST(RenderLadder, ALevelThatDoesNotRunIsALine) {
   std::vector<LadderPoint> points = OneThread();
   points[0].error = "it lacks \x1b[31m something";
-  const std::string screen = Screen(MakeLadder(points));
+  const std::string screen = ScreenOfLadder(MakeLadder(points));
   EXPECT_THAT(screen, HasSubstr("does not run"));
   EXPECT_THAT(screen, HasSubstr("neon does not run: it lacks \\x1b[31m something"));
   EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
@@ -138,7 +139,7 @@ TEST(RenderLadder, EmulatedTimesAreNoGain) {
   RunData run = MakeLadder(OneThread()).run;
   for (ExperimentData& data : run.experiments) data.emulated = true;
   const Report report = Assemble(std::move(run), {});
-  const std::string screen = Screen(report);
+  const std::string screen = ScreenOfLadder(report);
   EXPECT_THAT(screen, HasSubstr("the CPU was emulated"));
   EXPECT_THAT(screen, Not(HasSubstr("2.8")));
   EXPECT_THAT(screen, Not(HasSubstr("█")));

@@ -19,7 +19,7 @@ namespace {
 using Align = Table::Align;
 
 constexpr double kWorthARow = 0.005;  // of the whole: layers below are left out of Markdown
-constexpr std::size_t kMostRows = 60;
+constexpr std::size_t kMostLayers = 60;
 
 std::string ShortType(const std::string& type) { return type.substr(type.find_last_of('.') + 1); }
 
@@ -272,7 +272,7 @@ void Thin(Part& part) {
     return static_cast<double>(row.after) < least * whole && static_cast<double>(row.before) <= least * first;
   };
   std::erase_if(part.rows, small);
-  while (part.rows.size() > kMostRows && least < 1) {
+  while (part.rows.size() > kMostLayers && least < 1) {
     least *= 2;
     std::erase_if(part.rows, small);
   }

@@ -54,19 +54,17 @@ std::string TableNote(const ReportExperiment& before, const ReportExperiment* af
       runs, TracerRowName(subject));
 }
 
-double Mean(Nanoseconds total, std::int64_t runs) {
-  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
-}
-
 void FineCategories(const Comparison& comparison, markdown::Out& out) {
   Table table = MakeTable({{"category", Align::kLeft},
                            {"before", Align::kRight},
                            {"after", Align::kRight},
                            {"gain", Align::kRight},
                            {"interval", Align::kLeft}});
-  const auto before = [&](const DeltaRow& row) { return Mean(row.baseline_total, comparison.baseline_runs); };
+  const auto before = [&](const DeltaRow& row) {
+    return MeanOf(row.baseline_total, comparison.baseline_runs);
+  };
   const auto after = [&](const DeltaRow& row) {
-    return Mean(row.candidate_total, comparison.candidate_runs);
+    return MeanOf(row.candidate_total, comparison.candidate_runs);
   };
   double largest = 0;
   for (const DeltaRow& row : comparison.categories) largest = std::max({largest, before(row), after(row)});
@@ -99,13 +97,13 @@ void Changed(const Report& report, const ReportComparison& pair, markdown::Out& 
   std::vector<Change> changes;
   for (const OperatorMatch& match : comparison.operators) {
     if (!match.baseline || !match.candidate) continue;
-    changes.push_back({&match, Mean(match.baseline_total, comparison.baseline_runs),
-                       Mean(match.candidate_total, comparison.candidate_runs)});
+    changes.push_back({&match, MeanOf(match.baseline_total, comparison.baseline_runs),
+                       MeanOf(match.candidate_total, comparison.candidate_runs)});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return std::fabs(a.saved()) > std::fabs(b.saved());
   });
-  const double whole = Mean(comparison.baseline_total, comparison.baseline_runs);
+  const double whole = MeanOf(comparison.baseline_total, comparison.baseline_runs);
   const OperatorNames names_before(*before.profile), names_after(*after.profile);
   bool differs = false;
   const auto list = [&](const char* title, const auto& keep) {
@@ -162,8 +160,8 @@ void OnlyOnOneSide(const Report& report, const ReportComparison& pair, markdown:
       MakeTable({{"operator", Align::kLeft}, {"only in", Align::kLeft}, {"mean self time", Align::kRight}});
   const OperatorNames names_before(*before.profile), names_after(*after.profile);
   const auto mean = [&](const OperatorMatch& match) {
-    return match.baseline ? Mean(match.baseline_total, comparison.baseline_runs)
-                          : Mean(match.candidate_total, comparison.candidate_runs);
+    return match.baseline ? MeanOf(match.baseline_total, comparison.baseline_runs)
+                          : MeanOf(match.candidate_total, comparison.candidate_runs);
   };
   const auto one_side = [](const OperatorMatch& match) {
     return match.baseline.has_value() != match.candidate.has_value();
@@ -307,7 +305,7 @@ void RenderPlaces(const ReportExperiment& experiment, bool titled, markdown::Out
                            {"spans", Align::kRight},
                            {"mean self time", Align::kRight},
                            {"share", Align::kRight}});
-  const auto mean = [&](const AdditiveRow& row) { return Mean(row.total, experiment.places.runs); };
+  const auto mean = [&](const AdditiveRow& row) { return MeanOf(row.total, experiment.places.runs); };
   double largest = 0;
   for (const AdditiveRow& row : experiment.places.rows) largest = std::max(largest, mean(row));
   const Times time(largest);

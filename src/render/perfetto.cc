@@ -59,9 +59,9 @@ class Interned {
   std::map<std::string, std::uint64_t> numbers_;
 };
 
-class Writer : public TraceWriter {
+class PerfettoTrace : public TraceWriter {
  public:
-  explicit Writer(std::ostream& out) : out_(out) {}
+  explicit PerfettoTrace(std::ostream& out) : out_(out) {}
 
   void Attributes(const std::vector<TraceArgument>& attributes) override {
     std::string list;
@@ -266,6 +266,8 @@ class Writer : public TraceWriter {
 
 }  // namespace
 
-std::unique_ptr<TraceWriter> PerfettoWriter(std::ostream& out) { return std::make_unique<Writer>(out); }
+std::unique_ptr<TraceWriter> PerfettoWriter(std::ostream& out) {
+  return std::make_unique<PerfettoTrace>(out);
+}
 
 }  // namespace etprof

@@ -14,8 +14,8 @@
 namespace etprof {
 namespace {
 
-constexpr int kRows = 16;
-constexpr int kMostColumns = 90;
+constexpr int kPlotRows = 16;
+constexpr int kMostPlotColumns = 90;
 constexpr int kLeft = 9;  // columns before the picture: "  100 G "
 constexpr int kTickRoom = 8;
 
@@ -40,12 +40,12 @@ class Picture {
       : x_(x),
         y_(y),
         columns_(columns),
-        cells_(kRows, std::vector<std::string>(static_cast<std::size_t>(columns), " ")) {}
+        cells_(kPlotRows, std::vector<std::string>(static_cast<std::size_t>(columns), " ")) {}
 
   std::optional<int> Column(double x) const { return At(x_.Place(x), columns_); }
   std::optional<int> Row(double y) const {
-    const auto row = At(y_.Place(y), kRows);
-    return row ? std::optional(kRows - 1 - *row) : std::nullopt;
+    const auto row = At(y_.Place(y), kPlotRows);
+    return row ? std::optional(kPlotRows - 1 - *row) : std::nullopt;
   }
   // The value in the middle of a column.
   double XOf(int column) const {
@@ -57,7 +57,7 @@ class Picture {
   int columns() const { return columns_; }
 
   void Draw(std::ostream& out) {
-    std::vector<std::string> left(kRows);
+    std::vector<std::string> left(kPlotRows);
     for (int power = static_cast<int>(std::ceil(y_.low)); power <= y_.high; ++power) {
       if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = Power(power);
     }
@@ -168,11 +168,11 @@ std::vector<std::string> DrawRooflinePlot(const Roofline& roofline, std::size_t 
   // A margin, so that nothing lies on the frame, and a roof's name fits above it; of one point alone a
   // decade.
   for (Range* range : {&x, &y}) {
-    const double margin = std::max(0.1, 2 * (range->high - range->low) / kRows);
+    const double margin = std::max(0.1, 2 * (range->high - range->low) / kPlotRows);
     range->low -= margin;
     range->high += margin;
   }
-  Picture picture(x, y, std::clamp(options.width - kLeft - kTickRoom, 30, kMostColumns));
+  Picture picture(x, y, std::clamp(options.width - kLeft - kTickRoom, 30, kMostPlotColumns));
   DrawRoofs(roofline.roofs, highest, fastest, picture);
   std::map<std::pair<int, int>, std::string> taken;
   for (std::size_t i = 0; i < roofline.rows.size(); ++i) {

@@ -6,7 +6,7 @@ namespace etprof {
 namespace {
 
 // Two decimals always, so that the product of the printed factors is the printed speedup.
-std::string Times(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
+std::string FactorTimes(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
 std::string Percent(double share) { return fmt::format("{:.{}f}%", share * 100, share < 0.0995 ? 1 : 0); }
 
@@ -26,10 +26,10 @@ std::string FactorsText(const ReportComparison& pair) {
       "Of {} in {} compute-bound operator{} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
       "to {} "
       "of peak).",
-      Times(factors.ratio.ratio()), factors.operators, factors.operators == 1 ? "" : "s", Percent(share),
-      slower ? pair.comparison.candidate_label : pair.comparison.baseline_label, Times(factors.peak()),
-      factors.dtype, Times(factors.use()), use, Percent(factors.baseline_of_peak),
-      Percent(factors.candidate_of_peak));
+      FactorTimes(factors.ratio.ratio()), factors.operators, factors.operators == 1 ? "" : "s",
+      Percent(share), slower ? pair.comparison.candidate_label : pair.comparison.baseline_label,
+      FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use,
+      Percent(factors.baseline_of_peak), Percent(factors.candidate_of_peak));
 }
 
 }  // namespace etprof

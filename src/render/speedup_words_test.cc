@@ -36,7 +36,7 @@ Report WithFactors(double candidate_of_peak) {
   return report;
 }
 
-std::string Screen(const Report& report) {
+std::string ScreenOfPair(const Report& report) {
   std::ostringstream out;
   TerminalOptions options;
   options.width = 200;
@@ -58,7 +58,7 @@ TEST(SpeedupWords, SayBothFactors) {
 TEST(SpeedupWords, StandUnderTheVerdictAndInEveryFormat) {
   const Report report = WithFactors(0.85);
   const std::string text = FactorsText(report.comparisons[0]);
-  EXPECT_THAT(Screen(report), HasSubstr("2.50x faster  [2.497, 2.497]\n  " + text + "\n"));
+  EXPECT_THAT(ScreenOfPair(report), HasSubstr("2.50x faster  [2.497, 2.497]\n  " + text + "\n"));
   std::ostringstream markdown, json;
   RenderMarkdown(report, markdown);
   EXPECT_THAT(markdown.str(), HasSubstr("2.00x is peak performance"));
@@ -73,7 +73,7 @@ TEST(SpeedupWords, StandUnderTheVerdictAndInEveryFormat) {
 TEST(SpeedupWords, WithoutFactorsNothingIsSaid) {
   const Report report = example::MakePair();
   EXPECT_EQ(FactorsText(report.comparisons[0]), "");
-  EXPECT_THAT(Screen(report), Not(HasSubstr("peak performance")));
+  EXPECT_THAT(ScreenOfPair(report), Not(HasSubstr("peak performance")));
   std::ostringstream json;
   RenderAnalysisJson(report, json);
   EXPECT_TRUE(nlohmann::json::parse(json.str())["comparisons"][0]["speedup_factors"].is_null());

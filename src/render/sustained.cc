@@ -17,7 +17,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMostColumns = 60;
+constexpr std::size_t kMostStretches = 60;
 constexpr std::size_t kStretches = 10;
 
 // "10 min", "59.8 s".
@@ -41,13 +41,13 @@ std::string Sparkline(const std::vector<std::optional<double>>& values, double l
   return line;
 }
 
-struct Row {
+struct ChartRow {
   const char* name;
   std::vector<std::optional<double>> values;
   std::string (*text)(double);
 };
 
-void DrawRow(const Row& row, std::ostream& out) {
+void DrawRow(const ChartRow& row, std::ostream& out) {
   std::optional<double> low, high;
   for (const std::optional<double>& value : row.values) {
     if (!value) continue;
@@ -88,11 +88,11 @@ std::string SustainedText(const ReportExperiment& experiment) {
 }
 
 void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& out) {
-  const auto columns = static_cast<std::size_t>(std::clamp(width - 45, 10, static_cast<int>(kMostColumns)));
-  Row latency{"latency", {}, [](double ns) { return FormatDuration(ns); }};
-  Row clock{"clock", {}, [](double mhz) { return fmt::format("{:.2f} GHz", mhz / 1e3); }};
-  Row cap{"its cap", {}, clock.text};
-  Row temperature{"temperature", {}, [](double celsius) { return fmt::format("{:.1f} °C", celsius); }};
+  const auto columns = static_cast<std::size_t>(std::clamp(width - 45, 10, static_cast<int>(kMostStretches)));
+  ChartRow latency{"latency", {}, [](double ns) { return FormatDuration(ns); }};
+  ChartRow clock{"clock", {}, [](double mhz) { return fmt::format("{:.2f} GHz", mhz / 1e3); }};
+  ChartRow cap{"its cap", {}, clock.text};
+  ChartRow temperature{"temperature", {}, [](double celsius) { return fmt::format("{:.1f} °C", celsius); }};
   for (const SustainedPoint& point : Condensed(*experiment.sustained, columns)) {
     latency.values.emplace_back(point.median_ns);
     clock.values.push_back(point.mhz);
@@ -100,7 +100,7 @@ void DrawSustained(const ReportExperiment& experiment, int width, std::ostream& 
     temperature.values.push_back(point.celsius);
   }
   WriteWrapped("  ", OneLine(experiment.label) + ", sustained " + SustainedText(experiment), 2, width, out);
-  for (const Row* row : {&latency, &clock, &cap, &temperature}) DrawRow(*row, out);
+  for (const ChartRow* row : {&latency, &clock, &cap, &temperature}) DrawRow(*row, out);
 }
 
 void RenderSustainedMarkdown(const ReportExperiment& experiment, markdown::Out& out) {

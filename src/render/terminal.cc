@@ -26,15 +26,14 @@
 namespace etprof {
 namespace {
 
-constexpr int kLeastWidth = 60;
 constexpr std::size_t kInsights = 3;
 constexpr std::size_t kLadderInsights = 1;  // a ladder's own answer takes the room
-constexpr std::size_t kNotes = 3;
+constexpr std::size_t kMostNotes = 3;
 constexpr std::size_t kTopOperators = 5;
 
-class Screen {
+class ReportScreen {
  public:
-  Screen(const Report& report, const TerminalOptions& options, std::ostream& out)
+  ReportScreen(const Report& report, const TerminalOptions& options, std::ostream& out)
       : report_(report), options_(options), width_(options.width), out_(out) {}
 
   void Draw() {
@@ -496,7 +495,7 @@ class Screen {
   void Notes() {
     std::size_t said = 0;
     for (const std::string& warning : report_.warnings) {
-      if (said == kNotes && !options_.all) {
+      if (said == kMostNotes && !options_.all) {
         Labelled("", fmt::format("and {} more with --all", report_.warnings.size() - said));
         break;
       }
@@ -533,7 +532,7 @@ void RenderTerminal(const Report& report, const TerminalOptions& options, std::o
   TerminalOptions wide_enough = options;
   wide_enough.width = std::max(kLeastWidth, options.width);
   DrawOn(wide_enough, out,
-         [&](const TerminalOptions& on, std::ostream& text) { Screen(report, on, text).Draw(); });
+         [&](const TerminalOptions& on, std::ostream& text) { ReportScreen(report, on, text).Draw(); });
 }
 
 }  // namespace etprof

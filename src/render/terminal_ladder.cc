@@ -16,10 +16,10 @@ namespace {
 
 using namespace ladder;
 
-constexpr std::size_t kOperators = 5;
-constexpr std::size_t kManyLevels = 8;  // with more, one screen has no room for operators
-constexpr double kWorthARow = 0.01;     // of the latency at the lowest level
-constexpr std::size_t kNamed = 4;       // levels that change nothing are told by name up to so many
+constexpr std::size_t kLadderOperators = 5;
+constexpr std::size_t kManyLevels = 8;     // with more, one screen has no room for operators
+constexpr double kWorthALevelsRow = 0.01;  // of the latency at the lowest level
+constexpr std::size_t kNamed = 4;          // levels that change nothing are told by name up to so many
 constexpr std::size_t kSwings = 2;
 constexpr int kLabel = 9;     // columns of "  best   "
 constexpr int kEffects = 14;  // columns of what pays, at least
@@ -57,7 +57,7 @@ class LadderScreen {
     Rows("mean self time", options_.all ? ladder_.groups : WorthRows(), ladder_.groups.size(), times);
     if (options_.all) Rows("categories", ladder_.categories, ladder_.categories.size(), times);
     if (options_.all || ladder_.levels.size() <= kManyLevels)
-      Rows("operators", ladder_.operators, options_.all ? ladder_.operators.size() : kOperators, times);
+      Rows("operators", ladder_.operators, options_.all ? ladder_.operators.size() : kLadderOperators, times);
     if (!report_.emulated) Legend();
     std::size_t said = 0;
     for (const LadderSwing& swing : ladder_.swings) {
@@ -100,7 +100,7 @@ class LadderScreen {
       for (std::size_t t = 0; t < row.cells.size(); ++t) {
         for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
           const auto& whole = ladder_.latency.cells[t][l].ns;
-          if (whole && row.cells[t][l].ns.value_or(0) >= kWorthARow * *whole) return false;
+          if (whole && row.cells[t][l].ns.value_or(0) >= kWorthALevelsRow * *whole) return false;
         }
       }
       return true;

@@ -7,6 +7,7 @@
 
 #include "core/escape.h"
 #include "core/table.h"
+#include "core/text.h"
 #include "render/terminal_text.h"
 #include "render/wording.h"
 
@@ -62,7 +63,7 @@ void ExperimentList::Add(const Report& report, const std::string& from) {
     lines_.push_back(std::move(line));
   }
   for (const std::string& warning : report.warnings) {
-    if (std::find(notes_.begin(), notes_.end(), warning) == notes_.end()) notes_.push_back(warning);
+    AddOnce(warning, notes_);
   }
 }
 

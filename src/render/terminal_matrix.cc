@@ -14,8 +14,8 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kOperators = 5;
-constexpr int kNameWidth = 26;
+constexpr std::size_t kMatrixOperators = 5;
+constexpr int kMatrixNameWidth = 26;
 constexpr int kCellWidth = 13;
 
 class MatrixScreen {
@@ -25,7 +25,7 @@ class MatrixScreen {
 
   void Draw() {
     const auto fitting = static_cast<std::size_t>(
-        std::max(1, (options_.width - 2 - kNameWidth - 2 - kCellWidth) / (2 + kCellWidth)));
+        std::max(1, (options_.width - 2 - kMatrixNameWidth - 2 - kCellWidth) / (2 + kCellWidth)));
     const std::size_t count = matrix_.candidates.size();
     std::size_t from = 0;
     do {
@@ -60,7 +60,7 @@ class MatrixScreen {
     Line(matrix_.threads ? "threads: " + name : "gain over " + baseline, titles, Color::kDim);
     for (const MatrixRow& group : matrix_.groups) Row(group, from, to, Color::kNone);
     const std::size_t operators =
-        options_.all ? matrix_.operators.size() : std::min(kOperators, matrix_.operators.size());
+        options_.all ? matrix_.operators.size() : std::min(kMatrixOperators, matrix_.operators.size());
     for (std::size_t i = 0; i < operators; ++i) Row(matrix_.operators[i], from, to, Color::kNone);
     Row(matrix_.latency, from, to, Color::kBold);
   }
@@ -77,9 +77,9 @@ class MatrixScreen {
   }
 
   void Line(const std::string& name, const std::vector<ScreenTable::Cell>& cells, Color color) {
-    const std::string fitted = FittedName(name, kNameWidth);
+    const std::string fitted = FittedName(name, kMatrixNameWidth);
     std::string line =
-        "  " + Paint(fitted, color, options_.colors) + Blanks(kNameWidth - DisplayWidth(fitted));
+        "  " + Paint(fitted, color, options_.colors) + Blanks(kMatrixNameWidth - DisplayWidth(fitted));
     for (const ScreenTable::Cell& of : cells) {
       const std::string cell = Fitted(of.text, kCellWidth);
       line += "  " + Blanks(kCellWidth - DisplayWidth(cell)) + Paint(cell, of.color, options_.colors);

@@ -14,7 +14,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kNameWidth = 18;
+constexpr int kTimesNameWidth = 18;
 constexpr int kMostTitle = 14;
 constexpr int kGain = 7, kShare = 9;  // columns
 constexpr int kMostBar = 20;
@@ -23,17 +23,13 @@ using Cell = ScreenTable::Cell;
 
 // The names of two columns. Of long ones that begin alike, the ends tell them apart.
 std::pair<std::string, std::string> Titles(const Comparison& comparison, int width) {
-  const int most = std::min(kMostTitle, (width - 2 - kNameWidth - 2 - 2 - 2 - kGain) / 2);
+  const int most = std::min(kMostTitle, (width - 2 - kTimesNameWidth - 2 - 2 - 2 - kGain) / 2);
   constexpr std::size_t kAlike = 6;
   const std::string a = OneLine(comparison.baseline_label), b = OneLine(comparison.candidate_label);
   const auto shared =
       static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   const auto cut = shared >= kAlike ? FittedTail : Fitted;
   return {cut(a, most), cut(b, most)};
-}
-
-double MeanOf(Nanoseconds total, std::int64_t runs) {
-  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
 }
 
 double MeanOfRow(const ReportExperiment& experiment, std::size_t row) {
@@ -121,10 +117,10 @@ class TimeTable {
 
   void Line(const std::string& name, const std::string& first, const std::string& second, const Cell& gain,
             const std::string& share, double bar, Color color) {
-    const std::string fitted = Fitted(name, kNameWidth);
+    const std::string fitted = Fitted(name, kTimesNameWidth);
     std::string line = "  " + Paint(fitted, color, options_.colors) +
-                       Blanks(kNameWidth - DisplayWidth(fitted)) + "  " + RightText(first, time_width_);
-    int used = 2 + kNameWidth + 2 + time_width_;
+                       Blanks(kTimesNameWidth - DisplayWidth(fitted)) + "  " + RightText(first, time_width_);
+    int used = 2 + kTimesNameWidth + 2 + time_width_;
     if (after_ != nullptr) {
       line += "  " + RightText(second, time_width_) + "  " + Blanks(kGain - DisplayWidth(gain.text)) +
               Paint(gain.text, gain.color, options_.colors);
@@ -179,7 +175,7 @@ void DrawTimesSideBySide(const Report& report, const std::vector<std::size_t>& e
   }
   if (sides.empty()) return;
   const auto fitting =
-      static_cast<std::size_t>(std::max(1, (options.width - 2 - kNameWidth) / (2 + kMostTitle)));
+      static_cast<std::size_t>(std::max(1, (options.width - 2 - kTimesNameWidth) / (2 + kMostTitle)));
   const std::size_t left_out = sides.size() - std::min(sides.size(), fitting);
   sides.resize(sides.size() - left_out);
   std::vector<std::size_t> rows;

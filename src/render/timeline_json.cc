@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json RunJson(const Profile& profile, const SampledRuns::Run& run) {
+Json TimelineOfRun(const Profile& profile, const SampledRuns::Run& run) {
   const RunLabel& label = profile.runs[run.run].label;
   Json times = Json::array();
   for (std::size_t i = 0; i < run.gap.size(); ++i) {
@@ -21,7 +21,7 @@ Json RunJson(const Profile& profile, const SampledRuns::Run& run) {
           {"launch", label.launch}, {"round", label.round}, {"times", std::move(times)}};
 }
 
-Json ExperimentJson(const ReportExperiment& experiment) {
+Json TimelineOf(const ReportExperiment& experiment) {
   if (!experiment.profile || experiment.profile->sampled.runs.empty()) return nullptr;
   const Profile& profile = *experiment.profile;
   Json json = {{"label", experiment.label},
@@ -39,7 +39,8 @@ Json ExperimentJson(const ReportExperiment& experiment) {
   }
   for (const SampledRuns::Shape& shape : profile.sampled.shapes)
     json["shapes"].push_back({{"op", shape.op}, {"depth", shape.depth}});
-  for (const SampledRuns::Run& run : profile.sampled.runs) json["runs"].push_back(RunJson(profile, run));
+  for (const SampledRuns::Run& run : profile.sampled.runs)
+    json["runs"].push_back(TimelineOfRun(profile, run));
   return json;
 }
 
@@ -48,7 +49,7 @@ Json ExperimentJson(const ReportExperiment& experiment) {
 void RenderTimelineJson(const Report& report, std::ostream& out) {
   Json json = {{"experiments", Json::array()}};
   for (const ReportExperiment& experiment : report.experiments)
-    json["experiments"].push_back(ExperimentJson(experiment));
+    json["experiments"].push_back(TimelineOf(experiment));
   // As in json.cc: names come from files.
   out << JsonText(json) << '\n';
 }

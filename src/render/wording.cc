@@ -85,6 +85,10 @@ std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale
   return texts;
 }
 
+double MeanOf(Nanoseconds total, std::int64_t runs) {
+  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
+}
+
 std::string PercentText(double share) {
   const double percent = share * 100;
   if (!std::isfinite(percent)) return kUndefined;

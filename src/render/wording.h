@@ -35,6 +35,9 @@ TimeScale ScaleOfLatencies(const Report& report);
 // their sum.
 std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale);
 
+// The mean over runs; 0 for none.
+double MeanOf(Nanoseconds total, std::int64_t runs);
+
 std::string PercentText(double share);      // 0.214 -> "21 %", 0.0042 -> "0.4 %"
 std::string RatioText(double ratio);        // "1.84x", three significant digits
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42 %"

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Insight* Find(const Report& report, Insight::Kind kind) {
+const Insight* FindInsight(const Report& report, Insight::Kind kind) {
   for (const Insight& insight : report.insights) {
     if (insight.kind == kind) return &insight;
   }
@@ -21,7 +21,7 @@ const Insight* Find(const Report& report, Insight::Kind kind) {
 
 TEST(Insights, ShowTheShiftOfTheBottleneckWithItsShares) {
   const Report report = example::MakePair();
-  const Insight* shift = Find(report, Insight::Kind::kBottleneckShift);
+  const Insight* shift = FindInsight(report, Insight::Kind::kBottleneckShift);
   ASSERT_NE(shift, nullptr);
   // 4.002 of 5.147 ms before, 1.002 of 2.147 after; GEMM from 0.5 / 5.147 to 0.5 / 2.147.
   EXPECT_THAT(shift->text, HasSubstr("GEMM grew from 9.7% of an inference in off to 23% in on"));
@@ -35,10 +35,10 @@ TEST(Insights, ClaimNoShiftThatTheIntervalsDoNotShow) {
     if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
   }
   report.insights = FindInsights(report);
-  EXPECT_EQ(Find(report, Insight::Kind::kBottleneckShift), nullptr);
+  EXPECT_EQ(FindInsight(report, Insight::Kind::kBottleneckShift), nullptr);
   for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
   report.insights = FindInsights(report);
-  EXPECT_EQ(Find(report, Insight::Kind::kBottleneckShift), nullptr);
+  EXPECT_EQ(FindInsight(report, Insight::Kind::kBottleneckShift), nullptr);
 }
 
 // 400 us stand in the calls' self time; what traced runs take longer than untraced ones is not theirs.
@@ -48,18 +48,18 @@ TEST(Insights, TakeTheTracersCostOffTheDelegates) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_NEAR(Find(report, Insight::Kind::kDelegates)->at_stake, 400'000, 1);
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 400'000, 1);
   report.experiments[0].latency_from_trace = false;
   report.experiments[0].tracer = -150'000;
   report.insights = FindInsights(report);
-  EXPECT_NEAR(Find(report, Insight::Kind::kDelegates)->at_stake, 250'000, 1);
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kDelegates)->at_stake, 250'000, 1);
   EXPECT_THAT(
-      Find(report, Insight::Kind::kDelegates)->text,
+      FindInsight(report, Insight::Kind::kDelegates)->text,
       HasSubstr("Delegate overhead: 0.400 of 5.504 ms (7.3%) in 1 call, excluding operators. Up to 0.150 "
                 "ms of it may be tracing overhead."));
   report.experiments[0].tracer = -400'000;
   report.insights = FindInsights(report);
-  EXPECT_EQ(Find(report, Insight::Kind::kDelegates), nullptr);
+  EXPECT_EQ(FindInsight(report, Insight::Kind::kDelegates), nullptr);
 }
 
 TEST(Insights, NameWhatIsFarBelowTheRoofs) {
@@ -80,7 +80,7 @@ TEST(Insights, NameWhatIsFarBelowTheRoofs) {
   near.roof_ns = 200'000;
   report.experiments[1].roofline.emplace().rows = {far, near};
   report.insights = FindInsights(report);
-  const Insight* found = Find(report, Insight::Kind::kRoofline);
+  const Insight* found = FindInsight(report, Insight::Kind::kRoofline);
   ASSERT_NE(found, nullptr);
   EXPECT_NEAR(found->at_stake, 400'000, 1);
   EXPECT_THAT(found->text,
@@ -92,12 +92,12 @@ TEST(Insights, NameWhatIsFarBelowTheRoofs) {
           "Fully Connected (NC, PF32) GEMM #1: 0.500 ms at 20% of its compute roof, would save 0.400 ms"));
   report.experiments[1].roofline->rows = {near};
   report.insights = FindInsights(report);
-  EXPECT_EQ(Find(report, Insight::Kind::kRoofline), nullptr);
+  EXPECT_EQ(FindInsight(report, Insight::Kind::kRoofline), nullptr);
 }
 
 TEST(Insights, BoundWhatDataMovementCouldGive) {
   const Report report = example::MakePair();
-  const Insight* layout = Find(report, Insight::Kind::kLayout);
+  const Insight* layout = FindInsight(report, Insight::Kind::kLayout);
   ASSERT_NE(layout, nullptr);
   // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
   EXPECT_THAT(layout->text, HasSubstr("Data movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
@@ -108,14 +108,14 @@ TEST(Insights, BoundWhatDataMovementCouldGive) {
 TEST(Insights, NamePortableOperatorsWithTheirTime) {
   const Insight* portable = nullptr;
   const Report report = example::MakePair();
-  portable = Find(report, Insight::Kind::kPortable);
+  portable = FindInsight(report, Insight::Kind::kPortable);
   ASSERT_NE(portable, nullptr);
   EXPECT_THAT(portable->text, HasSubstr("1 operator is not delegated (mean.out): 0.200 of 2.144 ms (9.3%)."));
 }
 
 TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   const Report report = example::MakePair();
-  EXPECT_THAT(Find(report, Insight::Kind::kPortable)->text,
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kPortable)->text,
               HasSubstr("XNNPACK can take all of them (mean.out, 0.200 ms)"));
   // argmax is not in the partitioner's list.
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
@@ -123,7 +123,7 @@ TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   const Report other = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_THAT(Find(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
+  EXPECT_THAT(FindInsight(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
 }
 
 // Where the program says it, the reason takes the place of what it might be.
@@ -140,7 +140,7 @@ TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
   const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  const Insight* portable = Find(report, Insight::Kind::kPortable);
+  const Insight* portable = FindInsight(report, Insight::Kind::kPortable);
   EXPECT_THAT(portable->text,
               HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.200 ms) in another form. "
                         "mul.Scalar_out: XNNPACK takes it of two tensors."));
@@ -153,20 +153,20 @@ TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
 TEST(Insights, CountTheLayoutChangesAtTheEdgesOfDelegates) {
   const Report report = example::MakePair();
   // The delegate begins with one transpose and ends with the other.
-  EXPECT_THAT(Find(report, Insight::Kind::kLayout)->text,
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
               HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   const Report inner = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_THAT(Find(inner, Insight::Kind::kLayout)->text,
+  EXPECT_THAT(FindInsight(inner, Insight::Kind::kLayout)->text,
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
 
 TEST(Insights, BoundWhatEachCategoryCouldGive) {
   const Report report = example::MakePair();
-  const Insight* amdahl = Find(report, Insight::Kind::kAmdahl);
+  const Insight* amdahl = FindInsight(report, Insight::Kind::kAmdahl);
   ASSERT_NE(amdahl, nullptr);
   // 1 002 001 of 2 144 014 ns: 1 / (1 - 0.4673) = 1.877; 500 007: 1.304; 400 004: 1.229.
   EXPECT_EQ(
@@ -178,7 +178,7 @@ TEST(Insights, BoundWhatEachCategoryCouldGive) {
 // Share, time and bound are of one set of runs: each follows from the printed others.
 TEST(Insights, ABoundIsOneOverOneLessItsShare) {
   const Report report = example::MakePair();
-  const Insight* bottleneck = Find(report, Insight::Kind::kBottleneck);
+  const Insight* bottleneck = FindInsight(report, Insight::Kind::kBottleneck);
   ASSERT_NE(bottleneck, nullptr);
   // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would have given 2.00x.
   EXPECT_EQ(bottleneck->text,
@@ -196,7 +196,7 @@ TEST(Insights, NameTheSlowerOperatorsWithTheirSum) {
     ++slower;
   }
   report.insights = FindInsights(report);
-  const Insight* found = Find(report, Insight::Kind::kSlower);
+  const Insight* found = FindInsight(report, Insight::Kind::kSlower);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->text, "2 operators are slower in on, by 0.300 ms in total.");
   EXPECT_THAT(found->evidence, testing::Each(HasSubstr(": 0.100 ms before, 0.250 ms after")));
@@ -225,7 +225,7 @@ TEST(Insights, SayWhenLatencyRoseAndWhatTheClockDid) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   const Report report = WithBursts(rising);
-  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->text, HasSubstr("Latency rose by 18% while it was measured (40 bursts)"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz against 2.61 GHz")));
@@ -246,7 +246,7 @@ TEST(Insights, SayHowTheDeviceWasMeanwhile) {
     }
   }
   const Report report = WithBursts(rising, conditions);
-  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->evidence,
               testing::IsSupersetOf({"rounds with capped clocks: 0.00 of 1 against 1.00 of 1",
@@ -255,7 +255,7 @@ TEST(Insights, SayHowTheDeviceWasMeanwhile) {
 
 TEST(Insights, SayWhenLatencyHasTwoLevels) {
   const Report report = WithBursts({1, 1, 1.4});
-  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->text,
               HasSubstr("Latency has two levels: 2.00 ms in 68% of the bursts, 2.80 ms in the others"));
@@ -266,7 +266,7 @@ TEST(Insights, SayFromWhichBurstOnTheDeviceThrottles) {
   std::vector<double> factors;
   for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
   const Report report = WithBursts(factors);
-  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->text, HasSubstr("Latency is 40% higher from burst 27 of 40 on, 2.81 ms after 2.00 ms: "
                                      "the processor may be throttling"));
@@ -277,7 +277,7 @@ TEST(Insights, SayFromWhichBurstOnTheDeviceThrottles) {
             1);
   std::reverse(factors.begin(), factors.end());
   const Report sped_up = WithBursts(factors);
-  EXPECT_THAT(Find(sped_up, Insight::Kind::kNoise)->text, HasSubstr("lower from burst 15 of 40 on"));
+  EXPECT_THAT(FindInsight(sped_up, Insight::Kind::kNoise)->text, HasSubstr("lower from burst 15 of 40 on"));
 }
 
 // The log of one process has no bursts: its runs are looked at, counted with those of the warm-up.
@@ -294,14 +294,14 @@ TEST(Insights, SayFromWhichRunOnASingleProcessThrottles) {
   launch.bursts[0].recorded.clear();
   for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
   const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
-  const Insight* noise = Find(report, Insight::Kind::kNoise);
+  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
   ASSERT_NE(noise, nullptr);
   EXPECT_THAT(noise->text, HasSubstr("Latency is 30% higher from run 24 of 63 on, 2.60 ms after 2.00 ms"));
 }
 
 TEST(Insights, SayNothingOfNoiseWhereThereIsLittle) {
-  EXPECT_EQ(Find(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise), nullptr);
-  EXPECT_EQ(Find(example::MakePair(), Insight::Kind::kNoise), nullptr);
+  EXPECT_EQ(FindInsight(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise), nullptr);
+  EXPECT_EQ(FindInsight(example::MakePair(), Insight::Kind::kNoise), nullptr);
 }
 
 TEST(Insights, AreRankedByTheTimeAtStake) {

@@ -20,7 +20,7 @@ using xnnpack::KernelStatus;
 const std::string kData = ETPROF_TEST_DATA;
 const std::string kIgemm = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast";
 
-Profile ProfileOf(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
+Profile ProfileOfFile(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
 
 class Kernels : public testing::Test {
  protected:
@@ -40,9 +40,9 @@ TEST_F(Kernels, OfARealLogAndItsEtdump) {
   EXPECT_EQ(view.Count(KernelStatus::kUsed), 1U);
   EXPECT_EQ(view.Count(KernelStatus::kSuperseded), 9U);
   EXPECT_FALSE(view.etdump_agrees);
-  HoldAgainst(ProfileOf("toy_cnn.t1.etdump"), view);
+  HoldAgainst(ProfileOfFile("toy_cnn.t1.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, true);
-  HoldAgainst(ProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
+  HoldAgainst(ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, false);
 }
 
@@ -114,8 +114,8 @@ TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
   };
   for (const Case& c : {Case{"toy_cnn", 5, 5}, Case{"toy_fp16", 5, 5}, Case{"toy_q8", 5, 5}}) {
     const std::string stem = std::string("sme2_emulated/") + c.model;
-    const OperatorEvidence evidence = CompareOperatorNames(ProfileOf(stem + ".sme2_off.etdump"),
-                                                           ProfileOf(stem + ".sme2_on.etdump"), "off", "on");
+    const OperatorEvidence evidence = CompareOperatorNames(
+        ProfileOfFile(stem + ".sme2_off.etdump"), ProfileOfFile(stem + ".sme2_on.etdump"), "off", "on");
     EXPECT_EQ(evidence.baseline_kleidiai, 0U) << c.model;
     EXPECT_EQ(evidence.candidate_kleidiai, c.kleidiai) << c.model;
     EXPECT_EQ(evidence.changed.size(), c.changed) << c.model;
@@ -127,7 +127,7 @@ TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
     EXPECT_GT(evidence.unchanged, 0U);
   }
   // A side against itself shows nothing.
-  const Profile same = ProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump");
+  const Profile same = ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump");
   const OperatorEvidence none = CompareOperatorNames(same, same, "a", "b");
   EXPECT_THAT(none.changed, IsEmpty());
   EXPECT_EQ(none.unchanged, 11U);

@@ -9,9 +9,9 @@
 namespace etprof {
 namespace {
 
-class Builder {
+class MatrixBuilder {
  public:
-  Builder(const Report& report, bool threads, std::size_t baseline) : report_(report) {
+  MatrixBuilder(const Report& report, bool threads, std::size_t baseline) : report_(report) {
     matrix_.threads = threads;
     matrix_.baseline = baseline;
     const ReportExperiment& experiment = report.experiments[baseline];
@@ -100,7 +100,7 @@ std::vector<Matrix> FindMatrices(const Report& report) {
   std::vector<Matrix> matrices;
   std::set<std::pair<std::size_t, std::size_t>> in_sweep;
   for (const std::vector<std::size_t>& sweep : Sweeps(report)) {
-    Builder builder(report, true, sweep.front());
+    MatrixBuilder builder(report, true, sweep.front());
     for (std::size_t i = 1; i < sweep.size(); ++i) {
       in_sweep.emplace(sweep.front(), sweep[i]);
       const Comparison* known = FindComparison(report, sweep.front(), sweep[i]);
@@ -119,7 +119,7 @@ std::vector<Matrix> FindMatrices(const Report& report) {
   }
   for (const auto& [baseline, pairs] : by_baseline) {
     if (pairs.size() < 2) continue;
-    Builder builder(report, false, baseline);
+    MatrixBuilder builder(report, false, baseline);
     for (const ReportComparison* pair : pairs) builder.Add(pair->candidate, pair->comparison);
     matrices.push_back(builder.Take());
   }

@@ -8,16 +8,18 @@
 namespace etprof {
 namespace {
 
-using Kernels = KleidiaiUse::Kernels;
+using Used = KleidiaiUse::Kernels;
 using testing::SizeIs;
 
-const std::string kData = ETPROF_TEST_DATA;
+const std::string kTraces = ETPROF_TEST_DATA;
 
-Profile ProfileOf(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
+Profile ProfileOfModel(const std::string& file) {
+  return Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
+}
 
 // As if each operator that multiplies matrices were joined to a node that `use` is known of.
 Profile Joined(const std::string& file, const KleidiaiUse& use) {
-  Profile profile = ProfileOf(file);
+  Profile profile = ProfileOfModel(file);
   profile.program.emplace();
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -36,27 +38,27 @@ protocol::IsaState Isa(std::vector<std::string> detected, std::vector<std::strin
 }
 
 TEST(MatrixKernels, NamesProveWhatRan) {
-  const auto on = MatrixKernels(ProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
+  const auto on = MatrixKernels(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
   ASSERT_THAT(on, SizeIs(1));
-  EXPECT_EQ(on[0].ran, Kernels::kSme);
+  EXPECT_EQ(on[0].ran, Used::kSme);
   EXPECT_THAT(on[0].operators, SizeIs(5));  // three convolutions, two fully connected layers; packing is none
   EXPECT_GT(on[0].mean_ns, 0);
   EXPECT_EQ(on[0].why, "");
-  EXPECT_TRUE(RanOnArm(ProfileOf("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
+  EXPECT_TRUE(RanOnArm(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
   // Without them nothing shows that the CPU was an Arm one, but its features.
-  const Profile off = ProfileOf("sme2_emulated/toy_cnn.sme2_off.etdump");
+  const Profile off = ProfileOfModel("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_FALSE(RanOnArm(off, std::nullopt));
   EXPECT_FALSE(RanOnArm(off, Isa({"avx2", "avx512fp16"}, {"avx2"})));
   EXPECT_TRUE(RanOnArm(off, Isa({"dotprod", "fp16"}, {"dotprod"})));
 }
 
 TEST(MatrixKernels, TheReasonIsTheMachinesWhereTheNodeCould) {
-  const Profile off = Joined("sme2_emulated/toy_cnn.sme2_off.etdump", {Kernels::kSme, "", ""});
+  const Profile off = Joined("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
   const std::vector<std::string> all = {"dotprod", "fp16", "sme", "sme2"}, less = {"dotprod", "fp16"};
   const auto why = [&](const protocol::IsaState& isa) {
     const auto rows = MatrixKernels(off, isa);
     EXPECT_THAT(rows, SizeIs(1));
-    EXPECT_EQ(rows.at(0).ran, Kernels::kOwn);
+    EXPECT_EQ(rows.at(0).ran, Used::kOwn);
     EXPECT_EQ(rows.at(0).change, "");
     return rows.at(0).why;
   };
@@ -66,7 +68,7 @@ TEST(MatrixKernels, TheReasonIsTheMachinesWhereTheNodeCould) {
 }
 
 TEST(MatrixKernels, TheReasonIsTheNodesWhereItCouldNot) {
-  const KleidiaiUse use = {Kernels::kOwn, "weights are quantized per tensor", "quantize weights per channel"};
+  const KleidiaiUse use = {Used::kOwn, "weights are quantized per tensor", "quantize weights per channel"};
   const auto isa = Isa({"sme", "sme2"}, {"sme", "sme2"});
   const auto rows = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
   ASSERT_THAT(rows, SizeIs(1));
@@ -75,7 +77,7 @@ TEST(MatrixKernels, TheReasonIsTheNodesWhereItCouldNot) {
   // What ran nevertheless is what the name says.
   const auto ran = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
   ASSERT_THAT(ran, SizeIs(1));
-  EXPECT_EQ(ran[0].ran, Kernels::kSme);
+  EXPECT_EQ(ran[0].ran, Used::kSme);
   EXPECT_EQ(ran[0].why, "");
 }
 

@@ -30,9 +30,9 @@ std::vector<std::string> SplitPath(const std::string& path) {
   return parts;
 }
 
-class Builder {
+class GraphBuilder {
  public:
-  Builder(const Method& method, const Program& program, const MethodSources* sources, bool by_delegate)
+  GraphBuilder(const Method& method, const Program& program, const MethodSources* sources, bool by_delegate)
       : method_(method), program_(program), places_(sources), flow_(DataflowOf(method, program)) {
     graph_.method = method.name;
     if (sources != nullptr && !by_delegate) graph_.grouping = ModelGraph::Grouping::kLayer;
@@ -248,7 +248,7 @@ class Builder {
 
 ModelGraph GraphOf(const Method& method, const Program& program, const MethodSources* sources,
                    bool by_delegate) {
-  return Builder(method, program, sources, by_delegate).Build();
+  return GraphBuilder(method, program, sources, by_delegate).Build();
 }
 
 }  // namespace etprof

@@ -15,7 +15,7 @@ using Bound = RooflineRow::Bound;
 
 // A run is a fully connected layer of 100 us, an add of 10 us and a reshape of 1 us; `slower` stretches all
 // of a launch.
-Profile ProfileOf(const std::vector<double>& slower) {
+Profile ProfileOfRuns(const std::vector<double>& slower) {
   TraceBuilder builder;
   AttributeOptions options;
   Nanoseconds at = 0;
@@ -70,7 +70,7 @@ PeaksEntry Machine() {
 }
 
 TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
-  const Profile profile = ProfileOf({1, 1, 1});
+  const Profile profile = ProfileOfRuns({1, 1, 1});
   const auto roofline = MakeRoofline(profile, Machine());
   ASSERT_TRUE(roofline.has_value());
   ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape is limited by nothing
@@ -98,25 +98,25 @@ TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
 }
 
 TEST(Roofline, TheIntervalIsOverLaunches) {
-  const auto steady = MakeRoofline(ProfileOf({1, 1, 1, 1}), Machine());
+  const auto steady = MakeRoofline(ProfileOfRuns({1, 1, 1, 1}), Machine());
   EXPECT_NEAR(*steady->rows[0].time.high - *steady->rows[0].time.low, 0, 1e-6);
-  const auto spread = MakeRoofline(ProfileOf({1, 1.1, 0.9, 1}), Machine());
+  const auto spread = MakeRoofline(ProfileOfRuns({1, 1.1, 0.9, 1}), Machine());
   const OperatorTime& time = spread->rows[0].time;
   EXPECT_LT(*time.low, 95e3);
   EXPECT_GT(*time.high, 105e3);
   // The geometric mean of the launches' medians.
   EXPECT_NEAR(time.ns, 100e3 * std::pow(1.1 * 0.9, 0.25), 1);
-  EXPECT_FALSE(MakeRoofline(ProfileOf({1}), Machine())->rows[0].time.low.has_value());
+  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1}), Machine())->rows[0].time.low.has_value());
 }
 
 TEST(Roofline, WhatIsNotKnownHasNoRow) {
-  Profile profile = ProfileOf({1, 1});
+  Profile profile = ProfileOfRuns({1, 1});
   for (OperatorSource& source : profile.program->operators) source.work.bytes.reset();
   EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
   profile.program.reset();
   EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
   PeaksEntry no_roofs;
-  EXPECT_FALSE(MakeRoofline(ProfileOf({1, 1}), no_roofs).has_value());
+  EXPECT_FALSE(MakeRoofline(ProfileOfRuns({1, 1}), no_roofs).has_value());
 }
 
 TEST(Roofline, TheDataTypeIsThatOfTheOperands) {

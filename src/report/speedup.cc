@@ -18,9 +18,9 @@ constexpr double kSteady = 0.9;
 // What both sides' peaks measured alike must agree to this, and a share of the peak may exceed 1 by it.
 constexpr double kAlike = 0.05;
 // Two peaks that differ by less explain nothing.
-constexpr double kWorthSaying = 0.05;
+constexpr double kFactorWorthSaying = 0.05;
 // Of the MACs in one data type; else it is mixed.
-constexpr double kNearlyAll = 0.95;
+constexpr double kNearlyAllOfIt = 0.95;
 constexpr double kDominates = 0.5;  // of the slower variant's time
 
 bool Decided(stats::Verdict verdict) {
@@ -61,7 +61,7 @@ std::optional<std::string> OneType(const Roofline& roofline) {
     if (row.dtype == row.roof_dtype) macs[row.dtype] += row.macs;
   }
   for (const auto& [dtype, of_type] : macs) {
-    if (all > 0 && static_cast<double>(of_type) >= kNearlyAll * static_cast<double>(all)) return dtype;
+    if (all > 0 && static_cast<double>(of_type) >= kNearlyAllOfIt * static_cast<double>(all)) return dtype;
   }
   return std::nullopt;
 }
@@ -99,7 +99,7 @@ std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison
   factors.dtype = *dtype;
   factors.baseline_peak = *baseline_peak;
   factors.candidate_peak = *candidate_peak;
-  if (std::fabs(std::log(factors.peak())) < std::log1p(kWorthSaying)) return std::nullopt;
+  if (std::fabs(std::log(factors.peak())) < std::log1p(kFactorWorthSaying)) return std::nullopt;
 
   OperatorSet set;
   const auto bound_before = ComputeBound(*baseline.roofline, *dtype);

@@ -40,12 +40,12 @@ Peaks TwoPeaks() {
   return peaks;
 }
 
-struct Example {
+struct SpeedupExample {
   RunData run = example::MakePair().run;
   std::vector<Profile> profiles = {example::MakeProfile("off", 4'000'000),
                                    example::MakeProfile("on", 1'000'000, "PF32")};
 
-  Example() {
+  SpeedupExample() {
     run.peaks = TwoPeaks();
     for (Profile& profile : profiles) {
       profile.program.emplace();
@@ -68,16 +68,16 @@ struct Example {
   }
 };
 
-std::optional<SpeedupFactors> FactorsOf(const std::function<void(Example&)>& change) {
-  Example example;
+std::optional<SpeedupFactors> FactorsOf(const std::function<void(SpeedupExample&)>& change) {
+  SpeedupExample example;
   change(example);
   return example.Make().comparisons[0].factors;
 }
-bool Present(const std::function<void(Example&)>& change) { return FactorsOf(change).has_value(); }
+bool Present(const std::function<void(SpeedupExample&)>& change) { return FactorsOf(change).has_value(); }
 
 // 20 of 40 before, 80 of 120 after: 4x is 3x peak and 1.33x better use of it.
 TEST(FactorSpeedup, IsPeakTimesUse) {
-  const auto factors = FactorsOf([](Example&) {});
+  const auto factors = FactorsOf([](SpeedupExample&) {});
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->dtype, "fp32");
   EXPECT_EQ(factors->operators, 1);
@@ -94,14 +94,15 @@ TEST(FactorSpeedup, IsPeakTimesUse) {
 
 // A peak that grows more than the speed is used worse: 4x is 8x peak and half the use.
 TEST(FactorSpeedup, UseCanFall) {
-  const auto factors = FactorsOf([](Example& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 320e9); });
+  const auto factors =
+      FactorsOf([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 320e9); });
   ASSERT_TRUE(factors.has_value());
   EXPECT_DOUBLE_EQ(factors->peak(), 8);
   EXPECT_NEAR(factors->use(), 0.5, 0.002);
 }
 
 TEST(FactorSpeedup, OfASlowerCandidateIsTheOtherWayRound) {
-  Example example;
+  SpeedupExample example;
   std::swap(example.run.pairs[0].baseline, example.run.pairs[0].candidate);
   const auto factors = example.Make().comparisons[0].factors;
   ASSERT_TRUE(factors.has_value());
@@ -110,7 +111,7 @@ TEST(FactorSpeedup, OfASlowerCandidateIsTheOtherWayRound) {
 }
 
 TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
-  Report report = Example().Make();
+  Report report = SpeedupExample().Make();
   Comparison& comparison = report.comparisons[0].comparison;
   const auto again = [&] {
     return FactorSpeedup(report.run, comparison, report.experiments[0], report.experiments[1]).has_value();
@@ -124,7 +125,7 @@ TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
 }
 
 TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
-  Report report = Example().Make();
+  Report report = SpeedupExample().Make();
   stats::RatioEstimate& headline = *report.comparisons[0].comparison.latency.estimate;
   headline.log_low += 1;
   headline.log_high += 1;
@@ -134,44 +135,44 @@ TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
 }
 
 TEST(FactorSpeedup, IsAbsentWithoutBothPeaks) {
-  EXPECT_FALSE(Present([](Example& e) { e.run.peaks.reset(); }));
-  EXPECT_FALSE(Present([](Example& e) { e.run.peaks->entries.pop_back(); }));
-  EXPECT_FALSE(Present([](Example& e) { e.run.peaks->entries[0].experiments = {"another"}; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks.reset(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries.pop_back(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[0].experiments = {"another"}; }));
 }
 
 TEST(FactorSpeedup, IsAbsentWhereThePeaksWereMeasuredOnABusyMachine) {
-  EXPECT_TRUE(Present([](Example& e) { e.peaks_on()[1].macs.median = 0.91 * 120e9; }));
-  EXPECT_FALSE(Present([](Example& e) { e.peaks_on()[1].macs.median = 0.89 * 120e9; }));
+  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.91 * 120e9; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.89 * 120e9; }));
   // What both may use was slower when the candidate's were measured.
-  EXPECT_TRUE(Present([](Example& e) { e.peaks_on()[0].macs.best *= 0.96; }));
-  EXPECT_FALSE(Present([](Example& e) { e.peaks_on()[0].macs.best *= 0.94; }));
+  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.96; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.94; }));
   // More than the peak cannot be reached.
-  EXPECT_FALSE(Present([](Example& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 75e9); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 75e9); }));
 }
 
 TEST(FactorSpeedup, IsAbsentWhereThePeaksAreTheSameOrOfOtherThreads) {
-  EXPECT_FALSE(Present([](Example& e) { e.peaks_on().pop_back(); }));
-  EXPECT_FALSE(Present([](Example& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
-  EXPECT_FALSE(Present([](Example& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
-  EXPECT_FALSE(Present([](Example& e) { e.run.experiments[1].threads = 2; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on().pop_back(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));
 }
 
 // int8 peaks do not limit fp32 operators.
 TEST(FactorSpeedup, IsAbsentForOtherOrMixedDataTypes) {
-  EXPECT_FALSE(Present([](Example& e) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
     e.peaks_off()[0].dtype = "int8";
     for (protocol::ComputePeak& peak : e.peaks_on()) peak.dtype = "int8";
   }));
   // A tenth of the multiply-adds in another type; a fortieth is a detail.
   const auto with_int8 = [](std::int64_t macs) {
-    return [macs](Example& e) {
+    return [macs](SpeedupExample& e) {
       e.peaks_off().push_back(Compute("avx2", "int8", 400e9));
       e.peaks_on().push_back(Compute("avx2", "int8", 400e9));
       for (Profile& profile : e.profiles) {
         for (Operator& op : profile.operators) {
           if (op.name.starts_with("Fully Connected")) op.name = "Fully Connected (NC, QS8, QC8W) GEMM #1";
         }
-        Example::SetWork(profile, "Fully Connected", {macs, 4000, 4000, 8000});
+        SpeedupExample::SetWork(profile, "Fully Connected", {macs, 4000, 4000, 8000});
       }
     };
   };
@@ -183,27 +184,28 @@ TEST(FactorSpeedup, IsAbsentForOtherOrMixedDataTypes) {
 
 TEST(FactorSpeedup, LeavesOutWhatMemoryLimits) {
   // 1 GB passes through the fully connected layer: 1 us of 1e15 bytes a second, more than its work takes.
-  const auto factors = FactorsOf([](Example& e) {
+  const auto factors = FactorsOf([](SpeedupExample& e) {
     for (Profile& profile : e.profiles)
-      Example::SetWork(profile, "Fully Connected", {1000, 500'000'000, 500'000'000, 1'000'000'000});
+      SpeedupExample::SetWork(profile, "Fully Connected", {1000, 500'000'000, 500'000'000, 1'000'000'000});
   });
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->macs, kMacs);
 }
 
 TEST(FactorSpeedup, IsAbsentWhereOtherOperatorsDominate) {
-  EXPECT_FALSE(Present([](Example& e) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
     for (Profile& profile : e.profiles) {
-      Example::SetWork(profile, "Convolution", {});
-      Example::SetWork(profile, "Fully Connected", {kMacs / 8, 4000, 4000, 8000});
+      SpeedupExample::SetWork(profile, "Convolution", {});
+      SpeedupExample::SetWork(profile, "Fully Connected", {kMacs / 8, 4000, 4000, 8000});
     }
   }));
 }
 
 TEST(FactorSpeedup, IsAbsentWhereTheWorkDiffers) {
-  EXPECT_FALSE(Present(
-      [](Example& e) { Example::SetWork(e.profiles[1], "Convolution", {kMacs / 2, 4000, 4000, 8000}); }));
-  EXPECT_FALSE(Present([](Example& e) { e.profiles[1].program.reset(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
+    SpeedupExample::SetWork(e.profiles[1], "Convolution", {kMacs / 2, 4000, 4000, 8000});
+  }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.profiles[1].program.reset(); }));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace etprof {
 namespace {
 
 constexpr double kLongestWindow = 60;  // seconds
-constexpr double kConfidence = 0.95;
+constexpr double kConfidenceOfChange = 0.95;
 
 std::optional<double> MedianOf(const std::vector<SustainedPoint>& points,
                                std::optional<double> SustainedPoint::*value) {
@@ -61,7 +61,7 @@ std::optional<Sustained> DescribeSustained(const ExperimentData& data) {
   sustained.first_ns = stats::Median(std::span<const double>(first));
   sustained.last_ns = stats::Median(std::span<const double>(last));
   // An emulated CPU's times mean nothing.
-  if (!data.emulated) sustained.change = stats::EstimateUnpaired(first, last, kConfidence, 1);
+  if (!data.emulated) sustained.change = stats::EstimateUnpaired(first, last, kConfidenceOfChange, 1);
   return sustained;
 }
 

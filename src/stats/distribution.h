@@ -62,6 +62,9 @@ double Quantile(std::span<const double> sorted, double q);
 // The median of finite `values`, in any order; absent for none.
 std::optional<double> Median(std::span<const double> values);
 
+// The standard deviation of normal values whose median absolute deviation is 1.
+inline constexpr double kNormalSdPerMad = 1.4826;
+
 // [q1 - 1.5 IQR, q3 + 1.5 IQR], q1 and q3 being type-7 quartiles (Tukey, Exploratory Data Analysis, 1977). A
 // value on a fence is inside.
 struct Fences {

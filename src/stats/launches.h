@@ -66,6 +66,8 @@ struct RatioEstimate {
   double half_width() const { return std::expm1((log_high - log_low) / 2); }
 };
 
+inline constexpr int kLeastLaunches = 2;  // that an interval needs
+
 // The paired comparison with the launch as its unit: memory layout makes every process an effect of its own,
 // which no number of runs averages out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
 // Obviously Wrong!", ASPLOS 2009; Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013).

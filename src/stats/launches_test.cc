@@ -12,7 +12,7 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 TEST(LaunchEffect, IsTheMedianRoundAndAboveZeroWhenTheCandidateIsFaster) {
   const LaunchBursts launch{{200, 200, 200}, {100, 50, 190}};
@@ -20,15 +20,15 @@ TEST(LaunchEffect, IsTheMedianRoundAndAboveZeroWhenTheCandidateIsFaster) {
 }
 
 TEST(LaunchEffect, LeavesOutRoundsThatLackABurst) {
-  EXPECT_DOUBLE_EQ(*LaunchEffect({{200, kNaN, 300, 0}, {100, 1, kNaN, 5}}), std::log(2));
-  EXPECT_EQ(LaunchEffect({{200, kNaN}, {kNaN, 100}}), std::nullopt);
+  EXPECT_DOUBLE_EQ(*LaunchEffect({{200, kNoNumber, 300, 0}, {100, 1, kNoNumber, 5}}), std::log(2));
+  EXPECT_EQ(LaunchEffect({{200, kNoNumber}, {kNoNumber, 100}}), std::nullopt);
   EXPECT_EQ(LaunchEffect({}), std::nullopt);
   EXPECT_THROW(LaunchEffect({{1, 2}, {1}}), std::invalid_argument);
 }
 
 TEST(EstimateRatio, NeedsTwoLaunches) {
   EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1}, 0.95));
-  EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, kNaN}, 0.95));
+  EXPECT_FALSE(EstimateRatio(std::vector<double>{0.1, kNoNumber}, 0.95));
   EXPECT_TRUE(EstimateRatio(std::vector<double>{0.1, 0.2}, 0.95));
 }
 
@@ -44,7 +44,7 @@ TEST(EstimateRatio, MatchesAHandComputedT) {
 }
 
 TEST(EstimateRatio, ItsTimesHaveItsRatioAndTheirSize) {
-  const std::vector<LaunchBursts> launches = {{{400, 100, kNaN}, {100, 100, 3}},
+  const std::vector<LaunchBursts> launches = {{{400, 100, kNoNumber}, {100, 100, 3}},
                                               {{200, 800, 50}, {50, 400, 100}}};
   const RatioEstimate e = *EstimateRatio(launches, 0.95);
   EXPECT_NEAR(*e.baseline() / *e.candidate(), e.ratio(), 1e-12);

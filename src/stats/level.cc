@@ -9,7 +9,6 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kNormalSdPerMad = 1.4826;
 constexpr double kSmallestShift = 1.0;   // half the shift to be found, in sd
 constexpr double kLargestExcess = 4.0;   // a run counts for no more than this, in sd
 constexpr double kLeastEvidence = 2.5;   // what no warm-up hardly reaches

@@ -24,7 +24,6 @@ constexpr std::size_t kFewestOfALevel = 5;
 constexpr std::size_t kSmallestPart = 20;  // of a series that a level holds: one in so many
 constexpr double kSeparationOfStep = 4;
 constexpr double kMostAstray = 0.1;  // of a level's values, that are nearer to the other level
-constexpr double kNormalSdPerMad = 1.4826;
 
 // Medians of `kStretches` stretches of about the same length.
 std::vector<double> Stretches(std::span<const double> series) {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stats/launches.h"
+
 namespace etprof::stats {
 namespace {
-
-constexpr int kLeastLaunches = 2;  // an interval needs two
 
 Decision Stop(StopCause cause, std::string reason, int launches) {
   return {.stop = true, .cause = cause, .reason = std::move(reason), .next_look = launches};

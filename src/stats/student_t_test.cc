@@ -9,12 +9,12 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 TEST(StudentT, MatchesThePrintedTables) {
   EXPECT_NEAR(CriticalValue(0.95, 9), 2.262157, 1e-6);
   EXPECT_NEAR(CriticalValue(0.99, 1), 63.65674, 1e-5);
-  EXPECT_NEAR(CriticalValue(0.95, kInfinity), 1.959964, 1e-6);
+  EXPECT_NEAR(CriticalValue(0.95, kEndless), 1.959964, 1e-6);
 }
 
 TEST(StudentT, PIsTheInverseOfTheCriticalValue) {
@@ -26,8 +26,8 @@ TEST(StudentT, PIsTheInverseOfTheCriticalValue) {
 }
 
 TEST(StudentT, HasItsEnds) {
-  EXPECT_EQ(CriticalValue(1, 9), kInfinity);
-  EXPECT_EQ(TwoSidedP(kInfinity, 9), 0);
+  EXPECT_EQ(CriticalValue(1, 9), kEndless);
+  EXPECT_EQ(TwoSidedP(kEndless, 9), 0);
   EXPECT_EQ(TwoSidedP(0, 9), 1);
   EXPECT_THROW(CriticalValue(0, 9), std::invalid_argument);
   EXPECT_THROW(CriticalValue(1.5, 9), std::invalid_argument);

@@ -46,14 +46,14 @@ TEST(BatchLength, IsAtLeastTheCubeRootAndAtMostAFifth) {
   EXPECT_EQ(BatchLength(std::vector<double>{1, 2, 3}), 1U);
 }
 
-struct Outcome {
+struct Intervals {
   double given = 0;  // share of the comparisons that have an interval
   double wrong = 0;  // share of all whose interval leaves the truth out
 };
-Outcome Simulate(std::size_t n, double correlation) {
+Intervals Simulate(std::size_t n, double correlation) {
   std::mt19937_64 random(10);
   constexpr int kComparisons = 200;
-  Outcome outcome;
+  Intervals outcome;
   for (int i = 0; i < kComparisons; ++i) {
     const std::vector<double> baseline = Correlated(random, n, correlation);
     const std::vector<double> candidate = Correlated(random, n, correlation);
@@ -75,7 +75,7 @@ TEST(EstimateUnpaired, IsSeldomWrongWhateverTheAutocorrelation) {
 
 TEST(EstimateUnpaired, RefusesNoIndependentRunsAndDoesNotOverstateTheirNoise) {
   EXPECT_GT(Simulate(20, 0).given, 0.97);
-  const Outcome independent = Simulate(200, 0);
+  const Intervals independent = Simulate(200, 0);
   EXPECT_NEAR(independent.given, 1, 1e-9);
   EXPECT_GT(independent.wrong, 0.01);
   EXPECT_GT(Simulate(200, 0.8).given, 0.97);

@@ -7,13 +7,13 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/text.h"
+
 namespace etprof::xnnpack {
 namespace {
 
 constexpr std::string_view kMark = " (XNNPACK): ";
 constexpr std::array<std::string_view, 5> kLevels = {"Fatal Error", "Error", "Warning", "Note", "Debug"};
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool Take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;

@@ -8,10 +8,8 @@
 namespace etprof::xnnpack {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // Takes " #12" off the end.
-std::optional<std::uint32_t> TakeNumber(std::string_view& name) {
+std::optional<std::uint32_t> TakeOperatorNumber(std::string_view& name) {
   const std::size_t at = name.rfind(" #");
   if (at == std::string_view::npos) return std::nullopt;
   const auto number = AsNumber<std::uint32_t>(name.substr(at + 2));
@@ -64,7 +62,7 @@ std::string OperatorName::DataTypes() const {
 std::optional<OperatorName> ParseOperatorName(std::string_view name) {
   OperatorName parsed;
   name = Trimmed(name);
-  parsed.number = TakeNumber(name);
+  parsed.number = TakeOperatorNumber(name);
   const std::size_t open = name.find(" (");
   const std::size_t close = open == std::string_view::npos ? open : name.find(')', open);
   if (close == std::string_view::npos) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from pathlib import Path
 
@@ -75,27 +74,10 @@ def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> Non
         assert (macos_wheel / "executorch" / "lib" / name).exists()
 
 
-# What another system may know by another name, or not at all.
-SYSTEM = re.compile(
-    r"#include <(?:sys/|unistd|signal|csignal|poll|fcntl|dlfcn|sched|pthread|dirent)|__APPLE__|__linux__",
-)
-
-
-def test_what_depends_on_the_system_compiles_for_macos(macos_build: Path) -> None:
-    """Every file of src/ that uses the system itself, and one of each stage. `ninja etprof_cli` there makes them all, in a
-    quarter of an hour."""
-    objects = {
-        Path(entry["file"]): str(macos_build.joinpath(entry["output"]).relative_to(macos_build))
-        for entry in json.loads((macos_build / "compile_commands.json").read_text())
-    }
-    programs = {ROOT / "src" / path for path in ("cli/main.cc", "stats/oracle_main.cc")}  # these would be linked
-    sources = {path for path in (ROOT / "src").rglob("*.cc") if not path.name.endswith("_test.cc")} - programs
-    assert sources <= objects.keys()
-    chosen = {path for path in sources if SYSTEM.search(path.read_text())}
-    assert ROOT / "src" / "device" / "local_process.cc" in chosen
-    for stage in {path.parent for path in sources}:
-        if not any(path.parent == stage for path in chosen):
-            chosen.add(min((path for path in sources if path.parent == stage), key=lambda path: path.stat().st_size))
-    ninja(macos_build, *sorted(objects[path] for path in chosen))
-    for path in chosen:
-        assert (macos_build / objects[path]).read_bytes()[:8] == MACH_O_64 + CPU_TYPE_ARM64, path
+def test_everything_compiles_for_macos(macos_build: Path) -> None:
+    ninja(macos_build, "etprof_cli")
+    sources = {path.parent.name for path in (ROOT / "src").rglob("*.cc") if not path.name.endswith("_test.cc")}
+    objects = list((macos_build / "src").rglob("*.o"))
+    assert {path.relative_to(macos_build / "src").parts[0] for path in objects} == sources
+    for path in objects:
+        assert path.read_bytes()[:8] == MACH_O_64 + CPU_TYPE_ARM64, path
