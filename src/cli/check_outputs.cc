@@ -7,10 +7,13 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
+#include "cli/show_document.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/check.h"
+#include "render/document.h"
+#include "say/check.h"
 
 namespace etprof {
 namespace {
@@ -18,7 +21,7 @@ namespace {
 // GitHub's file collects what several commands of a step have to say, and may be one that cannot be replaced.
 void Append(const std::string& path, const CheckReport& check) {
   std::ofstream out(path, std::ios::app | std::ios::binary);
-  RenderCheckMarkdown(check, out);
+  RenderDocumentMarkdown(say::SayCheck(check), 2, out);
   out.close();
   if (!out) {
     throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
@@ -44,10 +47,7 @@ void WriteCheck(const CheckReport& check, const CheckOutputs& outputs) {
   if (outputs.json) {
     RenderCheckJson(check, std::cout);
   } else {
-    TerminalOptions options = OptionsOfStdout();
-    options.more = outputs.more;
-    options.all = outputs.all;
-    RenderCheckTerminal(check, options, std::cout);
+    ShowDocument(say::SayCheck(check), outputs.table, outputs.more, outputs.all);
   }
   FlushStdout();
 }

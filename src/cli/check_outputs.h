@@ -10,7 +10,8 @@ struct CheckOutputs {
   std::string junit;           // a file; empty: none
   std::string github_summary;  // a file to append to; empty: none
   bool all = false;            // of the table: what passes, too
-  bool json = false;           // on stdout, in place of the table
+  bool json = false;           // on stdout, in place of the screen
+  std::string table;           // of the result, as CSV, likewise; empty: none
   std::string more;            // where the whole report is; empty: nowhere
 };
 

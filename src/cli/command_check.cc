@@ -11,6 +11,7 @@
 #include "cli/check_outputs.h"
 #include "cli/commands.h"
 #include "cli/measure_and_show.h"
+#include "cli/show_document.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "report/check.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr double kSecondsPerPair = 60;
 
 struct CheckOptions {
+  std::string table;
   std::vector<std::string> paths;
   std::string baseline, candidate;
   std::string slowdown = "2%", operator_slowdown, operator_share = "1%", memory_growth, load_slowdown;
@@ -65,7 +67,7 @@ Report ReportOf(RunData run) {
 
 int Finish(const CheckReport& check, const CheckOptions& options, const std::string& github_summary,
            const std::string& more) {
-  WriteCheck(check, {options.junit, github_summary, options.all, options.json, more});
+  WriteCheck(check, {options.junit, github_summary, options.all, options.json, options.table, more});
   return ExitCodeOf(check);
 }
 
@@ -258,6 +260,7 @@ CommandSpec CheckCommand() {
             app.add_flag("--github-summary", options->github_summary,
                          "append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
             app.add_flag("--json", options->json, "the result as JSON on stdout");
+            AddTableOption(app, options->table);
             app.add_flag("--all", options->all, "show every check and every operator, also those that pass");
             return [options] { return RunCheck(*options); };
           }};

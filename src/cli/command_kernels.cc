@@ -7,10 +7,14 @@
 
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
+#include "cli/csv_option.h"
+#include "cli/show_document.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "render/document.h"
 #include "render/kernels.h"
+#include "say/kernels.h"
 
 namespace etprof {
 namespace {
@@ -22,8 +26,8 @@ struct KernelsArguments {
   std::string etdump;
   std::string output;
   std::string model_id, filter, title;
-  bool json = false;
-  bool quiet = false;
+  std::string table;
+  bool json = false, quiet = false, all = false;
 };
 
 // Logs below a folder that no experiment of it knows: of a trace-enabled run without an ETDump.
@@ -145,7 +149,7 @@ std::string Write(KernelReport& report, const KernelsArguments& arguments) {
   const std::string name =
       arguments.filter.empty() ? "kernel_view.md" : "kernel_view_" + FileWord(arguments.filter) + ".md";
   const std::filesystem::path view = view_alone ? output : output / name;
-  WriteOutput(view, [&](std::ostream& out) { RenderKernelsMarkdown(report, out); });
+  WriteOutput(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
   return IsStdout(view) ? "" : view.string();
 }
 
@@ -186,9 +190,7 @@ int RunKernels(KernelsArguments arguments) {
   if (arguments.json) {
     RenderKernelsJson(report, std::cout);
   } else {
-    TerminalOptions options = OptionsOfStdout();
-    options.more = more;
-    RenderKernelsTerminal(report, options, std::cout);
+    ShowDocument(say::SayKernels(report), arguments.table, more, arguments.all);
   }
   FlushStdout();
   return static_cast<int>(ExitCode::kDone);
@@ -219,6 +221,8 @@ CommandSpec KernelsCommand() {
             app.add_option("--filter-op", arguments->filter, "only this operation: GEMM, igemm, vadd, ...");
             app.add_option("--title", arguments->title, "of kernel_view.md");
             app.add_flag("--json", arguments->json, "show all of it as JSON");
+            AddTableOption(app, arguments->table);
+            AddAllOption(app, arguments->all);
             app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
             return [arguments] { return RunKernels(*arguments); };
           }};

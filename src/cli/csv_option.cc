@@ -8,10 +8,12 @@
 #include "cli/analyze_files.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
-#include "render/counters.h"
+#include "render/document.h"
 #include "render/layers.h"
 #include "render/roofline.h"
 #include "render/table_csv.h"
+#include "say/counters.h"
+#include "say/wording.h"
 
 namespace etprof {
 
@@ -50,7 +52,11 @@ void ShowBy(const Report& report, const std::string& by, bool all) {
   if (by == kRoofline) {
     RenderRooflineTerminal(report, options, std::cout);
   } else if (by == kCounters) {
-    RenderCountersTerminal(report, options, std::cout);
+    say::Document document = say::SayCounters(say::CountersOf(report.run));
+    document.facts = {HeaderText(report)};
+    if (document.sections.empty())
+      document.notes = {"nothing to show: no counters were read in this run (etprof profile --counters)"};
+    RenderDocumentTerminal(document, options, std::cout);
   } else {
     RenderByTerminal(report, ByNamed(by).value(), options, std::cout);
   }

@@ -1,6 +1,8 @@
 #include "cli/kernel_files.h"
 
+#include "render/document.h"
 #include "render/kernels.h"
+#include "say/kernels.h"
 
 namespace etprof {
 
@@ -14,7 +16,8 @@ std::vector<std::filesystem::path> WriteKernelFiles(const KernelReport& report,
   }
   if (written.empty()) return written;
   written.push_back(folders.report / "kernel_view.md");
-  folders.write(written.back(), [&](std::ostream& out) { RenderKernelsMarkdown(report, out); });
+  folders.write(written.back(),
+                [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
   return written;
 }
 

@@ -18,7 +18,6 @@
 #include "measure/emulation.h"
 #include "measure/forecast.h"
 #include "measure/schedule.h"
-#include "render/check_words.h"
 
 namespace etprof {
 namespace {

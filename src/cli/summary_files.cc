@@ -4,7 +4,7 @@
 
 #include "core/escape.h"
 #include "render/kit_files.h"
-#include "render/sustained.h"
+#include "render/table_csv.h"
 
 namespace etprof {
 std::string ModelFileName(const Report& report) {
@@ -24,7 +24,7 @@ std::vector<std::filesystem::path> WriteSummaryFiles(const Report& report, const
   write("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
   write("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
   if (experiment.sustained)
-    write("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(experiment, out); });
+    write("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
   if (experiment.latency.n > 0) {
     write("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
   }

@@ -2,16 +2,9 @@
 
 #include <ostream>
 
-#include "render/terminal.h"
 #include "report/check.h"
 
-// How `etprof check` says what it found. All name the checks of every pair and the operators that moved.
 namespace etprof {
-
-void RenderCheckTerminal(const CheckReport& check, const TerminalOptions& options, std::ostream& out);
-
-// A Markdown section, as a GitHub step summary shows it.
-void RenderCheckMarkdown(const CheckReport& check, std::ostream& out);
 
 // docs/check.md has the keys. What is not defined is null.
 void RenderCheckJson(const CheckReport& check, std::ostream& out);

@@ -9,7 +9,8 @@
 #include <sstream>
 
 #include "core/table.h"
-#include "render/check_words.h"
+#include "render/document.h"
+#include "say/check.h"
 
 namespace etprof {
 namespace {
@@ -76,31 +77,31 @@ pugi::xml_document Junit(const CheckReport& check) {
 }
 
 TEST(CheckWords, Numbers) {
-  EXPECT_EQ(check::GrowthText(0.02), "+2.00 %");
-  EXPECT_EQ(check::GrowthText(-0.25), "-25.0 %");
-  EXPECT_EQ(check::GrowthText(3), "+300 %");
-  EXPECT_EQ(check::GrowthText(0.09999), "+10.0 %");
-  EXPECT_EQ(check::BoundsText(-0.001, 0.123), "[-0.1, +12.3] %");
-  EXPECT_EQ(check::BoundsText(-1, std::numeric_limits<double>::infinity()), "[-100, +∞] %");
+  EXPECT_EQ(say::ChangeText(0.02), "+2.00 %");
+  EXPECT_EQ(say::ChangeText(-0.25), "-25.0 %");
+  EXPECT_EQ(say::ChangeText(3), "+300 %");
+  EXPECT_EQ(say::ChangeText(0.09999), "+10.0 %");
+  EXPECT_EQ(say::ChangeText(0.1, -0.001, 0.123), "+10.0 % [-0.1, +12.3] %");
+  EXPECT_EQ(say::ChangeText(0, -1, std::numeric_limits<double>::infinity()), "+0.00 % [-100, +∞] %");
 }
 
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
   EXPECT_EQ(
-      check::Conclusion(check),
+      say::Conclusion(check),
       "FAIL: 1 of 4 pairs beyond the limits for certain, 1 of 4 pairs could not be measured, 1 of 4 pairs "
       "could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
   check.error = false;
-  EXPECT_EQ(check::Conclusion(check), "pass: 1 of 1 pair within the limits for certain");
+  EXPECT_EQ(say::Conclusion(check), "pass: 1 of 1 pair within the limits for certain");
   check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;
-  EXPECT_EQ(check::Conclusion(check), "inconclusive: 1 of 1 pair could not be decided");
+  EXPECT_EQ(say::Conclusion(check), "inconclusive: 1 of 1 pair could not be decided");
   check.require_conclusive = true;
-  EXPECT_EQ(check::Conclusion(check), "FAIL: 1 of 1 pair could not be decided");
+  EXPECT_EQ(say::Conclusion(check), "FAIL: 1 of 1 pair could not be decided");
   check.pairs.clear();
-  EXPECT_THAT(check::Conclusion(check), HasSubstr("no pair"));
+  EXPECT_THAT(say::Conclusion(check), HasSubstr("no pair"));
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {
@@ -157,33 +158,39 @@ TEST(CheckJson, HoldsEverything) {
 }
 
 TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
-  const std::string text =
-      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.more = "here"}, out); });
+  const std::string text = TextOf(
+      [](std::ostream& out) { RenderDocumentTerminal(say::SayCheck(Everything()), {.more = "here"}, out); });
   EXPECT_THAT(text, HasSubstr("+10.0 % [+9.0, +11.0] %"));
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300 %"));
   EXPECT_THAT(text, HasSubstr("note  two sessions"));
   EXPECT_THAT(text, HasSubstr("the worker died"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // an operator that passes is counted, not listed
-  EXPECT_THAT(
-      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.colors = true, .more = ""}, out); }),
-      HasSubstr("\x1b[31mFAIL"));
-  const std::string all =
-      TextOf([](std::ostream& out) { RenderCheckTerminal(Everything(), {.all = true, .more = ""}, out); });
+  EXPECT_THAT(TextOf([](std::ostream& out) {
+                RenderDocumentTerminal(say::SayCheck(Everything()), {.colors = true, .more = ""}, out);
+              }),
+              HasSubstr("\x1b[31mFAIL"));
+  const std::string all = TextOf([](std::ostream& out) {
+    RenderDocumentTerminal(say::SayCheck(Everything()), {.all = true, .more = ""}, out);
+  });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
   EXPECT_THAT(all, HasSubstr("Softmax"));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(TextOf([&](std::ostream& out) {
-      RenderCheckTerminal(Everything(), {.width = width, .all = true, .more = ""}, out);
+      RenderDocumentTerminal(say::SayCheck(Everything()), {.width = width, .all = true, .more = ""}, out);
     }));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
 
 TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
-  const std::string text = TextOf([](std::ostream& out) { RenderCheckMarkdown(Everything(), out); });
-  EXPECT_THAT(text, HasSubstr("### Operators that moved: slow"));
+  const std::string text =
+      TextOf([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
+  EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 pairs beyond the limits"));
+  EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
+  EXPECT_THAT(text, HasSubstr("operators that moved:\n\n- Convolution"));
+  EXPECT_THAT(text, HasSubstr("<details><summary>1 operator passes</summary>"));
   std::istringstream lines(text);
   std::string line;
   int rows = 0;
@@ -191,10 +198,10 @@ TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
     if (!line.starts_with("|")) continue;
     int cells = 0;
     for (std::size_t i = 1; i < line.size(); ++i) cells += line[i] == '|' && line[i - 1] != '\\';
-    EXPECT_EQ(cells, 8) << line;
+    EXPECT_EQ(cells, 6) << line;
     ++rows;
   }
-  EXPECT_EQ(rows, 2 + 6);  // heading and rule; one check a pair, one more of memory, one error
+  EXPECT_EQ(rows, 5 * 2 + 6);  // five tables; a check a pair, one more of memory, an operator that passes
 }
 
 }  // namespace

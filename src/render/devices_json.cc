@@ -5,7 +5,7 @@
 #include "core/views.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

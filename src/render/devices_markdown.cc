@@ -6,7 +6,7 @@
 #include "render/devices.h"
 #include "render/devices_words.h"
 #include "render/markdown_text.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/number.h"
 #include "device/describe.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof::devices {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/views.h"
 #include "measure/config_keys.h"
 #include "program/tensors.h"
-#include "render/facts.h"
 #include "report/report.h"
+#include "say/facts.h"
 
 // An entry of "experiments" of analysis_summary.json.
 namespace etprof {

@@ -18,9 +18,9 @@
 #include "render/read_formats.h"
 #include "render/table_csv.h"
 #include "render/terminal.h"
-#include "render/wording.h"
 #include "report/example_ladder.h"
 #include "report/example_run.h"
+#include "say/wording.h"
 
 // Every number in every format comes from one Report value. A report is rendered in all of them, each is read
 // back, and its tables are those that analysis_summary.json's numbers give when they are rounded by the one

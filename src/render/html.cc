@@ -17,7 +17,7 @@
 #include "render/gzip.h"
 #include "render/json.h"
 #include "render/timeline_json.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

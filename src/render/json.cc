@@ -9,10 +9,10 @@
 #include "core/views.h"
 #include "render/comparison_json.h"
 #include "render/experiment_json.h"
-#include "render/facts.h"
 #include "render/ladder_json.h"
 #include "render/markdown_text.h"
-#include "render/wording.h"
+#include "say/facts.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

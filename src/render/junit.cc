@@ -5,12 +5,10 @@
 
 #include "core/escape.h"
 #include "render/check.h"
-#include "render/check_words.h"
+#include "say/check.h"
 
 namespace etprof {
 namespace {
-
-constexpr std::size_t kMovedInJunit = 20;
 
 enum class Outcome { kPassed, kFailure, kError, kSkipped };
 
@@ -27,7 +25,7 @@ std::string MessageOf(const CheckPair& pair) {
   std::string message;
   for (const CheckItem& item : pair.items) {
     if (item.verdict.decision != pair.decision) continue;
-    message += (message.empty() ? "" : "; ") + check::ItemLine(item);
+    message += (message.empty() ? "" : "; ") + say::ItemLine(item);
   }
   return message.empty() ? "nothing was measured that could be checked" : message;
 }
@@ -35,13 +33,13 @@ std::string MessageOf(const CheckPair& pair) {
 std::string DetailsOf(const CheckPair& pair) {
   std::string text;
   for (const CheckItem& item : pair.items) {
-    if (check::IsShown(item)) text += check::ItemLine(item) + "\n";
+    if (say::IsListed(item)) text += say::ItemLine(item) + "\n";
   }
-  if (const std::string passing = check::PassingOperators(pair); !passing.empty()) text += passing + "\n";
-  const std::vector<std::string> moved = check::MovedLines(pair, kMovedInJunit);
+  if (const std::string passing = say::PassingOperators(pair); !passing.empty()) text += passing + "\n";
+  const std::vector<std::string> moved = say::MovedLines(pair);
   if (!moved.empty()) text += "operators that moved:\n";
   for (const std::string& line : moved) text += "  " + line + "\n";
-  return text + check::PairingText(pair) + "\n";
+  return text + say::PairingText(pair) + "\n";
 }
 
 void Set(pugi::xml_node node, const char* name, const std::string& value) {

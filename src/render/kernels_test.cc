@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "core/csv_reader.h"
+#include "render/document.h"
+#include "say/kernels.h"
 
 namespace etprof {
 namespace {
@@ -25,6 +27,10 @@ std::string Text(void (*render)(const KernelReport&, std::ostream&), const Kerne
   std::ostringstream out;
   render(report, out);
   return out.str();
+}
+
+void Markdown(const KernelReport& report, std::ostream& out) {
+  RenderDocumentMarkdown(say::SayKernels(report), 1, out);
 }
 
 TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
@@ -51,15 +57,15 @@ TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
 }
 
 TEST(RenderKernelsMarkdown, SaysWhatIsProvenAndWhatIsNot) {
-  const std::string text = Text(RenderKernelsMarkdown, Example());
+  const std::string text = Text(Markdown, Example());
   EXPECT_THAT(text, testing::StartsWith("# Kernels of toy\\_cnn\n"));
   EXPECT_THAT(text, HasSubstr("| Convolution (NHWC, F32) IGEMM \\#1 | 7x32 of 12544x32 | xnn\\_f32\\_igemm"));
-  EXPECT_THAT(text, HasSubstr("Fully Connected (NC, F32) GEMM \\#2 | 1x10 of 1x10 | one of 4"));
+  EXPECT_THAT(text, HasSubstr("Fully Connected (NC, F32) GEMM \\#2 | 1x10 of 1x10 | not proven: one of 4"));
   EXPECT_THAT(text, HasSubstr("<details><summary>Superseded</summary>"));
   KernelReport report = Example();
   report.title = "Mine";
   FilterKernels("GEMM", report);
-  const std::string filtered = Text(RenderKernelsMarkdown, report);
+  const std::string filtered = Text(Markdown, report);
   EXPECT_THAT(filtered, testing::StartsWith("# Mine\n"));
   EXPECT_THAT(filtered, Not(HasSubstr("dwconv")));
   EXPECT_THAT(filtered, HasSubstr("gemm"));
@@ -69,7 +75,7 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   KernelReport report = Example();
   report.views[0].label = "a\x1b[31m";
   std::ostringstream out;
-  RenderKernelsTerminal(report, {.width = 100, .colors = false, .more = "there"}, out);
+  RenderDocumentTerminal(say::SayKernels(report), {.width = 100, .colors = false, .more = "there"}, out);
   EXPECT_THAT(out.str(), HasSubstr("38 microkernels: 1 used, 28 registered, 9 superseded."));
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
   EXPECT_THAT(out.str(), HasSubstr("not proven: one of 4"));

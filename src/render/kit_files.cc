@@ -10,8 +10,8 @@
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "render/csv_table.h"
-#include "render/wording.h"
 #include "report/robust.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

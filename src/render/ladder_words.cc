@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/table.h"
-#include "render/wording.h"
 #include "report/matrix.h"
+#include "say/wording.h"
 
 namespace etprof::ladder {
 namespace {

@@ -11,7 +11,7 @@
 #include "render/markdown_text.h"
 #include "render/screen_table.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "render/counters.h"
-#include "render/facts.h"
+#include "render/document.h"
 #include "render/ladder_files.h"
 #include "render/layers.h"
 #include "render/markdown_breakdown.h"
@@ -15,8 +14,10 @@
 #include "render/markdown_text.h"
 #include "render/roofline.h"
 #include "render/speedup_words.h"
-#include "render/sustained.h"
-#include "render/wording.h"
+#include "say/counters.h"
+#include "say/facts.h"
+#include "say/sustained.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {
@@ -176,9 +177,7 @@ class Markdown {
     }
     out_ << '\n';
     for (const ReportExperiment& experiment : report_.experiments) {
-      if (!experiment.sustained) continue;
-      out_ << "### " << experiment.label << ", sustained\n\n" << SustainedText(experiment) << "\n\n";
-      RenderSustainedMarkdown(experiment, out_);
+      if (experiment.sustained) WriteSection(say::SaySustained(experiment), 3, out_);
     }
     if (report_.comparisons.empty() || report_.ladder) return;
     Table pairs = MakeTable({{"comparison", Align::kLeft},
@@ -357,8 +356,10 @@ class Markdown {
 
 void RenderMarkdown(const Report& report, std::ostream& out) {
   Markdown(report, out).Write();
-  Out rest(out);
-  RenderCountersMarkdown(CountersOf(report.run), rest);
+  const say::Document counters = say::SayCounters(say::CountersOf(report.run));
+  if (counters.sections.empty()) return;
+  out << '\n';
+  RenderDocumentMarkdown(counters, 2, out);
 }
 
 void RenderBriefMarkdown(const Report& report, std::ostream& out) { Markdown(report, out).WriteBrief(); }

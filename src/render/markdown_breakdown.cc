@@ -8,8 +8,8 @@
 
 #include "analysis/operators.h"
 #include "render/markdown_text.h"
-#include "render/operator_names.h"
-#include "render/wording.h"
+#include "say/operator_names.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -7,7 +7,7 @@
 #include "render/ladder_words.h"
 #include "render/markdown_text.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

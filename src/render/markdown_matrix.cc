@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "render/markdown_text.h"
-#include "render/operator_names.h"
-#include "render/wording.h"
+#include "say/operator_names.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/escape.h"
 #include "core/number.h"
 #include "core/table.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 // What the files that write Markdown share.
 namespace etprof::markdown {

@@ -7,8 +7,8 @@
 #include "render/json.h"
 #include "render/markdown.h"
 #include "render/terminal.h"
-#include "render/wording.h"
 #include "report/example_run.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

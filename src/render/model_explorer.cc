@@ -12,8 +12,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "program/tensors.h"
-#include "render/check_words.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

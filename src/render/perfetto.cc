@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/escape.h"
-#include "render/check_words.h"
 
 namespace etprof {
 namespace {

@@ -267,4 +267,14 @@ void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream&
   }
 }
 
+void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
+  CsvTable table(
+      out, {"seconds", "runs", "median_ms", "p95_ms", "frequency_mhz", "frequency_cap_mhz", "temperature_c"});
+  for (const SustainedPoint& point : sustained.points) {
+    table.Row({NumberCell(point.seconds), std::to_string(point.runs), MsCell(point.median_ns),
+               MsCell(point.p95_ns), NumberCell(point.mhz), NumberCell(point.cap_mhz),
+               NumberCell(point.celsius)});
+  }
+}
+
 }  // namespace etprof

@@ -27,6 +27,9 @@ enum class ReportTable {
 const std::vector<std::string>& ReportTableNames();
 std::optional<ReportTable> ReportTableNamed(const std::string& name);
 
+// One row a burst of an experiment whose `sustained` is there.
+void RenderSustainedCsv(const Sustained& sustained, std::ostream& out);
+
 // A report without comparisons has a kComparison table of its header alone, one without a ladder a kLadder
 // table likewise.
 void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream& out);

@@ -10,18 +10,19 @@
 
 #include "core/escape.h"
 #include "core/table.h"
-#include "render/counters.h"
+#include "render/document.h"
 #include "render/latency_plot.h"
 #include "render/layers.h"
 #include "render/roofline.h"
 #include "render/speedup_words.h"
-#include "render/sustained.h"
 #include "render/terminal_ladder.h"
 #include "render/terminal_matrix.h"
 #include "render/terminal_tables.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
 #include "report/matrix.h"
+#include "say/counters.h"
+#include "say/sustained.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {
@@ -162,7 +163,10 @@ class ReportScreen {
     Section("by delegate", [&](std::ostream& text) { DrawBy(report_, By::kDelegate, options_, text); });
     Section("how far from the machine's limits",
             [&](std::ostream& text) { DrawRoofline(report_, options_, text); });
-    Section("counters", [&](std::ostream& text) { DrawCounters(report_, options_, text); });
+    for (const say::Section& section : say::SayCounters(say::CountersOf(report_.run)).sections) {
+      Section(("counters of " + section.title).c_str(),
+              [&](std::ostream& text) { DrawSection({"", section.level, section.parts}, options_, text); });
+    }
   }
 
   void LatencyPlots() {
@@ -283,13 +287,9 @@ class ReportScreen {
   }
 
   void Sustained() {
-    bool any = false;
     for (const ReportExperiment& experiment : report_.experiments) {
-      if (!experiment.sustained) continue;
-      DrawSustained(experiment, width_, out_);
-      any = true;
+      if (experiment.sustained) DrawSection(say::SaySustained(experiment), options_, out_);
     }
-    if (any) out_ << '\n';
   }
 
   // Load time and memory of the pair, where both sides are known.

@@ -9,7 +9,7 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -9,7 +9,7 @@
 #include "render/screen_table.h"
 #include "render/terminal_tables.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

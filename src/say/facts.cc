@@ -1,10 +1,10 @@
-#include "render/facts.h"
+#include "say/facts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "render/wording.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "render/wording.h"
+#include "say/wording.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "render/wording.h"
+#include "say/wording.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "render/facts.h"
+#include "say/facts.h"
 
 namespace etprof {
 namespace {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "say/document.h"
+
+namespace etprof {
+
+// Adds --csv TABLE, for a command whose result is a document. `table` stays empty where it was not given.
+void AddTableOption(CLI::App& app, std::string& table);
+
+// Shows it on stdout: the table of that id as CSV, else the screen, with `more` (where the whole is; empty:
+// nowhere) below it. Throws Error (kUsage) for a table that it does not have.
+void ShowDocument(const say::Document& document, const std::string& table, const std::string& more,
+                  bool all = false);
+
+}  // namespace etprof

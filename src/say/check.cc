@@ -1,0 +1,183 @@
+#include "say/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualMoved = 8;
+
+int DecimalsOf(double percent) {
+  const double size = std::abs(percent);
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of what is printed: 9.999 is 10.0
+}
+
+std::string Signed(double percent, int decimals) {
+  if (std::isinf(percent)) return percent > 0 ? "+∞" : "-∞";
+  return fmt::format("{:+.{}f}", percent, decimals);
+}
+
+Tone ToneOf(GateDecision decision) {
+  return decision == GateDecision::kPass   ? Tone::kGood
+         : decision == GateDecision::kFail ? Tone::kBad
+                                           : Tone::kUnsure;
+}
+
+Cell ValueOf(CheckItem::Kind kind, const std::optional<double>& value) {
+  return kind == CheckItem::Kind::kPeakMemory ? Maybe<Size>(value) : Maybe<Duration>(value);
+}
+
+Cell ChangeOf(const GateVerdict& verdict) {
+  if (!verdict.growth) return {};
+  return Change{*verdict.growth, verdict.low.value_or(*verdict.growth),
+                verdict.high.value_or(*verdict.growth)};
+}
+
+std::string AllowedText(const CheckItem& item) { return fmt::format("{:+g} %", 100 * item.limit); }
+
+Table TableOf(const char* title, const CheckPair& pair, bool listed) {
+  Table table{"checks",
+              title,
+              {{"check", "check"},
+               {"baseline", "baseline", true, 2},
+               {"candidate", "candidate", true, 3},
+               {"change", "change", true},
+               {"allowed", "allowed", true, 1},
+               {"result", "result"}},
+              {}};
+  for (const CheckItem& item : pair.items) {
+    if (IsListed(item) != listed) continue;
+    const GateDecision decision = item.verdict.decision;
+    table.rows.push_back({item.name, ValueOf(item.kind, item.baseline), ValueOf(item.kind, item.candidate),
+                          ChangeOf(item.verdict), AllowedText(item),
+                          Cell(ResultText(decision), ToneOf(decision))});
+  }
+  return table;
+}
+
+Section SectionOf(const CheckPair& pair) {
+  Section section{pair.name, Level::kUsual, {}};
+  if (!pair.items.empty()) section.parts.emplace_back(TableOf("", pair, true));
+  if (const std::string passing = PassingOperators(pair); !passing.empty()) {
+    Table table = TableOf("", pair, false);
+    table.title = passing;
+    table.level = Level::kFolded;
+    section.parts.emplace_back(std::move(table));
+  }
+  if (std::vector<std::string> moved = MovedLines(pair); !moved.empty())
+    section.parts.emplace_back(List{"operators that moved", std::move(moved), kUsualMoved});
+  List open{"not decided", {}};
+  for (const CheckItem& item : pair.items) {
+    if (!item.why_not.empty() && IsListed(item)) open.lines.push_back(item.name + ": " + item.why_not);
+  }
+  if (!open.lines.empty()) section.parts.emplace_back(std::move(open));
+  section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
+                                                : Paragraph{"error: " + pair.error});
+  return section;
+}
+
+}  // namespace
+
+std::string ChangeText(double change) { return Signed(100 * change, DecimalsOf(100 * change)) + " %"; }
+
+std::string ChangeText(double change, double low, double high) {
+  const double larger = std::max(std::abs(low), std::abs(high));
+  const int decimals = DecimalsOf(100 * (std::isfinite(larger) ? larger : std::abs(low)));
+  return fmt::format("{} [{}, {}] %", ChangeText(change), Signed(100 * low, decimals),
+                     Signed(100 * high, decimals));
+}
+
+std::string ResultText(GateDecision decision) {
+  return decision == GateDecision::kFail ? "FAIL" : std::string(NameOf(decision));
+}
+
+std::string ResultText(const CheckPair& pair) {
+  return pair.error.empty() ? ResultText(pair.decision) : "error";
+}
+
+bool IsListed(const CheckItem& item) {
+  return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
+}
+
+std::string PassingOperators(const CheckPair& pair) {
+  const auto passing = std::count_if(pair.items.begin(), pair.items.end(),
+                                     [](const CheckItem& item) { return !IsListed(item); });
+  if (passing == 0) return "";
+  return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
+}
+
+std::vector<std::string> MovedLines(const CheckPair& pair) {
+  std::vector<std::string> lines;
+  for (const MovedOperator& op : pair.moved) {
+    lines.push_back(fmt::format("{}: {} -> {}, {}", op.name, FormatMilliseconds(op.baseline_ns),
+                                FormatMilliseconds(op.candidate_ns), ChangeText(op.growth, op.low, op.high)));
+  }
+  for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
+  for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
+  return lines;
+}
+
+std::string ItemLine(const CheckItem& item) {
+  const Cell change = ChangeOf(item.verdict);
+  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", item.name,
+                     TextOf(ValueOf(item.kind, item.baseline)), TextOf(ValueOf(item.kind, item.candidate)),
+                     TextOf(change), AllowedText(item), ResultText(item.verdict.decision),
+                     item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
+}
+
+std::string Conclusion(const CheckReport& check) {
+  if (check.pairs.empty()) return "inconclusive: there is no pair to check";
+  const auto count = [&](const std::string& result) {
+    return std::count_if(check.pairs.begin(), check.pairs.end(),
+                         [&](const CheckPair& pair) { return ResultText(pair) == result; });
+  };
+  const auto of = [&](std::ptrdiff_t some) {
+    return fmt::format("{} of {} pair{}", some, check.pairs.size(), check.pairs.size() == 1 ? "" : "s");
+  };
+  std::string text;
+  const auto add = [&](std::ptrdiff_t some, const char* what) {
+    if (some > 0) text += (text.empty() ? "" : ", ") + of(some) + " " + what;
+  };
+  add(count("FAIL"), "beyond the limits for certain");
+  add(count("error"), "could not be measured");
+  add(count("inconclusive"), "could not be decided");
+  if (text.empty()) return fmt::format("pass: {} within the limits for certain", of(count("pass")));
+  const bool fails = check.decision == GateDecision::kFail ||
+                     (check.require_conclusive && check.decision == GateDecision::kInconclusive);
+  const char* result = fails ? "FAIL" : check.error ? "error" : "inconclusive";
+  return fmt::format("{}: {}", result, text);
+}
+
+std::string PairingText(const CheckPair& pair) {
+  if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
+  return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
+}
+
+Document SayCheck(const CheckReport& check) {
+  Document document;
+  document.title = "etprof check";
+  document.sections_are = "pair";
+  for (const std::string& fact : {check.model_id, check.where}) {
+    if (!fact.empty()) document.facts.push_back(fact);
+  }
+  if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
+  document.answer = Conclusion(check);
+  document.answered =
+      ToneOf(check.decision == GateDecision::kInconclusive && check.require_conclusive ? GateDecision::kFail
+                                                                                       : check.decision);
+  for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
+  document.notes = check.notes;
+  document.method = fmt::format(
+      "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g} % over all "
+      "checks.",
+      100 * check.false_discovery);
+  return document;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,187 @@
+#include "say/kernels.h"
+
+#include <fmt/format.h>
+
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+using xnnpack::KernelStatus;
+
+constexpr std::size_t kUsualRows = 40;
+
+std::string KernelOf(const xnnpack::OperatorUse& op) {
+  if (!op.kernel.empty()) return op.kernel;
+  if (op.candidates.empty()) return "not proven: " + op.reason;
+  return fmt::format("not proven: one of {}: {}", op.candidates.size(), op.reason);
+}
+
+Cell TileOf(const xnnpack::OperatorUse& op) {
+  if (!op.tile) return {};
+  return fmt::format("{}x{} of {}x{}", op.tile->mr, op.tile->nr, op.tile->m, op.tile->n);
+}
+
+std::string SmeOf(const std::optional<xnnpack::Microkernel>& kernel) {
+  return !kernel || !kernel->HasSme() ? "" : kernel->HasSme2() ? "SME2" : "SME";
+}
+
+std::string WhatIsProven(const KernelView& view) {
+  std::string text =
+      fmt::format("{} microkernels: {} used, {} registered, {} superseded.", view.use.kernels.size(),
+                  view.Count(KernelStatus::kUsed), view.Count(KernelStatus::kRegistered),
+                  view.Count(KernelStatus::kSuperseded));
+  if (view.lines > 0 && view.xnnpack_lines == 0)
+    text += " The log has no line of XNNPACK: its runner is not trace-enabled.";
+  if (view.lines > 0 && view.xnnpack_lines > 0 && view.graphs.empty())
+    text +=
+        " The log has no operators (EXECUTORCH_XNNPACK_LOG_LEVEL 5 writes them), so no use can be proven.";
+  if (view.cut_lines > 0) text += fmt::format(" {} lines are cut.", view.cut_lines);
+  if (view.etdump_agrees) {
+    text += *view.etdump_agrees ? " The ETDump has the same operators in the same order."
+                                : " The ETDump has other operators than the log: it is of another run.";
+  }
+  return text;
+}
+
+Table OperatorsOf(const KernelView& view) {
+  Table table{"operators",
+              "Operators",
+              {{"operator", "operator"}, {"tile", "tile", false, 1}, {"microkernel", "microkernel"}},
+              {}};
+  for (const xnnpack::OperatorUse& op : view.use.operators)
+    table.rows.push_back({op.name, TileOf(op), KernelOf(op)});
+  table.usual_rows = kUsualRows;
+  return table;
+}
+
+Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
+  Table table{"kernels",
+              "",
+              {{"microkernel", "microkernel", false, 1},
+               {"status", "status"},
+               {"operation", "operation"},
+               {"data_types", "data types"},
+               {"shape", "shape"},
+               {"instruction_set", "instruction set"},
+               {"variant", "variant"},
+               {"sme", "SME"},
+               {"by", "by", false, 2}},
+              {}};
+  for (const KernelStatus status : statuses) {
+    for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
+      if (kernel.status != status) continue;
+      const xnnpack::Microkernel none;
+      const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : none;
+      table.rows.push_back({kernel.name, std::string(NameOf(status)), kernel.parsed ? k.op : kernel.role,
+                            k.DataTypes(), kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
+                            SmeOf(kernel.parsed),
+                            status == KernelStatus::kSuperseded ? kernel.superseded_by
+                            : kernel.configs.empty()            ? std::string()
+                                                                : kernel.configs.front()});
+    }
+  }
+  return table;
+}
+
+Section SectionOf(const KernelView& view) {
+  Section section{view.label, Level::kUsual, {Paragraph{WhatIsProven(view)}}};
+  const auto add = [&](Table table) {
+    if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
+  };
+  add(OperatorsOf(view));
+  Table kernels = KernelsOf(view, {KernelStatus::kUsed, KernelStatus::kRegistered});
+  kernels.title = "Microkernels";
+  add(std::move(kernels));
+  Table superseded = KernelsOf(view, {KernelStatus::kSuperseded});
+  superseded.title = "Superseded";
+  superseded.level = Level::kFolded;
+  add(std::move(superseded));
+  return section;
+}
+
+Section SectionOf(const KernelComparison& comparison) {
+  const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
+  Section section{fmt::format("{} against {}", on, off),
+                  Level::kUsual,
+                  {Paragraph{fmt::format("{} microkernels have the same status on both sides, {} differ.",
+                                         comparison.alike, comparison.kernels.size())}}};
+  const auto status = [](const std::optional<KernelStatus>& of) {
+    return of ? Cell(std::string(NameOf(*of))) : Cell();
+  };
+  Table kernels{"compared_kernels",
+                "",
+                {{"microkernel", "microkernel"}, {"baseline", off}, {"candidate", on}, {"sme", "SME"}},
+                {}};
+  for (const auto& row : comparison.kernels)
+    kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeOf(row.parsed)});
+  if (!kernels.rows.empty()) section.parts.emplace_back(std::move(kernels));
+  Table operators{"compared_operators",
+                  "",
+                  {{"baseline_operator", "operator, " + off},
+                   {"candidate_operator", "operator, " + on},
+                   {"baseline_microkernel", "microkernel, " + off},
+                   {"candidate_microkernel", "microkernel, " + on}},
+                  {},
+                  Level::kPage};
+  const auto proven = [](const std::string& kernel) { return kernel.empty() ? "not proven" : kernel; };
+  for (const auto& row : comparison.operators) {
+    operators.rows.push_back(
+        {row.baseline, row.candidate, proven(row.baseline_kernel), proven(row.candidate_kernel)});
+  }
+  if (!operators.rows.empty()) section.parts.emplace_back(std::move(operators));
+  return section;
+}
+
+Section SectionOf(const OperatorEvidence& evidence) {
+  const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
+  Section section{
+      fmt::format("Operators of {} and {}", off, on),
+      Level::kUsual,
+      {Paragraph{fmt::format(
+          "{} of the delegated operators have another name in {} than in {}, {} have the same. On packed "
+          "KleidiAI microkernels run {} in {} and {} in {}.",
+          evidence.changed.size(), on, off, evidence.unchanged, evidence.baseline_kleidiai, off,
+          evidence.candidate_kleidiai, on)}}};
+  Table table{"changed_operators",
+              "",
+              {{"baseline", off},
+               {"baseline_runs_on", "runs on", false, 1},
+               {"candidate", on},
+               {"candidate_runs_on", "runs on"}},
+              {}};
+  const auto name = [](const std::string& of) { return of.empty() ? Cell() : Cell(of); };
+  const auto where = [](bool kleidiai, bool sme) {
+    return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");
+  };
+  for (const auto& row : evidence.changed) {
+    table.rows.push_back({name(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
+                          name(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
+  }
+  if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
+  return section;
+}
+
+}  // namespace
+
+Document SayKernels(const KernelReport& report) {
+  Document document;
+  document.title = report.title;
+  if (document.title.empty()) {
+    document.title = report.model_id.empty() ? "Kernels" : "Kernels of " + report.model_id;
+    if (!report.filter.empty()) document.title += ": " + report.filter;
+  }
+  document.sections_are = "log";
+  for (const KernelView& view : report.views) document.sections.push_back(SectionOf(view));
+  if (report.comparison) document.sections.push_back(SectionOf(*report.comparison));
+  for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
+  document.notes = report.notes;
+  document.method =
+      "Of trace-enabled runs: evidence of microkernels, never of time. Used: an operator's kind, data types "
+      "and tile agree with this microkernel alone. Registered: XNNPACK has it for operators that may need "
+      "it; "
+      "whether one did is not known. Superseded: another one was registered in its place.";
+  return document;
+}
+
+}  // namespace etprof::say
