@@ -260,7 +260,7 @@ CommandSpec CheckCommand() {
             app.add_flag("--github-summary", options->github_summary,
                          "append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
             app.add_flag("--json", options->json, "the result as JSON on stdout");
-            AddTableOption(app, options->table);
+            AddTableOption(app, options->table, {"checks"});
             app.add_flag("--all", options->all, "show every check and every operator, also those that pass");
             return [options] { return RunCheck(*options); };
           }};

@@ -23,7 +23,7 @@ std::string Code(const Schema& value) {
   return code + "`";
 }
 
-// WithCode with `code` in them.
+// Words with `code` in them.
 std::string WithCode(const std::string& text) {
   std::string words;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end) {

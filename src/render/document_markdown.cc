@@ -33,6 +33,7 @@ class SectionPage {
   }
 
   void Part(const say::Table& table) {
+    if (table.rows.empty()) return;
     const bool folded = table.level == say::Level::kFolded;
     if (folded) {
       out_ << "<details><summary>" << table.title << "</summary>\n\n";

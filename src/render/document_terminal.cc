@@ -73,6 +73,7 @@ class SectionScreen {
   }
 
   void Part(const say::Table& table) {
+    if (table.rows.empty()) return;
     if (!Shown(table.level)) {
       if (table.level == say::Level::kFolded) Line(table.title + kAllShows);
       return;

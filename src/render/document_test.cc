@@ -115,6 +115,14 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
                           HasSubstr("and 2 more in a file"), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
+TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
+  say::Document document = OneOfEach();
+  std::get<say::Table>(document.sections[0].parts[3]).rows.clear();
+  EXPECT_EQ(AsCsv(document, "values"), "section,name,value,note\n");
+  EXPECT_THAT(OnPage(document), Not(HasSubstr("### Values")));
+  EXPECT_THAT(OnScreen(document, {.all = true, .more = ""}), Not(HasSubstr("note\n")));
+}
+
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
   EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "elsewhere"));

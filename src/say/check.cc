@@ -63,7 +63,7 @@ Table TableOf(const char* title, const CheckPair& pair, bool listed) {
 
 Section SectionOf(const CheckPair& pair) {
   Section section{pair.name, Level::kUsual, {}};
-  if (!pair.items.empty()) section.parts.emplace_back(TableOf("", pair, true));
+  section.parts.emplace_back(TableOf("", pair, true));
   if (const std::string passing = PassingOperators(pair); !passing.empty()) {
     Table table = TableOf("", pair, false);
     table.title = passing;
@@ -172,6 +172,7 @@ Document SayCheck(const CheckReport& check) {
       ToneOf(check.decision == GateDecision::kInconclusive && check.require_conclusive ? GateDecision::kFail
                                                                                        : check.decision);
   for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
+  if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
   document.notes = check.notes;
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g} % over all "

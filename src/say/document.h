@@ -70,7 +70,7 @@ struct Table {
   std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title;  // "": none
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // columns.size() cells each
+  std::vector<std::vector<Cell>> rows;  // columns.size() cells each. Only CSV shows a table without rows
   Level level = Level::kUsual;
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
   std::string elsewhere = {};  // where the others are for who reads a page, which then shows no more either

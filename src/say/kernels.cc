@@ -85,19 +85,14 @@ Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> stat
 }
 
 Section SectionOf(const KernelView& view) {
-  Section section{view.label, Level::kUsual, {Paragraph{WhatIsProven(view)}}};
-  const auto add = [&](Table table) {
-    if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
-  };
-  add(OperatorsOf(view));
   Table kernels = KernelsOf(view, {KernelStatus::kUsed, KernelStatus::kRegistered});
   kernels.title = "Microkernels";
-  add(std::move(kernels));
   Table superseded = KernelsOf(view, {KernelStatus::kSuperseded});
   superseded.title = "Superseded";
   superseded.level = Level::kFolded;
-  add(std::move(superseded));
-  return section;
+  return {view.label,
+          Level::kUsual,
+          {Paragraph{WhatIsProven(view)}, OperatorsOf(view), std::move(kernels), std::move(superseded)}};
 }
 
 Section SectionOf(const KernelComparison& comparison) {
@@ -115,7 +110,7 @@ Section SectionOf(const KernelComparison& comparison) {
                 {}};
   for (const auto& row : comparison.kernels)
     kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeOf(row.parsed)});
-  if (!kernels.rows.empty()) section.parts.emplace_back(std::move(kernels));
+  section.parts.emplace_back(std::move(kernels));
   Table operators{"compared_operators",
                   "",
                   {{"baseline_operator", "operator, " + off},
@@ -129,7 +124,7 @@ Section SectionOf(const KernelComparison& comparison) {
     operators.rows.push_back(
         {row.baseline, row.candidate, proven(row.baseline_kernel), proven(row.candidate_kernel)});
   }
-  if (!operators.rows.empty()) section.parts.emplace_back(std::move(operators));
+  section.parts.emplace_back(std::move(operators));
   return section;
 }
 
@@ -158,7 +153,7 @@ Section SectionOf(const OperatorEvidence& evidence) {
     table.rows.push_back({name(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
                           name(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
   }
-  if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
+  section.parts.emplace_back(std::move(table));
   return section;
 }
 

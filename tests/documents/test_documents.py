@@ -41,6 +41,31 @@ def test_commands_are_marked_and_links_lead_somewhere(document):
     assert dead_links(document) == []
 
 
+GENERATED = ["docs/reference.md", "docs/json.md"]
+LONGEST = 100
+
+
+def long_lines(text: str) -> list[str]:
+    """Lines of prose that are longer than that. Tables, code, comments, and front matter stay as they are; code and links
+    are not broken."""
+    text = re.sub(r"\A---\n.*?^---$|^ *```.*?^ *```|^<!--.*?-->", "", text, flags=re.M | re.S)
+    prose = [line for line in text.splitlines() if not re.match(r" {4,}\S| *\|", line)]
+    whole = re.compile(r"^ *- |`[^`]*`|\[[^\]]*\]\([^)]*\)")
+    return [line for line in prose if len(line) > LONGEST and " " in whole.sub("", line).strip()]
+
+
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if name_of(d) not in GENERATED], ids=name_of)
+def test_lines_are_short(document):
+    assert long_lines(document.read_text()) == []
+
+
+def test_a_long_line_is_found():
+    words = "word " * 21
+    assert long_lines(f"{words}\n| {words} |\n```text\n{words}\n```\n    {words}\n<!-- {words} -->\n") == [words]
+    assert long_lines("---\ndescription: " + words + "\n---\n- " + words) == ["- " + words]
+    assert long_lines("`" + words + "`") == []
+
+
 def test_a_dead_link_is_found(tmp_path):
     (tmp_path / "there.md").write_text("# A `title`, twice\n")
     document = tmp_path / "here.md"

@@ -1,5 +1,6 @@
 """`etprof check`: every form of it, with scripted workers whose effects are certain, and once with the real runner."""
 
+import csv
 import json
 import pathlib
 import shutil
@@ -256,6 +257,17 @@ def test_github_summary(bench, monkeypatch):
     result = bench.run("check", config, "--github-summary")
     assert result.returncode == USAGE
     assert "GITHUB_STEP_SUMMARY is not set" in bench.last_line(result)
+
+
+def test_the_checks_as_csv(bench):
+    config = pair(bench, 1.1)
+    result = bench.run("check", config, "--launches", "2", "--csv", "checks")
+    assert result.returncode == FAIL, result.stderr
+    (row,) = csv.DictReader(result.stdout.splitlines())
+    assert (row["pair"], row["check"], row["result"]) == ("change against base", "latency", "FAIL")
+    assert (row["baseline_unit"], float(row["change"])) == ("ms", pytest.approx(0.1, abs=1e-4))
+    # Told before anything is measured.
+    assert bench.run("check", config, "--csv", "nothing").returncode == USAGE
 
 
 def test_two_stored_runs(bench):

@@ -201,3 +201,4 @@ def test_a_table_as_csv():
     refused = program.run("kernels", LOG, "--csv", "nothing")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "tables: operators, kernels" in refused.stderr
+    assert program.run("kernels", LOG, "--csv", "operators", "--json").returncode == 2
