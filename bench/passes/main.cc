@@ -15,7 +15,7 @@
 #include "analysis/profile.h"
 #include "core/file.h"
 #include "etdump/reader.h"
-#include "render/csv.h"
+#include "render/csv/csv.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "device/device.h"
-#include "device/local_process.h"
+#include "device/local/local_process.h"
 
 namespace etprof {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "device/executable.h"
-#include "device/local_process.h"
+#include "device/local/local_process.h"
 
 namespace etprof {
 namespace {

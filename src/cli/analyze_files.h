@@ -11,8 +11,8 @@
 #include "cli/run_programs.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
-#include "measure/run_data.h"
-#include "render/terminal.h"
+#include "measure/store/run_data.h"
+#include "render/screen/terminal.h"
 #include "report/report.h"
 
 namespace etprof {

@@ -17,11 +17,11 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "etdump/reader.h"
-#include "measure/foreign_layout.h"
-#include "render/csv.h"
-#include "render/html.h"
-#include "render/json.h"
-#include "render/markdown.h"
+#include "measure/store/foreign_layout.h"
+#include "render/csv/csv.h"
+#include "render/json/json.h"
+#include "render/page/html.h"
+#include "render/page/markdown.h"
 #include "timeline/timeline_csv.h"
 
 namespace etprof {

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "measure/device_groups.h"
-#include "measure/variant.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/variant.h"
 
 namespace etprof {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/device_option.h"
 #include "cli/experiment_options.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 

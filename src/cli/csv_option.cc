@@ -8,10 +8,10 @@
 #include "cli/analyze_files.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
+#include "render/csv/table_csv.h"
 #include "render/document.h"
 #include "render/layers.h"
 #include "render/roofline.h"
-#include "render/table_csv.h"
 #include "say/counters.h"
 #include "say/wording.h"
 

@@ -9,7 +9,7 @@
 #include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "device/local_properties.h"
+#include "device/local/local_properties.h"
 #include "device/open_device.h"
 
 namespace etprof {

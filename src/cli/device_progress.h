@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/progress_line.h"
-#include "measure/progress.h"
+#include "measure/schedule/progress.h"
 
 namespace etprof {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 

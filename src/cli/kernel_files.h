@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/analyze_files.h"
-#include "report/kernels.h"
+#include "report/kernels/kernels.h"
 
 namespace etprof {
 

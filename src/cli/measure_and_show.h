@@ -3,7 +3,7 @@
 #include <string>
 
 #include "device/device.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 

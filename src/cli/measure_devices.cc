@@ -22,10 +22,10 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "device/open_device.h"
-#include "measure/check_device.h"
-#include "measure/device_groups.h"
-#include "measure/emulation.h"
+#include "measure/conditions/check_device.h"
+#include "measure/config/device_groups.h"
 #include "measure/measure.h"
+#include "measure/participants/emulation.h"
 
 namespace etprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/device_option.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "measure/progress.h"
+#include "measure/schedule/progress.h"
 
 namespace etprof {
 

@@ -17,7 +17,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "device/describe.h"
-#include "device/local_process.h"
+#include "device/local/local_process.h"
 #include "isa/features.h"
 
 namespace etprof {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/profile.h"
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 #include "program/program.h"
 #include "program/source_map.h"
 

@@ -11,8 +11,8 @@
 namespace etprof {
 
 void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names) {
-  const std::string those = names.empty() ? "a wrong name lists those that there are"
-                                          : fmt::format("{}", fmt::join(names, "|"));
+  const std::string those =
+      names.empty() ? "a wrong name lists those that there are" : fmt::format("{}", fmt::join(names, "|"));
   CLI::Option* const option = app.add_option("--csv", table, "show one table as CSV: " + those)
                                   ->type_name("TABLE")
                                   ->excludes(app.get_option("--json"));

@@ -8,8 +8,9 @@
 
 namespace etprof {
 
-// Adds --csv TABLE, in place of the command's --json, for a result that is a document. `table` stays empty where
-// it was not given. `names`: what it may be; empty: that depends on the result, and ShowDocument refuses others.
+// Adds --csv TABLE, in place of the command's --json, for a result that is a document. `table` stays empty
+// where it was not given. `names`: what it may be; empty: that depends on the result, and ShowDocument
+// refuses others.
 void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names = {});
 
 // Shows it on stdout: the table of that id as CSV, else the screen, with `more` (where the whole is; empty:

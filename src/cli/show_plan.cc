@@ -14,10 +14,10 @@
 #include "core/json_schema_of.h"
 #include "core/table.h"
 #include "core/views.h"
-#include "measure/config_keys.h"
-#include "measure/emulation.h"
-#include "measure/forecast.h"
-#include "measure/schedule.h"
+#include "measure/config/config_keys.h"
+#include "measure/participants/emulation.h"
+#include "measure/schedule/forecast.h"
+#include "measure/schedule/schedule.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device/properties.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/text.h"
-#include "render/terminal_text.h"
+#include "render/screen/terminal_text.h"
 
 namespace etprof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "render/terminal.h"
+#include "render/screen/terminal.h"
 
 // The terminal that stdout is.
 namespace etprof {

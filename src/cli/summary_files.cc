@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/escape.h"
-#include "render/kit_files.h"
-#include "render/table_csv.h"
+#include "render/csv/kit_files.h"
+#include "render/csv/table_csv.h"
 
 namespace etprof {
 std::string ModelFileName(const Report& report) {

@@ -11,7 +11,7 @@
 #include "cli/analyze_files.h"
 #include "cli/say.h"
 #include "core/error.h"
-#include "render/html.h"
+#include "render/page/html.h"
 #include "validate/validator.h"
 
 namespace etprof {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "device/local.h"
+#include "device/local/local.h"
 
 namespace etprof {
 namespace {

@@ -1,6 +1,6 @@
 #include "device/open_device.h"
 
-#include "device/local.h"
+#include "device/local/local.h"
 
 namespace etprof {
 namespace {

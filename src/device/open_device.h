@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "device/remote.h"
+#include "device/remote/remote.h"
 
 namespace etprof {
 

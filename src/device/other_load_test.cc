@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "device/local.h"
+#include "device/local/local.h"
 #include "device/shell.h"
 
 namespace etprof {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "device/executable.h"
-#include "device/local_process.h"
+#include "device/local/local_process.h"
 #include "device/shell.h"
 
 namespace etprof {

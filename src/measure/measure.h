@@ -4,9 +4,9 @@
 #include <string>
 
 #include "device/device.h"
-#include "measure/config.h"
-#include "measure/progress.h"
-#include "measure/run_data.h"
+#include "measure/config/config.h"
+#include "measure/schedule/progress.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 

@@ -7,7 +7,7 @@
 
 #include "core/file.h"
 #include "core/text.h"
-#include "measure/counters.h"
+#include "measure/store/counters.h"
 
 namespace etprof {
 namespace {

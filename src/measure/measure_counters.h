@@ -2,10 +2,10 @@
 
 #include <functional>
 
-#include "measure/config.h"
-#include "measure/participants.h"
-#include "measure/progress.h"
-#include "measure/run_data.h"
+#include "measure/config/config.h"
+#include "measure/participants/participants.h"
+#include "measure/schedule/progress.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 

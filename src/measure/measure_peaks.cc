@@ -12,8 +12,8 @@
 #include "core/json.h"
 #include "core/json_members.h"
 #include "device/clusters.h"
-#include "measure/participants.h"
-#include "measure/peaks.h"
+#include "measure/participants/participants.h"
+#include "measure/store/peaks.h"
 
 namespace etprof {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "device/device.h"
-#include "measure/config.h"
-#include "measure/progress.h"
-#include "measure/run_data.h"
-#include "measure/worker_client.h"
+#include "measure/config/config.h"
+#include "measure/participants/worker_client.h"
+#include "measure/schedule/progress.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 

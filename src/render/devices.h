@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 
-#include "render/terminal.h"
+#include "render/screen/terminal.h"
 #include "report/devices.h"
 
 namespace etprof {

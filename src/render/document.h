@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "render/markdown_text.h"
-#include "render/terminal.h"
+#include "render/page/markdown_text.h"
+#include "render/screen/terminal.h"
 #include "say/document.h"
 
 // Any document (say/document.h) in each format. What it is of, they do not know.

@@ -12,14 +12,14 @@
 
 #include "core/number.h"
 #include "core/units.h"
-#include "render/html.h"
-#include "render/json.h"
-#include "render/markdown.h"
-#include "render/read_formats.h"
-#include "render/table_csv.h"
-#include "render/terminal.h"
-#include "report/example_ladder.h"
+#include "render/csv/table_csv.h"
+#include "render/json/json.h"
+#include "render/json/read_formats.h"
+#include "render/page/html.h"
+#include "render/page/markdown.h"
+#include "render/screen/terminal.h"
 #include "report/example_run.h"
+#include "report/ladder/example_ladder.h"
 #include "say/wording.h"
 
 // Every number in every format comes from one Report value. A report is rendered in all of them, each is read

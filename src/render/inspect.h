@@ -6,7 +6,7 @@
 
 #include "program/data_file.h"
 #include "program/program.h"
-#include "render/terminal.h"
+#include "render/screen/terminal.h"
 
 namespace etprof {
 

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "report/kernels.h"
+#include "report/kernels/kernels.h"
 
 namespace etprof {
 

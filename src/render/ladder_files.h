@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "render/markdown_text.h"
+#include "render/page/markdown_text.h"
 #include "report/report.h"
 
 // A ladder in files. All take a report that has one.

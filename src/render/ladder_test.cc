@@ -6,12 +6,12 @@
 #include <sstream>
 
 #include "core/table.h"
-#include "render/json.h"
+#include "render/csv/table_csv.h"
+#include "render/json/json.h"
 #include "render/ladder_words.h"
-#include "render/markdown.h"
-#include "render/table_csv.h"
-#include "render/terminal.h"
-#include "report/example_ladder.h"
+#include "render/page/markdown.h"
+#include "render/screen/terminal.h"
+#include "report/ladder/example_ladder.h"
 
 namespace etprof {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/table.h"
-#include "report/matrix.h"
+#include "report/ladder/matrix.h"
 #include "say/wording.h"
 
 namespace etprof::ladder {

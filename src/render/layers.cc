@@ -8,9 +8,9 @@
 
 #include "core/escape.h"
 #include "core/table.h"
-#include "render/markdown_text.h"
-#include "render/screen_table.h"
-#include "render/terminal_text.h"
+#include "render/page/markdown_text.h"
+#include "render/screen/screen_table.h"
+#include "render/screen/terminal_text.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "render/markdown_text.h"
-#include "render/terminal.h"
+#include "render/page/markdown_text.h"
+#include "render/screen/terminal.h"
 #include "report/report.h"
 
 // Where the time goes by what the model is made of. Of a pair both sides, of other experiments one.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/model_graph.h"
+#include "report/graph/model_graph.h"
 #include "report/report.h"
 
 // The files of Model Explorer (PyPI ai-edge-model-explorer), in its own JSON: the names of keys are those of

@@ -7,10 +7,10 @@
 
 #include "core/escape.h"
 #include "core/table.h"
-#include "render/markdown_text.h"
-#include "render/roofline_plot.h"
-#include "render/screen_table.h"
-#include "render/terminal_text.h"
+#include "render/page/markdown_text.h"
+#include "render/screen/roofline_plot.h"
+#include "render/screen/screen_table.h"
+#include "render/screen/terminal_text.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -2,8 +2,8 @@
 
 #include <ostream>
 
-#include "render/markdown_text.h"
-#include "render/terminal.h"
+#include "render/page/markdown_text.h"
+#include "render/screen/terminal.h"
 #include "report/report.h"
 
 // How far operators are from what the machine can do, by falling time that the roof would save.

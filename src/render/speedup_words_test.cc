@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "render/json.h"
-#include "render/markdown.h"
-#include "render/terminal.h"
+#include "render/json/json.h"
+#include "render/page/markdown.h"
+#include "render/screen/terminal.h"
 #include "report/example_run.h"
 
 namespace etprof {

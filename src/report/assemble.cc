@@ -4,8 +4,8 @@
 #include <set>
 
 #include "analysis/operators.h"
-#include "measure/peaks.h"
-#include "report/matrix.h"
+#include "measure/store/peaks.h"
+#include "report/ladder/matrix.h"
 #include "report/pair.h"
 #include "report/report.h"
 #include "stats/launches.h"

@@ -10,7 +10,7 @@
 
 #include "analysis/operators.h"
 #include "core/units.h"
-#include "report/contention.h"
+#include "report/findings/contention.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
 

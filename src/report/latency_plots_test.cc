@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "report/example_ladder.h"
 #include "report/example_run.h"
+#include "report/ladder/example_ladder.h"
 
 namespace etprof {
 namespace {

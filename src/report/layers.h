@@ -9,7 +9,7 @@
 #include "compare/comparison.h"
 #include "core/describe.h"
 #include "core/units.h"
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 

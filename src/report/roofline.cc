@@ -8,7 +8,7 @@
 
 #include "analysis/operators.h"
 #include "core/units.h"
-#include "measure/peaks.h"
+#include "measure/store/peaks.h"
 #include "stats/distribution.h"
 #include "stats/launches.h"
 #include "xnnpack/operator_name.h"

@@ -7,7 +7,7 @@
 
 #include "analysis/profile.h"
 #include "core/describe.h"
-#include "measure/peaks_value.h"
+#include "measure/store/peaks_value.h"
 
 namespace etprof {
 

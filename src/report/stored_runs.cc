@@ -7,7 +7,7 @@
 
 #include "core/duration.h"
 #include "core/error.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 namespace etprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 
 namespace etprof {
 

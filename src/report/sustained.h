@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/describe.h"
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 #include "stats/launches.h"
 
 namespace etprof {

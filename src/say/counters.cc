@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "measure/counters.h"
+#include "measure/store/counters.h"
 
 namespace etprof::say {
 namespace {

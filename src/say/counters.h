@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/counters_row.h"
-#include "measure/run_data.h"
+#include "measure/store/counters_row.h"
+#include "measure/store/run_data.h"
 #include "say/document.h"
 
 namespace etprof::say {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/kernels.h"
+#include "report/kernels/kernels.h"
 #include "say/document.h"
 
 namespace etprof::say {

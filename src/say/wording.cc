@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration.h"
-#include "report/matrix.h"
+#include "report/ladder/matrix.h"
 #include "stats/summary_rounding.h"
 
 namespace etprof {

@@ -1,15 +1,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_schema_of.h"
-#include "measure/config_keys.h"
-#include "measure/peaks_value.h"
-#include "measure/run_data.h"
+#include "measure/config/config_keys.h"
+#include "measure/store/peaks_value.h"
+#include "measure/store/run_data.h"
+#include "render/csv/kit_files.h"
 #include "render/devices.h"
 #include "render/inspect.h"
-#include "render/json.h"
-#include "render/kit_files.h"
+#include "render/json/json.h"
 #include "report/check.h"
-#include "report/kernels.h"
+#include "report/kernels/kernels.h"
 #include "validate/json_schema.h"
 
 namespace etprof {

@@ -9,8 +9,8 @@
 
 #include "core/file.h"
 #include "core/json_schema_of.h"
-#include "measure/manifest.h"
-#include "render/json.h"
+#include "measure/store/manifest.h"
+#include "render/json/json.h"
 #include "report/example_run.h"
 
 namespace etprof {

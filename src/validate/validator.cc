@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/sha256.h"
-#include "measure/manifest.h"
+#include "measure/store/manifest.h"
 #include "validate/json_schema.h"
 
 namespace etprof {

@@ -13,7 +13,7 @@
 
 #include "analysis/profile.h"
 #include "etdump/trace.h"
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 #include "validate/findings.h"
 
 namespace etprof {

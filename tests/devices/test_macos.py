@@ -76,7 +76,11 @@ def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> Non
 
 def test_everything_compiles_for_macos(macos_build: Path) -> None:
     ninja(macos_build, "etprof_cli")
-    sources = {path.parent.name for path in (ROOT / "src").rglob("*.cc") if not path.name.endswith("_test.cc")}
+    sources = {
+        path.relative_to(ROOT / "src").parts[0]
+        for path in (ROOT / "src").rglob("*.cc")
+        if not path.name.endswith("_test.cc")
+    }
     objects = list((macos_build / "src").rglob("*.o"))
     assert {path.relative_to(macos_build / "src").parts[0] for path in objects} == sources
     for path in objects:

@@ -6,10 +6,10 @@
 
 #include "analysis/profile.h"
 #include "fuzz.h"
-#include "render/csv.h"
-#include "render/json.h"
-#include "render/markdown.h"
-#include "render/terminal.h"
+#include "render/csv/csv.h"
+#include "render/json/json.h"
+#include "render/page/markdown.h"
+#include "render/screen/terminal.h"
 #include "report/report.h"
 
 namespace etprof::fuzz {

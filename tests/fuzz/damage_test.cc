@@ -14,9 +14,9 @@
 #include "etdump/reader.h"
 #include "etdump_schema_flatcc_generated.h"
 #include "fuzz.h"
-#include "measure/config.h"
-#include "measure/latency_csv.h"
-#include "measure/run_data.h"
+#include "measure/config/config.h"
+#include "measure/store/latency_csv.h"
+#include "measure/store/run_data.h"
 #include "program/program_reader.h"
 
 namespace etprof {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;

@@ -5,7 +5,7 @@
 #include "device/power_mode.h"
 #include "device/vitals.h"
 #include "fuzz.h"
-#include "measure/device_log.h"
+#include "measure/participants/device_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fuzz.h"
-#include "measure/latency_csv.h"
+#include "measure/store/latency_csv.h"
 
 namespace {
 

@@ -4,11 +4,11 @@
 #include <sstream>
 
 #include "fuzz.h"
-#include "measure/manifest.h"
-#include "measure/run_data.h"
-#include "render/json.h"
-#include "render/markdown.h"
-#include "render/terminal.h"
+#include "measure/store/manifest.h"
+#include "measure/store/run_data.h"
+#include "render/json/json.h"
+#include "render/page/markdown.h"
+#include "render/screen/terminal.h"
 #include "report/report.h"
 
 namespace {

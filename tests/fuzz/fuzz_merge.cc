@@ -2,7 +2,7 @@
 
 #include "etdump/reader.h"
 #include "fuzz.h"
-#include "measure/run_directory.h"
+#include "measure/store/run_directory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;

@@ -1,7 +1,7 @@
 // Bytes as the files that a configuration names: a model, and whatever else is only looked at.
 
 #include "fuzz.h"
-#include "measure/config.h"
+#include "measure/config/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;

@@ -5,7 +5,7 @@
 
 #include "../../runner/safetensors.h"
 #include "fuzz.h"
-#include "measure/outputs.h"
+#include "measure/store/outputs.h"
 
 namespace {
 

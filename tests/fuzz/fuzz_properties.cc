@@ -1,6 +1,6 @@
 // Bytes as each of the files of /proc, /sys and /etc that tell of a machine.
 
-#include "device/local_properties.h"
+#include "device/local/local_properties.h"
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "measure/run_data.h"
+#include "measure/store/run_data.h"
 
 namespace {
 

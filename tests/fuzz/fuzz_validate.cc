@@ -6,8 +6,8 @@
 #include "core/csv_reader.h"
 #include "core/escape.h"
 #include "fuzz.h"
-#include "measure/manifest.h"
-#include "render/csv.h"
+#include "measure/store/manifest.h"
+#include "render/csv/csv.h"
 #include "validate/validator.h"
 
 namespace {

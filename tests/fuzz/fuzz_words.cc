@@ -5,9 +5,9 @@
 
 #include "device/cpus.h"
 #include "fuzz.h"
-#include "measure/json_fields.h"
-#include "measure/participants.h"
-#include "measure/variant.h"
+#include "measure/config/json_fields.h"
+#include "measure/config/variant.h"
+#include "measure/participants/participants.h"
 
 namespace {
 

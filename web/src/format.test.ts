@@ -39,7 +39,7 @@ describe("numbers", () => {
   });
 });
 
-// Of first runs and memory: report.md says the same (src/render/wording.cc).
+// Of first runs and memory: report.md says the same (src/say/wording.cc).
 describe("a change", () => {
   it("turns the ratio over, and its interval with it", () => {
     expect(change(row("faster", 1.1676, 1.0354, 1.3168))).toEqual({ text: "−14%", bounds: "[−24%, −3.4%]" });

@@ -1,0 +1,58 @@
+#include "device/local/local.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "core/file.h"
+#include "device/bundle.h"
+#include "device/local/local_process.h"
+#include "device/local/local_properties.h"
+
+namespace etprof {
+namespace {
+
+class LocalDevice : public Device {
+ public:
+  LocalDevice() {
+    ::signal(SIGPIPE, SIG_IGN);  // a worker that is gone is an error of Send, not the end of etprof
+  }
+
+  std::string Name() const override { return "local"; }
+  DeviceProperties Properties() override { return ReadLocalProperties(); }
+  std::optional<Bytes> AvailableMemory() override { return ReadAvailableMemory(); }
+
+  std::string Put(const std::filesystem::path& local) override {
+    return std::filesystem::absolute(local).string();
+  }
+  std::vector<std::string> PutProgram(const std::filesystem::path& local,
+                                      const std::vector<std::filesystem::path>&) override {
+    const std::string path = Put(local);
+    const std::optional<RunnerBundle> bundle = BundleOf(path);
+    return bundle ? bundle->StartWords(bundle->folder.string()) : std::vector<std::string>{path};
+  }
+  std::string Place(const std::filesystem::path& local) override {
+    return std::filesystem::absolute(local).string();
+  }
+  bool Get(const std::string& remote, const std::filesystem::path&) override { return Exists(remote); }
+  void Remove(const std::string& remote) override {
+    std::error_code error;
+    std::filesystem::remove(remote, error);
+  }
+  void CleanUp() override {}
+  bool WaitUntilBack(double) override { return true; }
+
+  std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
+    return StartLocalProcess(command, std::move(on_stderr), interrupted_);
+  }
+  void SetInterrupted(std::function<bool()> interrupted) override { interrupted_ = std::move(interrupted); }
+
+ private:
+  std::function<bool()> interrupted_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeLocalDevice() { return std::make_unique<LocalDevice>(); }
+
+}  // namespace etprof

@@ -1,0 +1,443 @@
+#include "device/local/local_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "core/error.h"
+#include "device/cpus.h"
+#include "device/executable.h"
+
+extern char** environ;  // POSIX
+
+namespace etprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxLine = std::size_t{64} << 20U;  // a burst of 100,000 runs is about 2 MB
+constexpr std::size_t kKeptErrors = 4096;
+constexpr int kPollMs = 200;  // how soon an interruption is seen that arrives between check and poll
+
+class Pipe {
+ public:
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    CloseRead();
+    CloseWrite();
+  }
+  bool Open() {
+    std::array<int, 2> ends{};
+#ifdef __linux__
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+#else
+    if (::pipe(ends.data()) != 0) return false;
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+#endif
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+  void CloseRead() { Close(read); }
+  void CloseWrite() { Close(write); }
+
+  int read = -1;
+  int write = -1;
+
+ private:
+  static void Close(int& descriptor) {
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+  }
+};
+
+// What the child says before exec, when it cannot get there.
+struct ChildFailure {
+  int step = 0;  // index into kSteps
+  int error = 0;
+};
+constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs", "execute it"};
+
+// Runs in the child, between fork and exec: async-signal-safe calls only.
+[[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment,
+                                const std::vector<int>& cpus, int input, int output, int errors,
+                                int failure) {
+  const auto fail = [&](int step) {
+    const ChildFailure message{step, errno};
+    [[maybe_unused]] const ssize_t written = ::write(failure, &message, sizeof message);
+    ::_exit(127);
+  };
+  ::setpgid(0, 0);
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed etprof leaves nothing behind
+#endif
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);  // a macro on macOS
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (::dup2(input, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) fail(0);
+#ifdef __linux__
+  if (!cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(static_cast<unsigned>(cpu), &set);
+    if (::sched_setaffinity(0, sizeof set, &set) != 0) fail(1);
+  }
+#else
+  static_cast<void>(cpus);
+#endif
+  ::execve(arguments[0], arguments, environment);
+  fail(2);
+  ::_exit(127);
+}
+
+// Async-signal-safe.
+void CloseAllBut(int kept) {
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, 0, static_cast<unsigned>(kept) - 1, 0) == 0 &&
+      ::syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0U, 0) == 0)
+    return;
+#endif
+  struct rlimit limit {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536));
+  for (int descriptor = 0; descriptor < end; ++descriptor) {
+    if (descriptor != kept) ::close(descriptor);
+  }
+}
+
+// Ends a process group when this process is gone, however it went: PR_SET_PDEATHSIG reaches the group's
+// leader, but not what that one has started (a wrapper's runner). A small process of its own waits until the
+// other end of a pipe is closed.
+class GroupGuard {
+ public:
+  explicit GroupGuard(pid_t group) {
+    if (!life_.Open()) return;
+    guard_ = ::fork();
+    if (guard_ == 0) Watch(life_.read, group);
+    life_.CloseRead();
+  }
+  GroupGuard(const GroupGuard&) = delete;
+  GroupGuard& operator=(const GroupGuard&) = delete;
+  ~GroupGuard() {
+    if (guard_ <= 0) return;
+    ::kill(guard_, SIGKILL);
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  [[noreturn]] static void Watch(int life, pid_t group) {
+    ::setsid();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+    CloseAllBut(life);
+    char byte = 0;
+    while (::read(life, &byte, 1) < 0 && errno == EINTR) {
+    }
+    ::kill(-group, SIGKILL);
+    ::_exit(0);
+  }
+
+  Pipe life_;
+  pid_t guard_ = -1;
+};
+
+class LocalProcess : public Process {
+ public:
+  LocalProcess(pid_t pid, int input, int output, int errors, Device::Sink on_stderr,
+               std::function<bool()> interrupted)
+      : pid_(pid),
+        input_(input),
+        output_(output),
+        errors_(errors),
+        on_stderr_(std::move(on_stderr)),
+        interrupted_(std::move(interrupted)),
+        guard_(pid) {
+    for (const int descriptor : {input_, output_, errors_}) {
+      ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    }
+  }
+  LocalProcess(const LocalProcess&) = delete;
+  LocalProcess& operator=(const LocalProcess&) = delete;
+
+  ~LocalProcess() override {
+    CloseInput();
+    if (!status_) {
+      Kill();
+      Reap(0);
+    } else {
+      ::kill(-pid_, SIGKILL);  // what it may have started; no such group is fine
+    }
+    Close(output_);
+    Close(errors_);
+  }
+
+  bool Send(std::string_view line, double timeout_seconds) override {
+    if (input_ < 0) return false;
+    std::string data(line);
+    data += '\n';
+    std::size_t sent = 0;
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    while (sent < data.size()) {
+      const ssize_t count = ::write(input_, data.data() + sent, data.size() - sent);
+      if (count > 0) {
+        sent += static_cast<std::size_t>(count);
+      } else if (errno == EAGAIN) {
+        if (Clock::now() >= deadline) return false;
+        struct pollfd ready = {input_, POLLOUT, 0};
+        ::poll(&ready, 1, kPollMs);
+        DrainErrors();
+      } else if (errno != EINTR) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Read ReadLine(std::string& line, double timeout_seconds) override {
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    while (true) {
+      const std::size_t newline = buffer_.find('\n', searched_);
+      if (newline != std::string::npos) {
+        line.assign(buffer_, 0, newline);
+        buffer_.erase(0, newline + 1);
+        searched_ = 0;
+        return Read::kLine;
+      }
+      searched_ = buffer_.size();
+      if (buffer_.size() > kMaxLine) return Read::kTooLong;
+      if (output_ < 0) {
+        if (buffer_.empty()) return Read::kEnd;
+        line = std::exchange(buffer_, {});
+        searched_ = 0;
+        return Read::kLine;
+      }
+      if (interrupted_ && interrupted_()) return Read::kInterrupted;
+      const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+      if (left <= 0) return Read::kTimeout;
+      std::array<struct pollfd, 2> ready = {{{output_, POLLIN, 0}, {errors_, POLLIN, 0}}};
+      ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(left * 1000) + 1));
+      DrainErrors();
+      DrainOutput();
+    }
+  }
+
+  void CloseInput() override { Close(input_); }
+
+  std::optional<ExitStatus> Wait(double timeout_seconds) override {
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    while (!status_) {
+      DrainErrors();
+      Reap(WNOHANG);
+      if (status_) break;
+      if (Clock::now() >= deadline) return std::nullopt;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    DrainErrors();
+    return status_;
+  }
+
+  void Kill() override {
+    ::kill(-pid_, SIGKILL);
+    if (!status_) ::kill(pid_, SIGKILL);  // before the child's setpgid there is no group yet
+  }
+
+  void Terminate() override {
+    if (::kill(-pid_, SIGTERM) != 0 && !status_) ::kill(pid_, SIGTERM);
+  }
+
+  std::string LastErrors() const override { return last_errors_; }
+
+ private:
+  static void Close(int& descriptor) {
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+  }
+
+  // Of the main thread, once it has ended: what it leaves can be read until it is waited for. (Of the second
+  // number of /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst of Linux.)
+  std::optional<Nanoseconds> RunDelayOfTheDead([[maybe_unused]] int flags) const {
+#ifdef __linux__
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | flags);
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0 || info.si_pid != pid_) return std::nullopt;
+    std::ifstream file(fmt::format("/proc/{}/schedstat", pid_));
+    Nanoseconds running = 0, delay = -1;
+    if (file >> running >> delay && delay >= 0) return delay;
+#endif
+    return std::nullopt;
+  }
+
+  void Reap(int flags) {
+    int status = 0;
+    struct rusage usage {};
+    pid_t pid = 0;
+    const std::optional<Nanoseconds> run_delay = RunDelayOfTheDead(flags);
+    do {
+      pid = ::wait4(pid_, &status, flags, &usage);
+    } while (pid < 0 && errno == EINTR);
+    if (pid != pid_) return;
+    ExitStatus result;
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const auto nanoseconds = [](const struct timeval& time) {
+      return static_cast<Nanoseconds>(time.tv_sec) * 1'000'000'000 +
+             static_cast<Nanoseconds>(time.tv_usec) * 1000;
+    };
+    result.cpu_time = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+    result.run_delay = run_delay;
+#ifdef __APPLE__
+    result.peak_rss = usage.ru_maxrss;
+#else
+    result.peak_rss = usage.ru_maxrss * 1024;
+#endif
+    status_ = result;
+  }
+
+  // Reads what is there, without waiting; closes the descriptor at its end.
+  template <typename Take>
+  static void Drain(int& descriptor, Take take) {
+    std::array<char, 65536> chunk;
+    while (descriptor >= 0) {
+      const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+      if (count > 0) {
+        take(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
+      } else if (count == 0) {
+        Close(descriptor);
+      } else if (errno != EINTR) {
+        if (errno != EAGAIN) Close(descriptor);
+        return;
+      }
+    }
+  }
+  void DrainOutput() {
+    Drain(output_, [this](std::string_view text) { buffer_ += text; });
+  }
+  void DrainErrors() {
+    Drain(errors_, [this](std::string_view text) {
+      last_errors_ += text;
+      if (last_errors_.size() > kKeptErrors) last_errors_.erase(0, last_errors_.size() - kKeptErrors);
+      if (on_stderr_) on_stderr_(text);
+    });
+  }
+
+  pid_t pid_;
+  int input_, output_, errors_;
+  Device::Sink on_stderr_;
+  std::function<bool()> interrupted_;
+  std::string buffer_;
+  std::size_t searched_ = 0;  // no newline before here
+  std::string last_errors_;
+  std::optional<ExitStatus> status_;
+  GroupGuard guard_;
+};
+
+Error CannotStart(const std::string& program, const ChildFailure& failure, const Command& command) {
+  if (failure.step == 1) {
+    return Error(ExitCode::kBadInput, fmt::format("cannot run on CPUs {}: {}", CpusText(command.cpus),
+                                                  std::strerror(failure.error)))
+        .InFile(program)
+        .Remedy("choose CPUs that this machine has and this process may use");
+  }
+  if (failure.step == 2) return WhyNotExecutable(program, failure.error);
+  return Error(ExitCode::kDeviceFailed,
+               fmt::format("cannot {}: {}", kSteps[static_cast<std::size_t>(failure.step)],
+                           std::strerror(failure.error)))
+      .InFile(program);
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink on_stderr,
+                                           std::function<bool()> interrupted) {
+  std::vector<std::string> arguments = command.arguments;
+  arguments.at(0) = FindProgram(arguments.at(0));
+
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : command.environment) replaced = replaced || key == name;
+    if (!replaced) environment.emplace_back(text);
+  }
+  for (const auto& [key, value] : command.environment) environment.push_back(key + "=" + value);
+
+#ifndef __linux__
+  // Without pipe2 another thread's fork could come between pipe and FD_CLOEXEC; its child would keep ours
+  // open.
+  static std::mutex one_at_a_time;
+  std::unique_lock starting(one_at_a_time);
+#endif
+  Pipe input, output, errors, failure;
+  if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open()) {
+    throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
+        .InFile(arguments[0]);
+  }
+  std::vector<char*> argument_pointers = Pointers(arguments);
+  std::vector<char*> environment_pointers = Pointers(environment);
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    throw Error(ExitCode::kDeviceFailed, fmt::format("cannot start it: {}", std::strerror(errno)))
+        .InFile(arguments[0]);
+  }
+  if (pid == 0) {
+    BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,
+                  output.write, errors.write, failure.write);
+  }
+#ifndef __linux__
+  starting.unlock();
+#endif
+  input.CloseRead();
+  output.CloseWrite();
+  errors.CloseWrite();
+  failure.CloseWrite();
+
+  ChildFailure message;
+  ssize_t count = 0;
+  do {
+    count = ::read(failure.read, &message, sizeof message);  // ends when exec closes the other side
+  } while (count < 0 && errno == EINTR);
+  if (count == static_cast<ssize_t>(sizeof message)) {
+    ::waitpid(pid, nullptr, 0);
+    throw CannotStart(arguments[0], message, command);
+  }
+  return std::make_unique<LocalProcess>(pid, std::exchange(input.write, -1), std::exchange(output.read, -1),
+                                        std::exchange(errors.read, -1), std::move(on_stderr),
+                                        std::move(interrupted));
+}
+
+}  // namespace etprof

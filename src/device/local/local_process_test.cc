@@ -1,0 +1,172 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "device/local/local.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+
+class LocalProcess : public testing::Test {
+ protected:
+  std::unique_ptr<Process> Shell(const std::string& script, Command command = {}) {
+    command.arguments = {"/bin/sh", "-c", script};
+    return device->Start(command, [this](std::string_view text) { errors += text; });
+  }
+  std::string ErrorOf(const std::string& program) {
+    try {
+      device->Start({.arguments = {program}, .environment = {}, .cpus = {}}, {});
+    } catch (const Error& error) {
+      return error.Message();
+    }
+    return "it started";
+  }
+  std::string Path(const std::string& name) {
+    return std::string(testing::TempDir()) + "/etprof_process_" + std::to_string(::getpid()) + "_" + name;
+  }
+
+  std::unique_ptr<Device> device = MakeLocalDevice();
+  std::string errors;
+  std::string line;
+};
+
+TEST_F(LocalProcess, LinesGoBothWays) {
+  const auto process = Shell("while read x; do echo \"got $x\"; echo oops >&2; done; printf tail");
+  EXPECT_TRUE(process->Send("one", 5));
+  ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  EXPECT_EQ(line, "got one");
+  process->CloseInput();
+  ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  EXPECT_EQ(line, "tail");
+  EXPECT_EQ(process->ReadLine(line, 5), Process::Read::kEnd);
+  const auto status = process->Wait(5);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(status->Success());
+  EXPECT_EQ(errors, "oops\n");
+  EXPECT_EQ(process->LastErrors(), "oops\n");
+}
+
+TEST_F(LocalProcess, ALargeLineArrivesWhole) {
+  const auto process = Shell("head -c 3000000 /dev/zero | tr '\\0' x; echo");
+  ASSERT_EQ(process->ReadLine(line, 30), Process::Read::kLine);
+  EXPECT_EQ(line.size(), 3'000'000u);
+}
+
+TEST_F(LocalProcess, ManyErrorsDoNotBlockIt) {
+  const auto process = Shell("head -c 1000000 /dev/zero | tr '\\0' e >&2; echo done");
+  ASSERT_EQ(process->ReadLine(line, 30), Process::Read::kLine);
+  EXPECT_EQ(line, "done");
+  process->Wait(5);
+  EXPECT_EQ(errors.size(), 1'000'000u);
+  EXPECT_EQ(process->LastErrors().size(), 4096u);
+}
+
+TEST_F(LocalProcess, TimeLimitAndExitStatus) {
+  const auto process = Shell("sleep 60");
+  EXPECT_EQ(process->ReadLine(line, 0.05), Process::Read::kTimeout);
+  EXPECT_FALSE(process->Wait(0.01).has_value());
+  process->Kill();
+  const auto status = process->Wait(5);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->signal, SIGKILL);
+  EXPECT_THAT(status->Text(), HasSubstr("signal 9"));
+  EXPECT_EQ(Shell("exit 7")->Wait(5)->code, 7);
+}
+
+TEST_F(LocalProcess, TerminationIsAskedOfItAndOfWhatItStarted) {
+  const auto process = Shell(
+      "sh -c 'trap \"exit 3\" TERM; echo up; while :; do sleep 0.01; done' & child=$!\n"
+      "trap 'wait $child; exit $?' TERM; echo up; wait");
+  for (int ready = 0; ready < 2; ++ready) ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  process->Terminate();
+  const auto status = process->Wait(20);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, 3);
+  process->Terminate();  // of one that has ended: nothing
+}
+
+TEST_F(LocalProcess, AnInterruptionEndsTheWait) {
+  device->SetInterrupted([] { return true; });
+  EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::Read::kInterrupted);
+}
+
+TEST_F(LocalProcess, WritingToOneThatIsGoneIsNoSignal) {
+  const auto process = Shell("exec 0<&-; echo closed; sleep 60");
+  ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  EXPECT_FALSE(process->Send("x", 1));
+}
+
+TEST_F(LocalProcess, DestructionKillsItAndItsChildrenAndLeavesNoZombie) {
+  pid_t child = 0;
+  {
+    const auto process = Shell("sleep 60 & echo $!; wait");
+    ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+    child = std::stoi(line);
+    EXPECT_EQ(::kill(child, 0), 0);
+  }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  std::string state = "?";
+  for (int i = 0; i < 200 && state != "gone"; ++i) {  // orphaned: whoever adopts it reaps it, in its own time
+    std::error_code error;
+    const std::string stat = "/proc/" + line + "/stat";
+    if (::kill(child, 0) != 0) state = "gone";
+    if (std::filesystem::exists(stat, error) &&
+        ReadTextFile("/proc/" + line + "/status").find("Z (zombie)") != std::string::npos)
+      state = "gone";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(state, "gone");
+}
+
+#ifdef __linux__
+TEST_F(LocalProcess, AffinityAndEnvironment) {
+  const auto process = Shell("grep Cpus_allowed_list /proc/self/status; echo \"$ETPROF_X\"",
+                             {.arguments = {}, .environment = {{"ETPROF_X", "a b"}}, .cpus = {0}});
+  ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  EXPECT_EQ(line, "Cpus_allowed_list:\t0");
+  ASSERT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+  EXPECT_EQ(line, "a b");
+  EXPECT_THROW(Shell("true", {.arguments = {}, .environment = {}, .cpus = {1000}}), Error);
+}
+
+TEST_F(LocalProcess, NothingElseIsInherited) {
+  const auto open_files = [this] {
+    const auto process = Shell("ls /proc/self/fd | tr '\\n' ' '");
+    EXPECT_EQ(process->ReadLine(line, 5), Process::Read::kLine);
+    return line;
+  };
+  const std::string alone = open_files();
+  const auto other = Shell("sleep 60");
+  EXPECT_EQ(open_files(), alone);
+}
+#endif
+
+TEST_F(LocalProcess, WhatIsNoProgramIsSaidInOneLine) {
+  EXPECT_THAT(ErrorOf("/no/such/runner"), HasSubstr("no such file"));
+  EXPECT_THAT(ErrorOf("etprof-no-such-program"), HasSubstr("no such program in PATH"));
+  EXPECT_THAT(ErrorOf("/tmp"), HasSubstr("is a folder"));
+  WriteFileAtomically(Path("plain"), std::string("text"));
+  EXPECT_THAT(ErrorOf(Path("plain")), HasSubstr("is not executable; if it is a program, chmod +x"));
+  WriteFileAtomically(Path("empty"), std::string());
+  ::chmod(Path("empty").c_str(), 0755);
+  EXPECT_THAT(ErrorOf(Path("empty")), HasSubstr("it is an empty file"));
+  std::string elf = "\177ELF\2\1\1";
+  elf.resize(64, '\0');
+  elf[18] = '\x28';
+  WriteFileAtomically(Path("arm"), elf);
+  ::chmod(Path("arm").c_str(), 0755);
+  EXPECT_THAT(ErrorOf(Path("arm")), HasSubstr("it is a program for 32-bit Arm"));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,279 @@
+#include "device/local/local_properties.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#endif
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "core/file.h"
+#include "core/text.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kMostCpus = 1024;
+
+// (Only the Linux reader uses it.)
+[[maybe_unused]] std::string FirstLine(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  while (!line.empty() && (line.back() == '\0' || line.back() == ' ' || line.back() == '\r')) line.pop_back();
+  return line;
+}
+
+// Of a text in kB; absent for what is no amount of memory.
+std::optional<Bytes> Kilobytes(const std::string& text) {
+  const auto kilobytes = LeadingInteger(text);
+  if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
+    return std::nullopt;
+  return *kilobytes * 1024;
+}
+
+// "key   : value" lines; the first value of each key.
+std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, char separator) {
+  std::map<std::string, std::string> values;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t at = line.find(separator);
+    if (at == std::string::npos) continue;
+    const auto trimmed = [](std::string text) {
+      const std::size_t first = text.find_first_not_of(" \t\"");
+      const std::size_t last = text.find_last_not_of(" \t\"\r");
+      return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
+    };
+    values.emplace(trimmed(line.substr(0, at)), trimmed(line.substr(at + 1)));
+  }
+  return values;
+}
+
+// The name behind an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1; the parts that phones and boards
+// have).
+std::string ArmCpuName(const std::string& implementer, const std::string& part) {
+  static const std::map<std::string, std::string> parts = {
+      {"0xd03", "Cortex-A53"},  {"0xd05", "Cortex-A55"},  {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},
+      {"0xd0c", "Neoverse-N1"}, {"0xd40", "Neoverse-V1"}, {"0xd41", "Cortex-A78"},  {"0xd44", "Cortex-X1"},
+      {"0xd46", "Cortex-A510"}, {"0xd47", "Cortex-A710"}, {"0xd48", "Cortex-X2"},   {"0xd49", "Neoverse-N2"},
+      {"0xd4d", "Cortex-A715"}, {"0xd4e", "Cortex-X3"},   {"0xd4f", "Neoverse-V2"}, {"0xd80", "Cortex-A520"},
+      {"0xd81", "Cortex-A720"}, {"0xd82", "Cortex-X4"},   {"0xd84", "Neoverse-V3"}, {"0xd85", "Cortex-X925"},
+      {"0xd87", "Cortex-A725"}, {"0xd8a", "C1-Nano"},     {"0xd8b", "C1-Pro"},      {"0xd8c", "C1-Ultra"},
+      {"0xd8e", "Neoverse-N3"}, {"0xd8f", "Cortex-A320"}, {"0xd90", "C1-Premium"}};
+  if (implementer == "0x41") {
+    const auto found = parts.find(part);
+    if (found != parts.end()) return found->second;
+  }
+  return implementer.empty() ? "" : fmt::format("Arm implementer {} part {}", implementer, part);
+}
+
+// Of each CPU, by its number, the name of its Arm part: /proc/cpuinfo has a block a CPU.
+std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
+  std::map<int, std::string> names;
+  std::ifstream file(cpuinfo);
+  std::optional<std::int64_t> id;
+  std::string implementer;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);
+    if (colon == std::string::npos || end == std::string::npos) continue;
+    const std::string key = line.substr(0, end + 1);
+    const std::vector<std::string> words = Words(line.substr(colon + 1));
+    if (words.empty()) continue;
+    if (key == "processor") id = LeadingInteger(words[0]);
+    if (key == "CPU implementer") implementer = words[0];
+    if (key == "CPU part" && id && *id >= 0 && *id < kMostCpus)
+      names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
+  }
+  return names;
+}
+
+std::string DetectVirtualization(const std::filesystem::path& root,
+                                 const std::vector<std::string>& features) {
+  std::string kind;
+  const std::string version = FirstLine(root / "proc/version");
+  if (version.find("microsoft") != std::string::npos || version.find("Microsoft") != std::string::npos) {
+    kind = "WSL";
+  } else if (std::find(features.begin(), features.end(), "hypervisor") != features.end()) {
+    const std::string product = FirstLine(root / "sys/class/dmi/id/product_name");
+    kind = product.empty() ? "virtual machine" : fmt::format("virtual machine ({})", product);
+  }
+  if (Exists(root / ".dockerenv") || Exists(root / "run/.containerenv")) {
+    kind += kind.empty() ? "container" : ", container";
+  }
+  return kind;
+}
+
+std::string Topology(const std::vector<DeviceProperties::Cpu>& cpus) {
+  std::map<std::int64_t, int, std::greater<>> kinds;
+  for (const DeviceProperties::Cpu& cpu : cpus) {
+    if (cpu.hardware_max_khz) kinds[*cpu.hardware_max_khz]++;
+  }
+  if (kinds.size() < 2) return "";
+  std::string text;
+  for (const auto& [khz, count] : kinds) {
+    text += fmt::format("{}{} x {} MHz", text.empty() ? "" : ", ", count, khz / 1000);
+  }
+  return text;
+}
+
+void AddWarnings(DeviceProperties& properties) {
+  for (const DeviceProperties::Cpu& cpu : properties.cpus) {
+    if (!cpu.governor.empty() && cpu.governor != "performance") {
+      properties.warnings.push_back(fmt::format(
+          "the CPU frequency governor is \"{}\": the clock follows the load; \"performance\" is steadier",
+          cpu.governor));
+      break;
+    }
+  }
+  for (const DeviceProperties::Cpu& cpu : properties.cpus) {
+    if (cpu.max_khz && cpu.hardware_max_khz && *cpu.max_khz < *cpu.hardware_max_khz) {
+      properties.warnings.push_back(fmt::format("CPU {} is capped at {} of {} MHz", cpu.id,
+                                                *cpu.max_khz / 1000, *cpu.hardware_max_khz / 1000));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
+  DeviceProperties properties;
+  const auto cpuinfo = KeyValues(root / "proc/cpuinfo", ':');
+  const auto value = [](const std::map<std::string, std::string>& map, const char* key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string() : found->second;
+  };
+  properties.features = Words(value(cpuinfo, "flags"));
+  if (properties.features.empty()) properties.features = Words(value(cpuinfo, "Features"));
+  properties.cpu_model = value(cpuinfo, "model name");
+  if (properties.cpu_model.empty()) properties.cpu_model = value(cpuinfo, "Hardware");
+  if (properties.cpu_model.empty()) {
+    properties.cpu_model = ArmCpuName(value(cpuinfo, "CPU implementer"), value(cpuinfo, "CPU part"));
+  }
+
+  const std::map<int, std::string> names = ArmCpuNames(root / "proc/cpuinfo");
+  for (int id = 0; id < kMostCpus; ++id) {
+    const std::filesystem::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}", id);
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error)) break;
+    if (FirstLine(folder / "online") == "0") continue;
+    DeviceProperties::Cpu cpu;
+    cpu.id = id;
+    if (const auto name = names.find(id); name != names.end()) cpu.model = name->second;
+    cpu.governor = FirstLine(folder / "cpufreq/scaling_governor");
+    cpu.min_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_min_freq"));
+    cpu.max_khz = LeadingInteger(FirstLine(folder / "cpufreq/scaling_max_freq"));
+    cpu.hardware_max_khz = LeadingInteger(FirstLine(folder / "cpufreq/cpuinfo_max_freq"));
+    cpu.capacity = LeadingInteger(FirstLine(folder / "cpu_capacity"));
+    properties.cpus.push_back(cpu);
+  }
+  properties.cores = static_cast<int>(properties.cpus.size());
+  properties.topology = Topology(properties.cpus);
+
+  const auto memory = KeyValues(root / "proc/meminfo", ':');
+  properties.memory_total = Kilobytes(value(memory, "MemTotal"));
+  properties.memory_available = ReadAvailableMemory(root);
+  properties.os = value(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
+  properties.virtualization = DetectVirtualization(root, properties.features);
+
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "sys/class/power_supply", error)) {
+    if (FirstLine(entry.path() / "type") == "Battery" &&
+        FirstLine(entry.path() / "status") == "Discharging") {
+      properties.power_mode = "on battery";
+      properties.warnings.push_back("this machine runs on its battery");
+      break;
+    }
+  }
+  AddWarnings(properties);
+  return properties;
+}
+namespace {
+#ifdef __APPLE__
+std::string SysctlText(const char* name) {
+  std::size_t size = 0;
+  if (::sysctlbyname(name, nullptr, &size, nullptr, 0) != 0 || size == 0) return "";
+  std::string text(size, '\0');
+  if (::sysctlbyname(name, text.data(), &size, nullptr, 0) != 0) return "";
+  text.resize(size);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+std::optional<std::int64_t> SysctlNumber(const char* name) {
+  std::int64_t value = 0;
+  std::size_t size = sizeof value;
+  if (::sysctlbyname(name, &value, &size, nullptr, 0) != 0) return std::nullopt;
+  return size == sizeof(std::int32_t) ? static_cast<std::int32_t>(value) : value;
+}
+
+DeviceProperties ReadMac() {
+  DeviceProperties properties;
+  properties.cpu_model = SysctlText("machdep.cpu.brand_string");
+  properties.cores = static_cast<int>(SysctlNumber("hw.logicalcpu").value_or(0));
+  properties.memory_total = SysctlNumber("hw.memsize");
+  properties.os = "macOS " + SysctlText("kern.osproductversion");
+  for (const char* feature : {"SME", "SME2", "I8MM", "BF16", "DotProd", "FP16"}) {
+    if (SysctlNumber(fmt::format("hw.optional.arm.FEAT_{}", feature).c_str()).value_or(0) == 1) {
+      properties.features.emplace_back(feature);
+    }
+  }
+  const auto fast = SysctlNumber("hw.perflevel0.logicalcpu"), slow = SysctlNumber("hw.perflevel1.logicalcpu");
+  if (fast && slow) properties.topology = fmt::format("{} performance, {} efficiency cores", *fast, *slow);
+  if (SysctlNumber("kern.hv_vmm_present").value_or(0) == 1) properties.virtualization = "virtual machine";
+  return properties;
+}
+#endif
+
+}  // namespace
+
+std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
+  std::istringstream lines(meminfo);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("MemAvailable:")) continue;
+    const std::size_t digit = line.find_first_of("0123456789");
+    if (digit == std::string::npos) return std::nullopt;
+    return Kilobytes(line.substr(digit));
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseAvailableMemory(text.str());
+}
+
+DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {
+#ifdef __APPLE__
+  static_cast<void>(root);
+  DeviceProperties properties = ReadMac();
+#else
+  DeviceProperties properties = ReadLinuxProperties(root);
+#endif
+  struct utsname system {};
+  ::uname(&system);
+  properties.name = "local";
+  properties.architecture = system.machine;
+  properties.kernel = fmt::format("{} {}", system.sysname, system.release);
+#ifdef __APPLE__
+  properties.platform = "mac";  // as the seeds name it
+#else
+  properties.platform = fmt::format("linux-{}", system.machine);
+#endif
+  if (!properties.virtualization.empty()) {
+    properties.warnings.push_back(
+        fmt::format("this is a {}: other guests share the processor", properties.virtualization));
+  }
+  return properties;
+}
+
+}  // namespace etprof

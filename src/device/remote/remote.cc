@@ -1,0 +1,450 @@
+#include "device/remote/remote.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "core/sha256.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "device/bundle.h"
+#include "device/local/local_process.h"
+#include "device/local/local_properties.h"
+#include "device/remote/remote_process.h"
+#include "device/remote/remote_properties.h"
+#include "device/tool.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kAnswerSeconds = 30;  // for what a device does at once
+constexpr double kDigestSeconds = 600;
+constexpr double kGuardSeconds = 30;  // it may have settings to put back
+
+// Unique among all who use a device. kDefineOurs knows this form.
+std::string NewRunId() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
+}
+
+// What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
+// folder.
+constexpr const char* kEndRun =
+    R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
+rm -f power; ( cd ../.. && restore_power )
+d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
+
+// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet.
+constexpr const char* kDefineOver =
+    R"sh(over() {
+  if [ -f "$1/guard" ]; then ! kill -0 "$(cat "$1/guard")" 2>/dev/null
+  else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
+})sh";
+
+// Defines `ours WHAT NAME`: whether etprof gives such a name to a `run` or to a folder of the `cache`.
+// Nothing else is ever removed.
+constexpr const char* kDefineOurs =
+    R"sh(ours() {
+  [ -d "$2" ] && [ ! -h "$2" ] || return 1
+  n=${2##*/}
+  n=${n#.part-}
+  n=${n#.removed-}
+  case $1,$n in
+    run,*[!0-9a-f-]*|run,*-*-*) return 1;;
+    run,[0-9]*-????????) return 0;;
+    cache,*[!0-9a-f]*) return 1;;
+    cache,????????????????????) return 0;;
+  esac
+  return 1
+})sh";
+
+constexpr std::size_t kCacheDigits = 20;  // of a digest: the name of a folder of the cache
+
+class RemoteDevice : public Device {
+ public:
+  RemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options)
+      : connection_(std::move(connection)), options_(std::move(options)), id_(NewRunId()) {
+    RemoteDevice::SetInterrupted(options_.interrupted);
+    Open();
+  }
+  ~RemoteDevice() override {
+    try {
+      RemoteDevice::CleanUp();
+    } catch (const Error&) {
+      // The guard sees the connection end.
+    }
+  }
+  RemoteDevice(const RemoteDevice&) = delete;
+  RemoteDevice& operator=(const RemoteDevice&) = delete;
+
+  std::string Name() const override { return connection_->Name(); }
+
+  DeviceProperties Properties() override {
+    return ParseProperties(Do(PropertiesScript(), "say what it is"), Name());
+  }
+
+  std::optional<Bytes> AvailableMemory() override {
+    const std::string text = Do("cat /proc/meminfo 2>/dev/null; true", "say how much memory it has");
+    return ParseAvailableMemory(text);
+  }
+
+  std::string Put(const fs::path& local) override {
+    // What belongs to a model is found beside it.
+    std::vector<fs::path> files = {local};
+    fs::path inputs = local;
+    inputs += ".inputs";
+    std::error_code ignored;
+    if (fs::is_regular_file(inputs, ignored)) files.push_back(inputs);
+    return PutFolder(local, files) + "/" + local.filename().string();
+  }
+
+  PowerMode SetPowerMode(const std::string& name) override {
+    PowerMode mode = FindPowerMode(name);
+    const std::string script = fmt::format("cd {} || exit 1\n{}\n{}", ShellQuoted(folder_), kDefineOver,
+                                           SetPowerModeScript(mode, id_));
+    power_mode_ = name;
+    ReadPowerMode(Do(script, "be put into the power mode " + name), Name(), mode);
+    return mode;
+  }
+
+  std::vector<std::string> PutProgram(const fs::path& local,
+                                      const std::vector<fs::path>& libraries) override {
+    const std::optional<RunnerBundle> bundle = BundleOf(local);
+    std::vector<fs::path> files = libraries;
+    if (!bundle) {
+      files.insert(files.begin(), local);
+      return {PutFolder(local, files) + "/" + local.filename().string()};
+    }
+    for (const RunnerBundle::File& file : bundle->files) files.push_back(bundle->folder / file.name);
+    return bundle->StartWords(PutFolder(local, files));
+  }
+
+  std::string Place(const fs::path& local) override {
+    return fmt::format("{}/{}_{}", run_, ++places_, local.filename().string());
+  }
+
+  bool Get(const std::string& remote, const fs::path& local) override {
+    const ToolResult there =
+        Try("test -f " + ShellQuoted(remote) + " && " + DigestOf(remote), kDigestSeconds);
+    if (!there.Success()) return false;
+    const std::string digest = PrintedDigest(there);
+    fs::path part = local;
+    part += ".part";
+    std::string why;
+    const bool copied = connection_->Pull(remote, part, why);
+    std::error_code ignored;
+    if (!copied || (!digest.empty() && Sha256HexOfFile(part) != digest)) {
+      fs::remove(part, ignored);
+      RequireConnection("while it sent " + local.filename().string());
+      throw Error(ExitCode::kDeviceFailed,
+                  "could not be fetched from the device: " + (copied ? "it arrived changed" : why))
+          .InFile(Name() + " " + remote);
+    }
+    fs::rename(part, local);
+    Try("rm -f " + ShellQuoted(remote), kAnswerSeconds);
+    return true;
+  }
+
+  void Remove(const std::string& remote) override { Do("rm -f " + ShellQuoted(remote), "remove a file"); }
+
+  void CleanUp() override {
+    if (!guard_) return;
+    if (options_.keep) Try(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    guard_->CloseInput();
+    std::string line;
+    while (guard_->ReadLine(line, kGuardSeconds) == Process::Read::kLine) TellUnrestored(line);
+    guard_->Wait(kGuardSeconds);
+    guard_.reset();
+    connection_->Close();
+  }
+
+  StoredFiles Stored() override { return ParseStored(Do(StoredScript(false), "say what etprof left there")); }
+  StoredFiles RemoveStored() override {
+    const StoredFiles gone = ParseStored(Do(StoredScript(true), "remove what etprof left there"));
+    put_.clear();
+    return gone;
+  }
+
+  bool WaitUntilBack(double timeout_seconds) override {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    guard_.reset();
+    // A run of its own: the old one's guard may still be at its work, or not even know that it has any.
+    old_id_ = std::exchange(id_, NewRunId());
+    while (!(interrupted_ && interrupted_())) {
+      try {
+        Open();
+      } catch (const Error&) {
+        if (Clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        continue;
+      }
+      try {
+        if (!power_mode_.empty()) SetPowerMode(power_mode_);
+        return true;
+      } catch (const DeviceLost&) {
+        // And again.
+      }
+    }
+    return false;
+  }
+
+  std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
+    const std::string tag = std::to_string(++started_);
+    auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
+      try {
+        Try(fmt::format("kill -9 $(cat {}/pids/{})", ShellQuoted(run_), tag), kAnswerSeconds);
+      } catch (const Error&) {
+        // Without a connection it is the guard's to end it.
+      }
+    });
+    Command client;
+    client.arguments = connection_->Shell(StartScript(command, run_, tag));
+    process->SetClient(StartLocalProcess(client, process->ErrorSink(), interrupted_));
+    return process;
+  }
+
+  void SetInterrupted(std::function<bool()> interrupted) override {
+    interrupted_ = std::move(interrupted);
+    connection_->SetInterrupted(interrupted_);
+  }
+
+ private:
+  void Open() {
+    connection_->Open();
+    // The folder may lie anywhere; its own idea of its path is the one to use.
+    const std::string script = fmt::format(
+        R"sh({3}
+{5}
+{6}
+d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}
+d=${{d:-{0}}}
+mkdir -p "$d" && cd "$d" || exit 1
+if [ ! -f .etprof ]; then
+  for f in * .[!.]*; do
+    case $f in cache|runs|settings.before|settings.lock|.removed-*|'*'|'.[!.]*') ;; *)
+      echo "$d is there already, and not a folder of etprof's: it has $f; set ETPROF_DEVICE_DIR there to another" >&2
+      exit 1;; esac
+  done
+  echo "etprof keeps its files in this folder" >.etprof || exit 1
+fi
+mkdir -p cache runs || exit 1
+g=runs/{4}/guard; [ ! -f "$g" ] || kill -9 "$(cat "$g")" 2>/dev/null
+for r in runs/*; do
+  ours run "$r" && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
+  over "$r" || continue
+  ( cd "$r" || exit 0
+{1} ) >/dev/null
+done
+restore_power >/dev/null
+for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
+mkdir -p runs/{2}/pids && pwd)sh",
+        connection_->DefaultFolder(), kEndRun, id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
+        DefineRestorePower(), kDefineOurs);
+    const std::string folder = Do(script, "make a folder for etprof's files");
+    folder_ = folder.substr(0, folder.find('\n'));
+    run_ = folder_ + "/runs/" + id_;
+    put_.clear();  // it may be another device by now, or its cache may be gone
+    StartGuard();
+  }
+
+  // Prints the sizes of the files of runs that are over, "live" for each other one, a mark, and the sizes of
+  // the cache's files; with `remove` they are gone then.
+  std::string StoredScript(bool remove) const {
+    // A folder of the cache first gets another name, so that who comes meanwhile finds it whole or not there.
+    return fmt::format(
+        R"sh(cd {0} || exit 1
+{4}
+{5}
+size() {{ find "$@" -type f -exec wc -c {{}} + 2>/dev/null; }}
+live=
+for r in runs/*; do
+  ours run "$r" && [ "$r" != runs/{1} ] || continue
+  over "$r" || {{ live=1; echo live; continue; }}
+  size "$r"{2}
+done
+echo cache
+{3}for c in cache/* .removed-*/*; do
+  ours cache "$c" || continue
+  size "$c"{6}
+done
+for r in .removed-*; do ours run "$r" && rmdir "$r" 2>/dev/null; done
+true)sh",
+        ShellQuoted(folder_), id_, remove ? "; rm -rf \"$r\"" : "",
+        remove ? fmt::format("[ -z \"$live\" ] || exit 0\nmkdir .removed-{0} || exit 1\nfor c in cache/*; do "
+                             "ours cache \"$c\" && "
+                             "mv \"$c\" .removed-{0}/; done\n",
+                             id_)
+               : "",
+        kDefineOver, kDefineOurs, remove ? "; rm -rf \"$c\"" : "");
+  }
+
+  static StoredFiles ParseStored(const std::string& printed) {
+    StoredFiles stored;
+    Bytes* into = &stored.old_runs;
+    std::istringstream lines(printed);
+    for (std::string line; std::getline(lines, line);) {
+      // "SIZE PATH", as wc prints it; of several files also "SIZE total".
+      std::istringstream words(line);
+      Bytes size = 0;
+      std::string path;
+      if (line == "live") ++stored.live_runs;
+      if (line == "cache") into = &stored.cache;
+      if (words >> size >> path && path != "total") *into += size;
+    }
+    return stored;
+  }
+
+  void StartGuard() {
+    Command client;
+    client.arguments = connection_->Shell(
+        fmt::format("{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\necho $$ >guard\necho ready\n"
+                    "while read -r line; do :; done\n{}",
+                    kDefineOver, DefineRestorePower(), ShellQuoted(run_), kEndRun));
+    // Whoever is asked then: the guard outlives a measurement.
+    guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
+    std::string line;
+    if (guard_->ReadLine(line, kAnswerSeconds) != Process::Read::kLine || line != "ready") {
+      throw Error(ExitCode::kDeviceFailed,
+                  "a shell does not run there as it should: " + LastLine(guard_->LastErrors()))
+          .InFile(Name());
+    }
+  }
+
+  void TellUnrestored(const std::string& line) const {
+    constexpr std::string_view kMark = "unrestored\t";
+    if (options_.notice && line.starts_with(kMark)) {
+      options_.notice(fmt::format("{}: the setting {} could not be put back; the next etprof tries again",
+                                  Name(), line.substr(kMark.size())));
+    }
+  }
+
+  // Runs a script to its end. Throws DeviceLost.
+  ToolResult Try(const std::string& script, double timeout_seconds) {
+    ToolOptions options;
+    options.timeout_seconds = timeout_seconds;
+    options.interrupted = interrupted_;
+    ToolResult result =
+        RunTool(connection_->Shell(fmt::format("( {}\n)\n{}", script, PrintExitMark("tool", "$?"))), options);
+    const std::optional<int> code = TakeExitMark(result.errors, "tool");
+    if (!code) {
+      throw DeviceLost(Name(), result.timed_out
+                                   ? fmt::format("did not answer within {:.0f} s", timeout_seconds)
+                                   : "the connection was lost: " + LastLine(result.errors));
+    }
+    result.status = {};
+    result.status.code = *code;
+    return result;
+  }
+
+  // The same for what has to work. Returns what it printed.
+  std::string Do(const std::string& script, const std::string& what) {
+    ToolResult result = Try(script, kAnswerSeconds);
+    if (!result.Success()) {
+      const std::string last = LastLine(result.errors);
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("could not {}: {}", what, last.empty() ? result.status.Text() : last))
+          .InFile(Name());
+    }
+    return std::move(result.output);
+  }
+
+  // Throws DeviceLost when there is none any more.
+  void RequireConnection(const std::string& when) {
+    try {
+      Try("true", kAnswerSeconds);
+    } catch (const DeviceLost&) {
+      throw DeviceLost(Name(), "the connection was lost " + when);
+    }
+  }
+
+  // Prints the file's SHA-256; nothing where the device has no tool for it.
+  static std::string DigestOf(const std::string& remote) {
+    const std::string file = ShellQuoted(remote);
+    return fmt::format(
+        "if command -v sha256sum >/dev/null 2>&1; then sha256sum {0}; "
+        "elif command -v shasum >/dev/null 2>&1; then shasum -a 256 {0}; fi",
+        file);
+  }
+
+  static std::string PrintedDigest(const ToolResult& result) {
+    return result.output.substr(0, result.output.find_first_of(" \n"));
+  }
+
+  // The folder on the device that holds `files` under their names, and nothing else. `of` is what is told.
+  std::string PutFolder(const fs::path& of, const std::vector<fs::path>& files) {
+    const std::string key = fs::absolute(of).lexically_normal().string();
+    if (const auto known = put_.find(key); known != put_.end()) return known->second;
+    std::string text;
+    std::vector<std::string> digests;
+    double bytes = 0;
+    for (const fs::path& file : files) {
+      digests.push_back(Sha256HexOfFile(file));
+      text += digests.back() + "  " + file.filename().string() + "\n";
+      bytes += double(fs::file_size(file));
+    }
+    const std::string digest = Sha256Hex(std::as_bytes(std::span(text))).substr(0, kCacheDigits);
+    const std::string folder = folder_ + "/cache/" + digest;
+    if (!Try("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
+      if (options_.notice && bytes > 1e6)
+        options_.notice(
+            fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
+      Push(of, files, digests, folder);
+    }
+    return put_[key] = folder;
+  }
+
+  // Under another name first, so that a folder of the cache is whole or not there.
+  void Push(const fs::path& of, const std::vector<fs::path>& files, const std::vector<std::string>& digests,
+            const std::string& folder) {
+    const std::string part = folder_ + "/cache/.part-" + id_;
+    Do(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
+    const auto failed = [&](const std::string& why) {
+      RequireConnection("while " + of.filename().string() + " was pushed");
+      Try("rm -rf " + ShellQuoted(part), kAnswerSeconds);
+      const bool full = why.find("o space left") != std::string::npos;
+      return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + why)
+          .InFile(of.string())
+          .Remedy(full ? "free some space there: `etprof devices --clean` removes what etprof left" : "");
+    };
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const std::string remote = part + "/" + files[i].filename().string();
+      std::string why;
+      if (!connection_->Push(files[i], remote, why)) throw failed(why);
+      const ToolResult check = Try(DigestOf(remote), kDigestSeconds);
+      const std::string arrived = PrintedDigest(check);
+      if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
+    }
+    // Another etprof may have been quicker with the same, even between test and mv, which then moves ours
+    // into the folder that is there (not every mv has -T).
+    Do(fmt::format("chmod -R u+rwX,go+rX {0} && chmod +x {0}/* && {{ test -d {1} || mv {0} {1}; }}; "
+                   "rm -rf {0} {1}/.part-{2}; test -d {1}",
+                   ShellQuoted(part), ShellQuoted(folder), id_),
+       "put a folder into its place");
+  }
+
+  std::unique_ptr<Connection> connection_;
+  RemoteOptions options_;
+  std::string id_, old_id_;
+  std::string power_mode_;    // that this run is to have; empty: none
+  std::string folder_, run_;  // on the device, absolute
+  std::map<std::string, std::string> put_;
+  std::unique_ptr<Process> guard_;
+  std::function<bool()> interrupted_;
+  int places_ = 0, started_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeRemoteDevice(std::unique_ptr<Connection> connection, RemoteOptions options) {
+  return std::make_unique<RemoteDevice>(std::move(connection), std::move(options));
+}
+
+}  // namespace etprof

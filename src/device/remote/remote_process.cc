@@ -1,0 +1,130 @@
+#include "device/remote/remote_process.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+
+#include "device/cpus.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kKeptRemoteErrors = 4096;
+
+// As Android's and util-linux's taskset take it.
+std::string CpuMask(const std::vector<int>& cpus) {
+  std::string digits;
+  for (int digit = cpus.empty() ? 0 : cpus.back() / 4; digit >= 0; --digit) {
+    unsigned value = 0;
+    for (const int cpu : cpus) {
+      if (cpu / 4 == digit) value |= 1U << static_cast<unsigned>(cpu % 4);
+    }
+    digits += "0123456789abcdef"[value];
+  }
+  return digits;
+}
+
+// What the mark begins with.
+std::string ExitMark(const std::string& tag) { return "\nETPROF-EXIT " + tag + " "; }
+
+}  // namespace
+
+std::string PrintExitMark(const std::string& tag, const std::string& code) {
+  return fmt::format("printf '\\nETPROF-EXIT {} %s\\n' {} >&2", tag, code);
+}
+
+std::optional<int> TakeExitMark(std::string& errors, const std::string& tag) {
+  const std::string mark = ExitMark(tag);
+  const std::size_t at = errors.rfind(mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t digits = at + mark.size();
+  const std::size_t end = errors.find('\n', digits);
+  if (end == std::string::npos) return std::nullopt;
+  int code = 0;
+  const auto [after, error] = std::from_chars(errors.data() + digits, errors.data() + end, code);
+  if (error != std::errc() || after == errors.data() + digits) return std::nullopt;
+  errors.resize(at);
+  return code;
+}
+
+std::string StartScript(const Command& command, const std::string& folder, const std::string& tag) {
+  std::string script = "cd " + ShellQuoted(folder) + " || exit 1\n";
+  for (const auto& [name, value] : command.environment) {
+    if (!IsVariableName(name))
+      throw Error(ExitCode::kBadInput, fmt::format("\"{}\" is no name of an environment variable", name));
+    script += fmt::format("export {}={}\n", name, ShellQuoted(value));
+  }
+  // A shell gives what it starts in the background no stdin, unless it is told to.
+  script += "exec 3<&0 </dev/null\n";
+  if (!command.cpus.empty()) script += "taskset " + CpuMask(command.cpus) + " ";
+  for (const std::string& word : command.arguments) script += ShellQuoted(word) + " ";
+  script += fmt::format(
+      "<&3 3<&- &\n"
+      "p=$!; exec 3<&-; echo $p >pids/{0}\n"
+      "wait $p; c=$?; rm -f pids/{0}\n{1}",
+      tag, PrintExitMark(tag, "$c"));
+  return script;
+}
+
+RemoteProcess::RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<void()> kill)
+    : tag_(std::move(tag)), on_stderr_(std::move(on_stderr)), kill_(std::move(kill)) {}
+
+RemoteProcess::~RemoteProcess() {
+  if (client_ && !ended_) Kill();
+}
+
+Device::Sink RemoteProcess::ErrorSink() {
+  return [this](std::string_view text) { Take(text); };
+}
+
+void RemoteProcess::PassOn(std::string_view text) {
+  if (text.empty()) return;
+  last_errors_ += text;
+  if (last_errors_.size() > kKeptRemoteErrors) last_errors_.erase(0, last_errors_.size() - kKeptRemoteErrors);
+  if (on_stderr_) on_stderr_(text);
+}
+
+// Holds back what may be the mark, or its beginning.
+void RemoteProcess::Take(std::string_view text) {
+  held_ += text;
+  if (const auto code = TakeExitMark(held_, tag_)) {
+    code_ = code;
+    PassOn(held_);
+    held_.clear();
+    return;
+  }
+  const std::string mark = ExitMark(tag_);
+  std::size_t keep = held_.find(mark);
+  if (keep == std::string::npos) {
+    keep = held_.size();
+    for (std::size_t length = std::min(mark.size() - 1, held_.size()); length > 0; --length) {
+      if (held_.compare(held_.size() - length, length, mark, 0, length) != 0) continue;
+      keep = held_.size() - length;
+      break;
+    }
+  }
+  PassOn(std::string_view(held_).substr(0, keep));
+  held_.erase(0, keep);
+}
+
+std::optional<ExitStatus> RemoteProcess::Wait(double timeout_seconds) {
+  const std::optional<ExitStatus> client = client_->Wait(timeout_seconds);
+  if (!client) return std::nullopt;
+  ended_ = true;
+  PassOn(std::exchange(held_, {}));
+  if (!code_) return *client;  // Lost: nothing is known of the program
+  ExitStatus status;
+  // A shell reports a signal as 128 and its number.
+  status.code = *code_ > 128 ? -1 : *code_;
+  status.signal = *code_ > 128 ? *code_ - 128 : 0;
+  return status;
+}
+
+void RemoteProcess::Kill() {
+  if (client_->Wait(0)) return;
+  if (kill_) kill_();
+  client_->Kill();
+}
+
+}  // namespace etprof

@@ -1,0 +1,161 @@
+#include "device/remote/remote_properties.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "device/local/local_properties.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every part begins with a line of this character and its name.
+constexpr char kPart = '\x01';
+
+std::map<std::string, std::string> Parts(const std::string& printed) {
+  std::map<std::string, std::string> parts;
+  std::size_t at = printed.find(kPart);
+  while (at != std::string::npos) {
+    const std::size_t line = printed.find('\n', at);
+    if (line == std::string::npos) break;
+    const std::size_t next = printed.find(kPart, line);
+    const std::size_t end = next == std::string::npos ? printed.size() : next;
+    parts[printed.substr(at + 1, line - at - 1)] = printed.substr(line + 1, end - line - 1);
+    at = next;
+  }
+  return parts;
+}
+
+std::string Line(const std::map<std::string, std::string>& parts, const std::string& name) {
+  const auto found = parts.find(name);
+  if (found == parts.end()) return "";
+  std::string text = found->second.substr(0, found->second.find('\n'));
+  while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// The files below a folder of their own, so that they are read as this machine's are.
+class Tree {
+ public:
+  explicit Tree(const std::map<std::string, std::string>& parts) {
+    std::string folder = (fs::temp_directory_path() / "etprof-device-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr)
+      throw Error(ExitCode::kDeviceFailed, "cannot make a temporary folder").InFile(folder);
+    root_ = folder;
+    for (const auto& [name, text] : parts) {
+      const fs::path relative = fs::path(name).lexically_normal();
+      if (!name.starts_with("/") || name.find("..") != std::string::npos) continue;
+      const fs::path file = root_ / relative.relative_path();
+      std::error_code ignored;
+      fs::create_directories(file.parent_path(), ignored);
+      std::ofstream(file) << text;
+    }
+  }
+  ~Tree() {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+DeviceProperties FromSysctl(const std::map<std::string, std::string>& parts) {
+  DeviceProperties properties;
+  properties.cpu_model = Line(parts, "machdep.cpu.brand_string");
+  properties.cores = static_cast<int>(LeadingInteger(Line(parts, "hw.logicalcpu")).value_or(0));
+  properties.memory_total = LeadingInteger(Line(parts, "hw.memsize"));
+  properties.os = "macOS " + Line(parts, "kern.osproductversion");
+  for (const char* feature : {"SME", "SME2", "I8MM", "BF16", "DotProd", "FP16"}) {
+    if (Line(parts, fmt::format("hw.optional.arm.FEAT_{}", feature)) == "1")
+      properties.features.emplace_back(feature);
+  }
+  return properties;
+}
+
+}  // namespace
+
+std::string PropertiesScript() {
+  // An emulated or simulated device keeps its own /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
+  return R"sh(part() { printf '\001%s\n' "$1"; }
+show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
+part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
+r=
+if [ "$(uname -s)" = Darwin ]; then
+  for k in machdep.cpu.brand_string hw.logicalcpu hw.memsize kern.osproductversion hw.optional.arm.FEAT_SME \
+    hw.optional.arm.FEAT_SME2 hw.optional.arm.FEAT_I8MM hw.optional.arm.FEAT_BF16 hw.optional.arm.FEAT_DotProd \
+    hw.optional.arm.FEAT_FP16; do part $k; sysctl -n $k 2>/dev/null; done
+  exit 0
+fi
+[ -f "$ETPROF_SYSFS_ROOT/proc/cpuinfo" ] && r=$ETPROF_SYSFS_ROOT
+show /proc/cpuinfo
+r=
+for f in /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_name; do show $f; done
+r=$ETPROF_SYSFS_ROOT
+for c in "$r"/sys/devices/system/cpu/cpu[0-9]*; do
+  c=${c#"$r"}
+  for f in topology/core_id online cpu_capacity cpufreq/scaling_governor cpufreq/scaling_min_freq \
+    cpufreq/scaling_max_freq cpufreq/cpuinfo_max_freq; do show $c/$f; done
+done
+for s in "$r"/sys/class/power_supply/*; do
+  s=${s#"$r"}
+  for f in type status; do show $s/$f; done
+done
+if command -v getprop >/dev/null 2>&1; then
+  for k in ro.product.manufacturer ro.product.model ro.build.version.release ro.soc.manufacturer ro.soc.model; do
+    part $k; getprop $k
+  done
+fi
+true)sh";
+}
+
+DeviceProperties ParseProperties(const std::string& printed, const std::string& name) {
+  const std::map<std::string, std::string> parts = Parts(printed);
+  const std::string system = Line(parts, "uname-s");
+  if (system.empty()) {
+    throw Error(ExitCode::kDeviceFailed, "does not say what it is (`uname -s` prints nothing)").InFile(name);
+  }
+  DeviceProperties properties;
+  if (system == "Darwin") {
+    properties = FromSysctl(parts);
+  } else {
+    properties = ReadLinuxProperties(Tree(parts).root());
+  }
+  properties.name = name;
+  properties.architecture = Line(parts, "uname-m");
+  if (properties.architecture == "arm64") properties.architecture = "aarch64";
+  properties.kernel = fmt::format("{} {}", system, Line(parts, "uname-r"));
+  const std::string release = Line(parts, "ro.build.version.release");
+  if (system == "Darwin") {
+    properties.platform = "mac";
+  } else if (!release.empty()) {
+    properties.platform = "android";
+    const std::string maker = Line(parts, "ro.product.manufacturer"), model = Line(parts, "ro.product.model");
+    properties.os = "Android " + release;
+    if (!model.empty()) properties.os += ", " + (maker.empty() ? model : maker + " " + model);
+    const std::string soc = Line(parts, "ro.soc.model");
+    if (!soc.empty()) {
+      const std::string by = Line(parts, "ro.soc.manufacturer");
+      properties.cpu_model = by.empty() ? soc : by + " " + soc;
+    }
+  } else {
+    properties.platform = "linux-" + properties.architecture;
+  }
+  if (!properties.virtualization.empty()) {
+    properties.warnings.push_back(
+        fmt::format("this is a {}: other guests share the processor", properties.virtualization));
+  }
+  return properties;
+}
+
+}  // namespace etprof

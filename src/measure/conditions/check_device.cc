@@ -1,0 +1,92 @@
+#include "measure/conditions/check_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "device/clusters.h"
+#include "device/describe.h"
+#include "device/executable.h"
+#include "device/power_mode.h"
+#include "isa/features.h"
+#include "measure/participants/emulation.h"
+
+namespace etprof {
+namespace {
+
+void CheckPrograms(const ExperimentConfig& experiment) {
+  if (!experiment.exec_wrapper.empty()) {
+    FindProgram(experiment.exec_wrapper.front());
+  } else {
+    FindProgram(experiment.runner.string());
+  }
+}
+
+void CheckCpusOf(const ExperimentConfig& experiment, const DeviceProperties& properties) {
+  const std::vector<int> wanted = CpusOf(experiment.cpu_affinity, properties);
+  if (wanted.empty() || properties.cpus.empty()) return;
+  const bool any = std::ranges::any_of(wanted, [&](int cpu) {
+    return std::ranges::any_of(properties.cpus,
+                               [&](const DeviceProperties::Cpu& there) { return there.id == cpu; });
+  });
+  if (any) return;
+  throw Error(ExitCode::kBadInput,
+              fmt::format("experiment \"{}\": none of the CPUs {} is there: {} has {}", experiment.name,
+                          experiment.cpu_affinity, properties.name, properties.cpus.size()))
+      .Remedy("`etprof devices` shows which there are");
+}
+
+// An emulated CPU is known to the emulator alone, so
+// that of its masks only the names are looked at.
+void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& properties) {
+  if (experiment.isa.empty()) return;
+  isa::FeatureSet here;
+  for (const std::string& feature : FeaturesOf(properties)) here.insert(feature);
+  const bool emulated = IsEmulated(experiment, properties) || !experiment.exec_wrapper.empty();
+  const std::string built_for = ProgramArchitecture(experiment.runner.string());
+  isa::Architecture architecture =
+      properties.architecture.starts_with("a") ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+  if (emulated && built_for.empty()) return;
+  if (emulated)
+    architecture = built_for == "aarch64" ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+  // macOS is asked for some features only.
+  if (emulated || here.empty() || properties.platform.starts_with("mac")) {
+    for (const isa::Feature& feature : isa::Features(architecture)) here.emplace(feature.name);
+  }
+  try {
+    isa::ParseMask(architecture, here, experiment.isa);
+  } catch (const Error& error) {
+    throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, error.problem()))
+        .Remedy(error.remedy());
+  }
+}
+
+// What runs elsewhere is found out there only, and in a shell's words.
+void RequireArchitecture(const ExperimentConfig& experiment, const std::string& device,
+                         const DeviceProperties& properties) {
+  if (device == "local" || !experiment.exec_wrapper.empty()) return;
+  const std::string built_for = ProgramArchitecture(experiment.runner.string());
+  const std::string& own = properties.architecture;
+  if (built_for.empty() || own.empty() || built_for == own) return;
+  throw Error(ExitCode::kBadInput, fmt::format("is a program for {}, and {} is {}", built_for, device, own))
+      .InFile(experiment.runner.string())
+      .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
+}
+
+}  // namespace
+
+void CheckForDevice(const Config& config, const std::string& device, const DeviceProperties& properties) {
+  if (!config.power_mode.empty() && !properties.platform.starts_with("android")) throw NoPowerModes(device);
+  for (const ExperimentConfig& experiment : config.experiments) {
+    RequireArchitecture(experiment, device, properties);
+    if (device == "local") CheckPrograms(experiment);
+    if (!experiment.cpu_affinity.empty()) CheckCpusOf(experiment, properties);
+  }
+}
+
+void CheckMasks(const Config& config, const DeviceProperties& properties) {
+  for (const ExperimentConfig& experiment : config.experiments) CheckMask(experiment, properties);
+}
+
+}  // namespace etprof

@@ -1,0 +1,128 @@
+#include "measure/conditions/check_device.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+DeviceProperties X86() {
+  DeviceProperties properties;
+  properties.name = "local";
+  properties.platform = "linux-x86_64";
+  properties.architecture = "x86_64";
+  properties.features = {"pni", "ssse3", "sse4_1", "sse4_2", "avx", "f16c", "fma", "avx2"};
+  properties.cpus.resize(2);
+  properties.cpus[1].id = 1;
+  properties.cores = 2;
+  return properties;
+}
+
+Config ConfigWith(ExperimentConfig experiment) {
+  experiment.name = "a";
+  if (experiment.runner.empty()) experiment.runner = "/bin/sh";
+  Config config;
+  config.experiments = {std::move(experiment)};
+  return config;
+}
+
+Config Masked(const std::string& isa) {
+  ExperimentConfig experiment;
+  experiment.isa = isa;
+  return ConfigWith(experiment);
+}
+
+Config OnCpus(const std::string& cpus) {
+  ExperimentConfig experiment;
+  experiment.cpu_affinity = cpus;
+  return ConfigWith(experiment);
+}
+
+Config Started(const std::string& runner, const std::vector<std::string>& wrapper = {},
+               const std::string& isa = "") {
+  ExperimentConfig experiment;
+  experiment.runner = runner;
+  experiment.exec_wrapper = wrapper;
+  experiment.isa = isa;
+  return ConfigWith(experiment);
+}
+
+// The message; empty: nothing is wrong.
+std::string Problem(const Config& config, const DeviceProperties& properties = X86(),
+                    const std::string& device = "local") {
+  try {
+    CheckForDevice(config, device, properties);
+    CheckMasks(config, properties);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), config.power_mode.empty() ? ExitCode::kBadInput : ExitCode::kUsage);
+    return error.Message();
+  }
+  return "";
+}
+
+TEST(CheckDevice, Masks) {
+  EXPECT_EQ(Problem(Masked("-avx2")), "");
+  EXPECT_EQ(Problem(Masked("=avx")), "");
+  EXPECT_EQ(Problem(Masked("-avxx2")),
+            "experiment \"a\": --isa: there is no CPU feature 'avxx2'; did you mean 'avx2'?");
+  EXPECT_NE(Problem(Masked("-avx512")).find("this CPU has no avx512 feature"), std::string::npos);
+  EXPECT_NE(Problem(Masked("-sme2")).find("is a feature of aarch64"), std::string::npos);
+}
+
+TEST(CheckDevice, AnEmulatedCpuMayHaveAnyFeatureOfItsArchitecture) {
+  // Of a script nothing tells what it is for.
+  EXPECT_EQ(Problem(Started("/etc/passwd", {"/bin/sh"}, "-sme2")), "");
+#if defined(__x86_64__)
+  DeviceProperties old = X86();
+  old.features = {"pni"};
+  const std::string runner = std::filesystem::read_symlink("/proc/self/exe").string();
+  EXPECT_EQ(Problem(Started(runner, {"/bin/sh"}, "-avx512"), old), "");
+  EXPECT_NE(Problem(Started(runner, {"/bin/sh"}, "-avx51"), old), "");
+  EXPECT_NE(Problem(Started(runner, {}, "-avx512"), old), "");
+#endif
+}
+
+TEST(CheckDevice, Cpus) {
+  EXPECT_EQ(Problem(OnCpus("1")), "");
+  EXPECT_EQ(Problem(OnCpus("1,7")), "");  // as taskset takes it
+  EXPECT_NE(Problem(OnCpus("7")).find("none of the CPUs 7 is there"), std::string::npos);
+  EXPECT_NE(Problem(OnCpus("big")), "");  // CPUs of one kind are "all"
+  EXPECT_EQ(Problem(OnCpus("all")), "");
+}
+
+TEST(CheckDevice, Programs) {
+  EXPECT_NE(Problem(Started("/etc/passwd")), "");
+  EXPECT_NE(Problem(Started("/etc")), "");
+  EXPECT_NE(Problem(Started("/bin/sh", {"no-such-program"})).find("no-such-program"), std::string::npos);
+  EXPECT_EQ(Problem(Started("/etc/passwd", {"sh"})), "");
+  EXPECT_EQ(Problem(Started("/etc/passwd"), X86(), "ssh:board"), "");  // it starts there
+}
+
+TEST(CheckDevice, PowerModesAreAndroids) {
+  Config config = ConfigWith({});
+  config.power_mode = "app-developer";
+  EXPECT_NE(Problem(config), "");
+  DeviceProperties android = X86();
+  android.platform = "android";
+  EXPECT_EQ(Problem(config, android, "adb"), "");
+}
+
+TEST(CheckDevice, ARunnerForAnotherArchitecture) {
+  DeviceProperties arm = X86();
+  arm.architecture = "aarch64";
+  arm.features = {"asimddp"};
+  ExperimentConfig experiment;
+  experiment.runner = std::filesystem::read_symlink("/proc/self/exe");
+#if defined(__x86_64__)
+  EXPECT_NE(Problem(ConfigWith(experiment), arm, "ssh:board").find("is a program for x86_64"),
+            std::string::npos);
+#endif
+  experiment.exec_wrapper = {"qemu-x86_64"};
+  EXPECT_EQ(Problem(ConfigWith(experiment), arm, "ssh:board"), "");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,179 @@
+#include "measure/conditions/conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "device/clusters.h"
+#include "device/cpus.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kLookSeconds = 1;  // between two looks at the temperature
+
+bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
+  return cpus.empty() || clock.cpus.empty() || std::any_of(cpus.begin(), cpus.end(), [&](int cpu) {
+           return std::find(clock.cpus.begin(), clock.cpus.end(), cpu) != clock.cpus.end();
+         });
+}
+
+bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
+  bool known = false;
+  for (const DeviceVitals::Clock& clock : vitals.clocks) {
+    if (!Uses(clock, cpus)) continue;
+    if (clock.Capped()) return true;
+    known = known || (clock.cap_khz && clock.hardware_max_khz);
+  }
+  // Where the clocks say nothing, what slows CPUs down does.
+  return !known && std::any_of(vitals.cooling.begin(), vitals.cooling.end(),
+                               [](const auto& cooling) { return cooling.of_cpu && cooling.state > 0; });
+}
+
+std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius); }
+std::string Limit(double celsius) { return fmt::format("{:g} °C", celsius); }
+
+}  // namespace
+
+std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device) {
+  std::set<int> used;
+  bool any = false;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (experiment.cpu_affinity.empty()) {
+      any = true;
+      continue;
+    }
+    for (const int cpu : CpusOf(experiment.cpu_affinity, device)) used.insert(cpu);
+  }
+  return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
+}
+
+std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
+  all = all || (only_services_tell_ && options_.max_celsius);
+  std::optional<DeviceVitals> vitals = read_(all);
+  if (vitals && all) {
+    only_services_tell_ = vitals->Hottest() && vitals->sources.find('z') == std::string::npos;
+    thermal_status_ = vitals->thermal_status.value_or(0);
+  }
+  return vitals;
+}
+
+// Waits while it is too hot; how long, in seconds. `vitals` are those after it.
+double ConditionsWatch::Cool(std::optional<DeviceVitals>& vitals) {
+  const double limit = *options_.max_celsius;
+  const double start = options_.now();
+  int looks = 0;
+  const auto too_hot = [&] { return vitals && vitals->Hottest() && *vitals->Hottest() > limit; };
+  while (too_hot() && !gave_up_ && !(options_.interrupted && options_.interrupted())) {
+    const std::string now = Celsius(*vitals->Hottest());
+    if (options_.now() - start >= options_.wait_seconds) {
+      gave_up_ = true;
+      warnings_.push_back(fmt::format(
+          "the device does not get below {}: {} after waiting {:.0f} s; the measurement went on without "
+          "waiting",
+          Limit(limit), now, options_.wait_seconds));
+      if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
+      break;
+    }
+    if (options_.progress != nullptr) {
+      options_.progress->Waiting(fmt::format("waiting for the device to cool: {} > {}", now, Limit(limit)));
+    }
+    ++looks;
+    options_.sleep(kLookSeconds);
+    vitals = Read(false);
+  }
+  const double waited = looks == 0 ? 0 : options_.now() - start;
+  waited_ += waited;
+  return waited;
+}
+
+std::optional<RoundConditions> ConditionsWatch::BeforeRound(int launch, int round, int order) {
+  std::optional<DeviceVitals> vitals = Read(std::exchange(launch_, launch) != launch);
+  if (!vitals) return std::nullopt;
+  RoundConditions conditions;
+  conditions.launch = launch;
+  conditions.round = round;
+  conditions.order = order;
+  if (options_.max_celsius) {
+    if (!vitals->Hottest() && !std::exchange(told_of_no_sensor_, true)) {
+      warnings_.push_back(
+          "no sensor of the CPUs' or the skin's temperature can be read: max_temp has no effect");
+      if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
+    }
+    conditions.waited_seconds = Cool(vitals);
+    if (!vitals) return std::nullopt;
+  }
+  conditions.hot = thermal_status_ > 0 ||
+                   (options_.max_celsius && vitals->Hottest() && *vitals->Hottest() > *options_.max_celsius);
+  conditions.capped = IsCapped(*vitals, cpus_);
+  conditions.vitals = std::move(*vitals);
+  return conditions;
+}
+
+std::vector<std::string> ConditionsWarnings(const RunData& run) {
+  std::map<int, std::int64_t> hardware_max;
+  if (run.device) {
+    for (const DeviceProperties::Cpu& cpu : run.device->cpus) {
+      if (cpu.hardware_max_khz) hardware_max[cpu.id] = *cpu.hardware_max_khz;
+    }
+  }
+  // A round of a launch, or a process of it where they alternate, each once.
+  std::set<std::pair<int, int>> rounds, capped, hot;
+  double lowest_share = 1;
+  std::string lowest;
+  const auto lower = [&](const std::string& cpus, std::int64_t cap, std::int64_t maximum) {
+    const double share = double(cap) / double(maximum);
+    if (share >= lowest_share) return;
+    lowest_share = share;
+    lowest = fmt::format("CPU {} at {:.2f} of {:.2f} GHz", cpus, double(cap) / 1e6, double(maximum) / 1e6);
+  };
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) {
+      for (const Burst& burst : launch.bursts) {
+        rounds.emplace(launch.index, burst.round);
+        if (!burst.frequency_cap_khz || !burst.cpu_end) continue;
+        const auto maximum = hardware_max.find(*burst.cpu_end);
+        if (maximum == hardware_max.end() || *burst.frequency_cap_khz >= maximum->second) continue;
+        capped.emplace(launch.index, burst.round);
+        lower(std::to_string(*burst.cpu_end), *burst.frequency_cap_khz, maximum->second);
+      }
+    }
+  }
+  int worst_status = 0;
+  std::optional<double> hottest;
+  for (const RoundConditions& conditions : run.conditions) {
+    const std::pair round(conditions.launch, conditions.round);
+    if (!rounds.contains(round)) continue;  // nothing was measured in it
+    if (conditions.capped) {
+      capped.insert(round);
+      for (const DeviceVitals::Clock& clock : conditions.vitals.clocks) {
+        if (clock.Capped()) lower(CpusText(clock.cpus), *clock.cap_khz, *clock.hardware_max_khz);
+      }
+    }
+    if (!conditions.hot) continue;
+    hot.insert(round);
+    worst_status = std::max(worst_status, conditions.vitals.thermal_status.value_or(0));
+    if (const auto celsius = conditions.vitals.Hottest())
+      hottest = std::max(hottest.value_or(*celsius), *celsius);
+  }
+  std::vector<std::string> texts;
+  if (!capped.empty()) {
+    texts.push_back(fmt::format("{} of {} rounds ran with capped clocks{}", capped.size(), rounds.size(),
+                                lowest.empty() ? "" : " (" + lowest + ")"));
+  }
+  if (!hot.empty()) {
+    std::string how = hottest ? "up to " + Celsius(*hottest) : "";
+    if (worst_status > 0)
+      how += (how.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
+    texts.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), how));
+  }
+  if (run.schedule.waited_seconds >= 1) {
+    texts.push_back(fmt::format("{:.0f} s were waited for the device to cool", run.schedule.waited_seconds));
+  }
+  return texts;
+}
+
+}  // namespace etprof

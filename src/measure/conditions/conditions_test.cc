@@ -1,0 +1,226 @@
+#include "measure/conditions/conditions.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_members.h"
+
+namespace etprof {
+namespace {
+
+using ::testing::Test;
+
+class Messages : public Progress {
+ public:
+  void Update(const ProgressUpdate&) override {}
+  void Message(const std::string& text) override { messages.push_back(text); }
+  void Waiting(const std::string& text) override { waits.push_back(text); }
+  std::vector<std::string> messages, waits;
+};
+
+DeviceVitals::Clock Clock(std::vector<int> cpus, std::int64_t cap, std::int64_t maximum) {
+  DeviceVitals::Clock clock;
+  clock.cpus = std::move(cpus);
+  clock.cap_khz = cap;
+  clock.hardware_max_khz = maximum;
+  return clock;
+}
+
+// A device that is `celsius` warm and loses one degree a second while nothing runs.
+class Cooling : public Test {
+ protected:
+  ConditionsWatch Watch(std::optional<double> limit, std::vector<int> cpus = {}) {
+    return {[this](bool all) { return Read(all); },
+            std::move(cpus),
+            {.max_celsius = limit,
+             .wait_seconds = 20,
+             .now = [this] { return now_; },
+             .sleep =
+                 [this](double seconds) {
+                   now_ += seconds;
+                   if (celsius_) celsius_ = std::max(*celsius_ - seconds, coldest_);
+                 },
+             .interrupted = [this] { return interrupted_; },
+             .progress = &said_}};
+  }
+  std::optional<DeviceVitals> Read(bool all) {
+    ++readings_;
+    readings_of_all_ += all ? 1 : 0;
+    if (lost_) return std::nullopt;
+    DeviceVitals vitals;
+    if (!only_services_tell_) vitals.sources = "z0 ";
+    if (all || !only_services_tell_) vitals.cpu_celsius = celsius_;
+    if (all) vitals.thermal_status = status_;
+    vitals.clocks = clocks_;
+    return vitals;
+  }
+
+  Messages said_;
+  double now_ = 100, coldest_ = 0;
+  std::optional<double> celsius_ = 50;
+  std::optional<int> status_;
+  std::vector<DeviceVitals::Clock> clocks_;
+  bool lost_ = false, interrupted_ = false, only_services_tell_ = false;
+  int readings_ = 0, readings_of_all_ = 0;
+};
+
+TEST_F(Cooling, WaitsUntilTheDeviceIsCool) {
+  ConditionsWatch watch = Watch(45);
+  const auto conditions = watch.BeforeRound(0, 0, 0);
+  ASSERT_TRUE(conditions);
+  EXPECT_EQ(conditions->waited_seconds, 5);
+  EXPECT_EQ(conditions->vitals.cpu_celsius, 45.0);
+  EXPECT_FALSE(conditions->hot);
+  ASSERT_EQ(said_.waits.size(), 5U);
+  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: 50.0 °C > 45 °C");
+  EXPECT_EQ(watch.BeforeRound(0, 1, 0)->waited_seconds, 0);
+  EXPECT_EQ(watch.waited_seconds(), 5);
+  EXPECT_TRUE(watch.warnings().empty());
+}
+
+TEST_F(Cooling, WithoutALimitItIsReadOnly) {
+  ConditionsWatch watch = Watch(std::nullopt);
+  EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 0);
+  EXPECT_FALSE(watch.BeforeRound(0, 1, 0)->hot);
+  watch.BeforeRound(1, 0, 0);
+  EXPECT_EQ(readings_, 3);
+  EXPECT_EQ(readings_of_all_, 2);  // once a launch
+}
+
+TEST_F(Cooling, GoesOnHotAfterATime) {
+  coldest_ = 47.14;
+  ConditionsWatch watch = Watch(45);
+  const auto first = watch.BeforeRound(0, 0, 0);
+  EXPECT_EQ(first->waited_seconds, 20);
+  EXPECT_TRUE(first->hot);
+  ASSERT_EQ(watch.warnings().size(), 1U);
+  EXPECT_NE(watch.warnings()[0].find("does not get below 45 °C: 47.1 °C after waiting 20 s"),
+            std::string::npos);
+  const auto second = watch.BeforeRound(0, 1, 0);  // it was tried: no second time
+  EXPECT_TRUE(second->hot && second->waited_seconds == 0);
+  EXPECT_EQ(watch.warnings().size(), 1U);
+}
+
+TEST_F(Cooling, WithoutASensorItWarnsOnceAndDoesNotWait) {
+  celsius_.reset();
+  ConditionsWatch watch = Watch(45);
+  for (int round = 0; round < 3; ++round) EXPECT_FALSE(watch.BeforeRound(0, round, 0)->hot);
+  EXPECT_EQ(now_, 100);
+  EXPECT_EQ(watch.warnings().size(), 1U);
+  EXPECT_EQ(said_.messages.size(), 1U);
+}
+
+TEST_F(Cooling, ATemperatureThatOnlyServicesTellIsAskedOfThem) {
+  only_services_tell_ = true;
+  ConditionsWatch watch = Watch(45);
+  EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 5);
+  celsius_ = 46;
+  EXPECT_EQ(watch.BeforeRound(0, 1, 0)->waited_seconds, 1);
+}
+
+TEST_F(Cooling, EndsWithTheUsersPatienceOrTheConnection) {
+  ConditionsWatch watch = Watch(45);
+  interrupted_ = true;
+  EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 0);
+  lost_ = true;
+  EXPECT_FALSE(watch.BeforeRound(0, 1, 0));
+}
+
+TEST_F(Cooling, CappedIsWhatIsUsed) {
+  clocks_ = {Clock({0, 1}, 1'000'000, 2'000'000), Clock({2, 3}, 3'000'000, 3'000'000)};
+  EXPECT_TRUE(Watch({}).BeforeRound(0, 0, 0)->capped);
+  EXPECT_TRUE(Watch({}, {1, 2}).BeforeRound(0, 0, 0)->capped);
+  EXPECT_FALSE(Watch({}, {2}).BeforeRound(0, 0, 0)->capped);
+}
+
+TEST_F(Cooling, AndroidsStatusHoldsForTheLaunch) {
+  status_ = 2;
+  ConditionsWatch watch = Watch({});
+  EXPECT_TRUE(watch.BeforeRound(0, 0, 0)->hot);
+  status_ = 0;
+  EXPECT_TRUE(watch.BeforeRound(0, 1, 0)->hot);
+  EXPECT_FALSE(watch.BeforeRound(1, 0, 0)->hot);
+}
+
+RunData RunOf(int launches, int rounds) {
+  RunData run;
+  run.device.emplace();
+  run.device->cpus.emplace_back();
+  run.device->cpus[0].id = 3;
+  run.device->cpus[0].hardware_max_khz = 3'000'000;
+  ExperimentData data;
+  for (int l = 0; l < launches; ++l) {
+    Launch launch;
+    launch.index = l;
+    for (int r = 0; r < rounds; ++r) {
+      Burst burst;
+      burst.round = r;
+      launch.bursts.push_back(burst);
+      RoundConditions conditions;
+      conditions.launch = l;
+      conditions.round = r;
+      run.conditions.push_back(conditions);
+    }
+    data.launches.push_back(launch);
+  }
+  run.experiments = {data, data};
+  return run;
+}
+
+TEST(ConditionsWarnings, NothingOddIsNotTold) { EXPECT_TRUE(ConditionsWarnings(RunOf(2, 4)).empty()); }
+
+TEST(ConditionsWarnings, CountRoundsNotBursts) {
+  RunData run = RunOf(2, 4);
+  run.conditions[2].capped = true;
+  run.conditions[2].vitals.clocks = {Clock({4, 5, 6}, 1'800'000, 3'250'000)};
+  // A worker saw another one, in both experiments.
+  for (ExperimentData& data : run.experiments) {
+    data.launches[1].bursts[1].cpu_end = 3;
+    data.launches[1].bursts[1].frequency_cap_khz = 2'900'000;
+    data.launches[1].bursts[2].cpu_end = 3;
+    data.launches[1].bursts[2].frequency_cap_khz = 3'000'000;  // which is no cap
+  }
+  RoundConditions unused;  // of a round that was not run
+  unused.launch = 9;
+  unused.capped = unused.hot = true;
+  run.conditions.push_back(unused);
+  EXPECT_EQ(ConditionsWarnings(run),
+            std::vector<std::string>{"2 of 8 rounds ran with capped clocks (CPU 4-6 at 1.80 of 3.25 GHz)"});
+}
+
+TEST(ConditionsWarnings, HotRoundsAndWaiting) {
+  RunData run = RunOf(1, 3);
+  run.conditions[0].hot = true;
+  run.conditions[0].vitals.skin_celsius = 47.12;
+  run.conditions[1].hot = true;
+  run.conditions[1].vitals.thermal_status = 2;
+  run.schedule.waited_seconds = 61.7;
+  EXPECT_EQ(ConditionsWarnings(run),
+            (std::vector<std::string>{"2 of 3 rounds ran hot (up to 47.1 °C, thermal status moderate)",
+                                      "62 s were waited for the device to cool"}));
+}
+
+TEST(ConditionsJson, IsReadAsItWasWritten) {
+  RoundConditions conditions;
+  conditions.launch = 2;
+  conditions.round = 5;
+  conditions.order = 1;
+  conditions.waited_seconds = 3.5;
+  conditions.capped = conditions.hot = true;
+  conditions.vitals.cpu_celsius = 44.5;
+  conditions.vitals.thermal_status = 1;
+  conditions.vitals.battery_status = "Charging";
+  conditions.vitals.clocks = {Clock({0, 1}, 1, 2)};
+  conditions.vitals.cooling = {{"cpufreq-cpu0", 1, 10, true}};
+  const nlohmann::json json = conditions;
+  EXPECT_EQ(nlohmann::json(json.get<RoundConditions>()), json);
+  PowerMode mode = {
+      "app-developer", false, {{"low_power", "0", "1"}, {"animator_duration_scale", "1", "null"}}};
+  const nlohmann::json of_mode = mode;
+  EXPECT_TRUE(of_mode["settings"][1]["before"].is_null());
+  EXPECT_EQ(nlohmann::json(of_mode.get<PowerMode>()), of_mode);
+}
+
+}  // namespace
+}  // namespace etprof

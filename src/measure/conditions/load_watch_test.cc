@@ -1,0 +1,176 @@
+#include "measure/conditions/load_watch.h"
+
+#include <gmock/gmock.h>
+
+#include "core/json.h"
+#include "core/json_members.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A machine with two cores on which a compiler uses what it is told to.
+class Watched : public testing::Test {
+ protected:
+  LoadWatch Watch() {
+    return LoadWatch(
+        [this]() -> std::optional<LoadSnapshot> {
+          ++reads_;
+          now_ += cost_;
+          if (!readable_) return std::nullopt;
+          LoadSnapshot snapshot;
+          snapshot.seconds = now_;
+          snapshot.cores = 2;
+          snapshot.self = 7;
+          snapshot.processes = {{7, 1, "etprof", 0.0, now_, now_}, {8, 1, "cc1plus", 0.0, used_, used_}};
+          return snapshot;
+        },
+        [this] { return now_; }, 2);
+  }
+  void Launch(double seconds, double cores) {
+    now_ += seconds;
+    used_ += seconds * cores;
+  }
+
+  double now_ = 100, used_ = 3, cost_ = 0.001;
+  bool readable_ = true;
+  int reads_ = 0;
+};
+
+TEST_F(Watched, LaunchesAreAveraged) {
+  LoadWatch watch = Watch();
+  watch.Begin();
+  EXPECT_FALSE(watch.load());
+  Launch(1, 0.5);
+  watch.AfterLaunch();
+  Launch(3, 1.5);
+  watch.AfterLaunch();
+  watch.End();
+  ASSERT_TRUE(watch.load());
+  EXPECT_NEAR(watch.load()->process_cores.value(), 5.0 / 4, 0.01);
+  EXPECT_NEAR(watch.load()->seconds, 4, 0.01);
+  EXPECT_EQ(LoadUsersText(*watch.load()), "cc1plus used 1.2 of 2 cores");
+}
+
+TEST_F(Watched, ShortLaunchesAreTakenTogether) {
+  cost_ = 0.0001;
+  LoadWatch watch = Watch();
+  watch.Begin();
+  for (int i = 0; i < 20; ++i) {
+    Launch(0.01, 1);
+    watch.AfterLaunch();
+  }
+  watch.End();
+  ASSERT_TRUE(watch.load());
+  EXPECT_NEAR(watch.load()->seconds, 0.2, 0.06);
+  EXPECT_NEAR(watch.load()->process_cores.value(), 1, 0.1);
+}
+
+TEST_F(Watched, SnapshotsThatTakeLongAreRare) {
+  cost_ = 0.1;
+  LoadWatch watch = Watch();
+  watch.Begin();
+  for (int i = 0; i < 10; ++i) {
+    Launch(0.5, 1);
+    watch.AfterLaunch();
+  }
+  EXPECT_EQ(reads_, 3);
+  Launch(0.5, 1);
+  watch.End();
+  EXPECT_EQ(reads_, 4);
+  EXPECT_NEAR(watch.load()->process_cores.value(), 1, 0.1);
+}
+
+TEST_F(Watched, WhatCannotBeReadIsNotKnown) {
+  readable_ = false;
+  LoadWatch watch = Watch();
+  watch.Begin();
+  for (int i = 0; i < 5; ++i) {
+    Launch(1, 1);
+    watch.AfterLaunch();
+  }
+  watch.End();
+  EXPECT_FALSE(watch.load());
+  EXPECT_EQ(reads_, 2);
+}
+
+TEST_F(Watched, GoesOnWithWhatAnEarlierMeasurementSaw) {
+  LoadWatch watch = Watch();
+  watch.Continue(OtherLoad{3, 2, std::nullopt, 1.0, {{"make", 1, 1.0}}});
+  watch.Begin();
+  Launch(1, 0);
+  watch.AfterLaunch();
+  EXPECT_NEAR(watch.load()->process_cores.value(), 0.75, 0.01);
+  EXPECT_EQ(watch.load()->processes.at(0).name, "make");
+}
+
+OtherLoad Using(double cores, const std::string& name) { return {1, 2, cores, cores, {{name, 1, cores}}}; }
+
+TEST(LoadWarnings, OneSentence) {
+  RunData run;
+  run.experiments.resize(1);
+  EXPECT_THAT(LoadWarnings(run), IsEmpty());
+  run.other_load_before = Using(1.9, "cc1plus");
+  EXPECT_THAT(LoadWarnings(run), ElementsAre("cc1plus used 1.9 of 2 cores right before the measurement"));
+  run.other_load_during = Using(0.1, "python3");
+  EXPECT_THAT(LoadWarnings(run), ElementsAre(HasSubstr("right before")));
+  run.other_load_during = Using(1.1, "python3");
+  EXPECT_THAT(LoadWarnings(run),
+              ElementsAre("python3 used 1.1 of 2 cores during the measurement: times are less certain"));
+  run.other_load_before.reset();
+  run.other_load_during = Using(0.15, "python3");
+  EXPECT_THAT(LoadWarnings(run), IsEmpty());
+  run.experiments[0].threads = 2;  // which needs both
+  EXPECT_THAT(LoadWarnings(run), ElementsAre(HasSubstr("python3 used 0.15 of 2 cores")));
+}
+
+TEST(LoadWarnings, BeforeAMeasurement) {
+  EXPECT_EQ(LoadWarningBefore(Using(0.2, "a"), 1), "");
+  EXPECT_EQ(LoadWarningBefore(Using(1.9, "a"), 1),
+            "1 other process uses 1.9 of 2 cores (a). Times are less certain while that goes on.");
+}
+
+RunData ReadBack(const std::string& list, std::int64_t& wrong) {
+  RunData run;
+  wrong = FromJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
+  return run;
+}
+
+std::string Written(const RunData& run) { return ToJson(run)["other_load"].dump(); }
+
+TEST(OtherLoadJson, IsReadBack) {
+  RunData run;
+  run.other_load_before = Using(1.5, "a");
+  run.other_load_before->machine_cores.reset();
+  run.other_load_during = Using(0.5, "b");
+  for (int i = 0; i < 10; ++i) run.other_load_during->processes.push_back({"c", 1, 0.01});
+  std::int64_t wrong = 0;
+  const RunData again = ReadBack(Written(run), wrong);
+  EXPECT_EQ(wrong, 0);
+  ASSERT_TRUE(again.other_load_before && again.other_load_during);
+  EXPECT_FALSE(again.other_load_before->machine_cores);
+  EXPECT_EQ(again.other_load_before->process_cores, 1.5);
+  EXPECT_EQ(again.other_load_during->processes.size(), kMostLoadNames);
+  EXPECT_EQ(again.other_load_during->processes[0].name, "b");
+  EXPECT_EQ(Written(RunData()), "[]");
+}
+
+TEST(OtherLoadJson, WhatCannotBeIsLeftOut) {
+  for (
+      const char* entry :
+      {R"({})", R"({"at": "after", "seconds": 1, "cores": 2})",
+       R"({"at": "before", "seconds": -1, "cores": 2})", R"({"at": "before", "seconds": 1, "cores": 0})",
+       R"({"at": "during", "seconds": 1, "cores": 2, "machine_cores": -0.5})",
+       R"({"at": "during", "seconds": 1, "cores": 2, "processes": [{"name": "a", "count": 1, "cores": -1}]})"}) {
+    std::int64_t wrong = 0;
+    const RunData run = ReadBack("[" + std::string(entry) + "]", wrong);
+    EXPECT_FALSE(run.other_load_before || run.other_load_during) << entry;
+    EXPECT_EQ(wrong, 1) << entry;
+  }
+}
+
+}  // namespace
+}  // namespace etprof

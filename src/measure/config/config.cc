@@ -1,0 +1,699 @@
+#include "measure/config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/duration.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/sha256.h"
+#include "core/suggest.h"
+#include "device/clusters.h"
+#include "device/cpus.h"
+#include "device/open_device.h"
+#include "device/power_mode.h"
+#include "measure/config/json_fields.h"
+
+namespace etprof {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr Nanoseconds kLongestSustained = 24 * 3'600'000'000'000;
+constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
+
+bool IsSafeFileName(const std::string& name) {
+  if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
+  });
+}
+
+// Whether etprof itself writes such a name into a run directory: its folders, and every file by its ending.
+// File systems may hold "Report.MD" for the same name.
+bool IsTaken(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name == "previous" || name == "launches") return true;
+  return std::ranges::any_of(
+      std::array{".json", ".md", ".html", ".csv", ".pftrace", ".etdump", ".log", ".svg", ".gz", ".tmp"},
+      [&](const char* ending) { return name.ends_with(ending); });
+}
+
+// What a file system takes for one name, less what etprof puts behind a stem: the longest ending
+// ("_exec_all_runs_timeline.csv"), and the mark of a file that is being written.
+constexpr std::size_t kMostStemBytes = 255 - 28 - 32;
+
+// Throws Error (kBadInput) where files of these stems (names, without folders) could not be written.
+void CheckStem(const Config& config, const ExperimentConfig& experiment, const std::string& stem) {
+  if (stem.size() <= kMostStemBytes) return;
+  throw Error(
+      ExitCode::kBadInput,
+      fmt::format("experiment \"{}\" of model \"{}\": their files' names would be too long, by {} bytes",
+                  experiment.name, ModelId(experiment.model), stem.size() - kMostStemBytes))
+      .InFile(config.file.string())
+      .Remedy("shorten the name of the model's file or of the experiment");
+}
+
+// Throws Error (kBadInput) for a model whose name cannot stand in the names of files and in tables.
+void CheckModelName(const ExperimentConfig& experiment) {
+  const std::string name = experiment.model.filename().string();
+  if (std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) return;
+  throw Error(ExitCode::kBadInput, "its name has a control character")
+      .InFile(experiment.model.string())
+      .Remedy("rename the file: its name becomes part of every result's");
+}
+
+// What a configuration may ask for: more than anybody measures, and little enough to be read in no time.
+constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;
+constexpr std::size_t kMostExperiments = 1000;
+constexpr std::size_t kMostUnits = 2000;
+constexpr std::size_t kMostPairs = 10'000;
+
+constexpr const char* kRemedy = "see docs/config.md, or start from configs/templates";
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::filesystem::path& file, const ConfigContext& context)
+      : source_{text, file}, context_(context) {}
+
+  Config Read() {
+    const Json root = ParseText();
+    Config config;
+    config.file = source_.file;
+    JsonFields fields(root, source_, "");
+    ConfigKeys keys;
+    ReadKeys(fields, keys);
+    TakeSharedKeys(keys.shared, fields, defaults_);
+    if (keys.output_root) config.output_root = *keys.output_root;
+    config.launches = keys.launches;
+    config.rounds = keys.rounds;
+    config.max_seconds = keys.max_seconds;
+    if (keys.sustained) {
+      const auto duration = ParseSustained(*keys.sustained);
+      if (!duration)
+        throw fields.Wrong("sustained", fmt::format("\"{}\" is no such time", *keys.sustained))
+            .Remedy(kSustainedRemedy);
+      config.sustained = *duration;
+    }
+    config.margin = keys.margin.value_or(config.margin);
+    config.precision = keys.precision;
+    config.timeout_seconds = keys.timeout_seconds.value_or(config.timeout_seconds);
+    config.seed = static_cast<std::uint64_t>(keys.seed.value_or(1));
+    config.peaks = keys.peaks.value_or(config.peaks);
+    TakeDeviceKeys(keys, fields, config);
+
+    const Json* experiments = keys.experiments.found;
+    if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
+      throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
+    }
+    if (experiments->size() > kMostExperiments) {
+      throw fields
+          .Wrong("experiments",
+                 fmt::format("there are {}, and {} at most are taken", experiments->size(), kMostExperiments))
+          .Remedy("split the configuration");
+    }
+    for (std::size_t i = 0; i < experiments->size(); ++i) {
+      config.experiments.push_back(
+          ReadExperiment((*experiments)[i], fmt::format("experiments[{}]", i), config));
+    }
+    if (keys.analysis.found != nullptr) ReadAnalysis(*keys.analysis.found, config);
+    fields.Finish();
+    return config;
+  }
+
+ private:
+  Error Bad(const std::string& problem) const {
+    return Error(ExitCode::kBadInput, problem).InFile(source_.file.string()).Remedy(kRemedy);
+  }
+
+  Json ParseText() const {
+    if (source_.text.size() > kMostConfigBytes) {
+      throw Bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", source_.text.size(),
+                            kMostConfigBytes >> 20U));
+    }
+    if (NestsTooDeep(source_.text, /*with_comments=*/true)) {
+      throw Bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
+    }
+    try {
+      return Json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
+    } catch (const Json::parse_error& error) {
+      const std::size_t byte = std::min<std::size_t>(error.byte, source_.text.size());
+      const auto line = 1 + std::count(source_.text.begin(),
+                                       source_.text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+      std::string what =
+          error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+      const std::size_t start = what.find("column ");
+      const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
+      if (colon != std::string::npos) what.erase(0, colon + 2);
+      if (what.size() > 200) what = what.substr(0, 200) + "...";
+      throw Bad(source_.text.empty() ? "is empty" : "is not JSON: " + what)
+          .AtLine(static_cast<std::uint64_t>(line));
+    } catch (const Json::out_of_range&) {  // without a place
+      throw Bad("has a number that is larger than any that can be stored");
+    }
+  }
+
+  // Relative paths: to the current folder where it is there, else to the configuration's folder where it is
+  // there.
+  std::filesystem::path Resolve(const std::string& text) const {
+    const std::filesystem::path path = text;
+    if (path.empty()) return {};  // as if it were not given
+    if (path.is_absolute()) return path.lexically_normal();
+    const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
+    if (!Exists(path) && Exists(beside)) return beside.lexically_normal();
+    return std::filesystem::absolute(path).lexically_normal();
+  }
+
+  // The keys that an experiment has, and that may stand at the top for all of them.
+  void TakeSharedKeys(const SharedKeys& keys, JsonFields& fields, ExperimentConfig& experiment) const {
+    if (keys.model) experiment.model = Resolve(*keys.model);
+    if (keys.runner_path) experiment.runner = Resolve(*keys.runner_path);
+    if (keys.data) experiment.data = Resolve(*keys.data);
+    if (keys.method) experiment.method = *keys.method;
+    if (keys.inputs) experiment.inputs = ReadInputs(fields, keys.inputs->values);
+    if (keys.warmup) experiment.warmup = keys.warmup;
+    for (const auto& runs : {keys.num_runs, keys.runs}) experiment.runs = runs.value_or(experiment.runs);
+    for (const auto& [key, threads] :
+         {std::pair{"num_threads", &keys.num_threads}, std::pair{"threads", &keys.threads}}) {
+      if (!*threads) continue;
+      const std::vector<int>& numbers = (*threads)->values;
+      if (std::set<int>(numbers.begin(), numbers.end()).size() != numbers.size())
+        throw fields.Wrong(key, "a number of threads repeats");
+      experiment.threads = numbers;
+    }
+    if (keys.isa) {
+      experiment.isa.clear();
+      for (const std::string& item : keys.isa->values)
+        experiment.isa += (experiment.isa.empty() ? "" : ",") + item;
+    }
+    if (keys.extra_args) experiment.extra_args = keys.extra_args->values;
+    if (keys.exec_wrapper) experiment.exec_wrapper = keys.exec_wrapper->values;
+    ReadAffinity(keys.cpu_affinity.found, fields, experiment);
+    if (keys.period) {
+      const auto period = ParsePeriod(*keys.period);
+      if (!period)
+        throw fields.Wrong("period", fmt::format("\"{}\" is no period", *keys.period)).Remedy(kPeriodRemedy);
+      experiment.period = *period;
+    }
+    if (keys.device) TakeDevices(keys.device->values, fields, experiment);
+    if (const Json* environment = keys.env.found) {
+      if (!environment->is_object()) throw fields.Wrong("env", "must be an object of texts");
+      for (const auto& [name, value] : environment->items()) {
+        if (!IsVariableName(name))
+          throw fields.Wrong(
+              "env", fmt::format("\"{}\" is no name of a variable: letters, digits and _ make one", name));
+        if (!value.is_string() && !value.is_number())
+          throw fields.Wrong("env", fmt::format("{} must be a text", name));
+        experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
+        if (experiment.environment[name].find('\0') != std::string::npos)
+          throw fields.Wrong("env", fmt::format("{} has a NUL character", name));
+      }
+    }
+  }
+
+  // What the device is to be like.
+  static void TakeDeviceKeys(const ConfigKeys& keys, const JsonFields& fields, Config& config) {
+    config.power_mode = keys.power_mode.value_or("");
+    config.max_temp = keys.max_temp;
+    config.max_temp_wait = keys.max_temp_wait.value_or(config.max_temp_wait);
+    if (config.power_mode.empty()) return;
+    try {
+      FindPowerMode(config.power_mode);
+    } catch (const Error& error) {
+      throw fields.Wrong("power_mode", error.problem()).Remedy(error.remedy());
+    }
+  }
+
+  static void TakeDevices(const std::vector<std::string>& devices, const JsonFields& fields,
+                          ExperimentConfig& experiment) {
+    if (devices.empty()) throw fields.Wrong("device", "the list is empty");
+    if (std::set<std::string>(devices.begin(), devices.end()).size() != devices.size())
+      throw fields.Wrong("device", "a device is there twice");
+    for (const std::string& device : devices) {
+      try {
+        CheckDeviceName(device);
+      } catch (const Error& error) {
+        throw fields.Wrong("device", error.problem()).Remedy(error.remedy());
+      }
+    }
+    experiment.devices = devices;
+  }
+
+  static void ReadAffinity(const Json* affinity, JsonFields& fields, ExperimentConfig& experiment) {
+    if (affinity == nullptr) return;
+    if (affinity->is_string()) {
+      experiment.cpu_affinity = affinity->get<std::string>();
+    } else {
+      experiment.cpu_affinity =
+          CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMostCpu)).value());
+    }
+    if (experiment.cpu_affinity.empty()) return;
+    try {
+      CheckCpus(experiment.cpu_affinity);
+    } catch (const Error& error) {
+      throw fields.Wrong("cpu_affinity", error.problem()).Remedy(error.remedy());
+    }
+  }
+
+  protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
+    protocol::InputSpec inputs;
+    if (texts.empty()) throw fields.Wrong("inputs", "the list is empty");
+    if (texts.size() == 1 && texts[0] == "ones") {
+      inputs.kind = "ones";
+    } else if (texts.size() == 1 && (texts[0] == "random" || texts[0].starts_with("random:"))) {
+      inputs.kind = "random";
+      inputs.seed = 1;
+      if (texts[0].size() > 7) {
+        try {
+          std::size_t end = 0;
+          inputs.seed = std::stoull(texts[0].substr(7), &end);
+          if (end != texts[0].size() - 7) throw std::invalid_argument("seed");
+        } catch (const std::exception&) {
+          throw fields.Wrong("inputs", "the seed after \"random:\" must be a whole number");
+        }
+      }
+    } else {
+      inputs.kind =
+          texts.size() == 1 && std::filesystem::path(texts[0]).extension() == ".inputs" ? "saved" : "files";
+      for (const std::string& text : texts) inputs.paths.push_back(Resolve(text).string());
+    }
+    return inputs;
+  }
+
+  ExperimentConfig ReadExperiment(const Json& object, const std::string& path, const Config& config) const {
+    JsonFields fields(object, source_, path);
+    ExperimentConfig experiment = defaults_;
+    ExperimentKeys keys;
+    ReadKeys(fields, keys);
+    TakeSharedKeys(keys.shared, fields, experiment);
+    experiment.name = keys.name;
+    experiment.label = keys.label.value_or("");
+    experiment.mode = keys.mode.value_or("timing");
+    fields.Finish();
+    if (!IsSafeFileName(experiment.name)) {
+      throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
+          .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
+    }
+    if (IsTaken(experiment.name)) {
+      throw fields
+          .Wrong("name", fmt::format("\"{}\" is the name of what etprof writes there", experiment.name))
+          .Remedy("choose another, without a file's ending");
+    }
+    for (const ExperimentConfig& other : config.experiments) {
+      if (other.name == experiment.name)
+        throw fields.Wrong("name", fmt::format("\"{}\" is there twice", experiment.name));
+    }
+    if (experiment.mode != "timing" && experiment.mode != "xnntrace") {
+      throw fields.Wrong("mode",
+                         fmt::format("\"{}\" is neither \"timing\" nor \"xnntrace\"", experiment.mode));
+    }
+    if (experiment.model.empty())
+      throw fields.Wrong("model", "no model is given, here or at the top").Remedy("give the path of a .pte");
+    if (experiment.runner.empty()) experiment.runner = context_.default_runner;
+    if (experiment.runner.empty() && !context_.runner_of_device) {
+      throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not beside etprof")
+          .Remedy("build it (script/bootstrap), or give the path of an executor_runner");
+    }
+    return experiment;
+  }
+
+  void ReadAnalysis(const Json& object, Config& config) const {
+    JsonFields fields(object, source_, "analysis");
+    AnalysisKeys keys;
+    ReadKeys(fields, keys);
+    fields.Finish();
+    const Json* pairs = keys.compare_pairs.found;
+    if (pairs == nullptr) return;
+    if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
+    if (pairs->size() > kMostPairs) {
+      throw fields.Wrong("compare_pairs",
+                         fmt::format("there are {}, and {} at most are taken", pairs->size(), kMostPairs));
+    }
+    config.pairs_given = true;
+    for (std::size_t i = 0; i < pairs->size(); ++i) {
+      JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
+      PairKeys of_pair;
+      ReadKeys(pair, of_pair);
+      PairConfig result;
+      result.label = of_pair.label.value_or("");
+      result.baseline = ReadSide(of_pair.baseline.found, pair, "baseline", config);
+      result.candidate = ReadSide(of_pair.candidate.found, pair, "candidate", config);
+      pair.Finish();
+      config.pairs.push_back(result);
+    }
+  }
+
+  PairSideConfig ReadSide(const Json* object, const JsonFields& pair, const std::string& key,
+                          const Config& config) const {
+    if (object == nullptr) throw pair.Wrong(key, "is missing");
+    PairSideConfig side;
+    if (object->is_string()) {  // the experiment's name alone
+      side.experiment = object->get<std::string>();
+      side.threads = 0;
+    } else {
+      JsonFields fields(*object, source_, pair.Path(key));
+      SideKeys keys;
+      ReadKeys(fields, keys);
+      side.experiment = keys.experiment;
+      side.threads = keys.threads.value_or(0);
+      side.label = keys.label.value_or("");
+      fields.Finish();
+    }
+    for (const ExperimentConfig& experiment : config.experiments) {
+      if (experiment.name != side.experiment) continue;
+      if (side.threads == 0) side.threads = experiment.threads[0];
+      if (std::find(experiment.threads.begin(), experiment.threads.end(), side.threads) ==
+          experiment.threads.end()) {
+        throw pair.Wrong(
+            key, fmt::format("experiment \"{}\" has no run with {} threads", side.experiment, side.threads));
+      }
+      return side;
+    }
+    std::set<std::string> names;
+    for (const ExperimentConfig& experiment : config.experiments) names.insert(experiment.name);
+    Error error = pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment));
+    if (const std::string nearest = Closest(side.experiment, names); !nearest.empty())
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
+    throw error;
+  }
+
+  JsonFields::Source source_;
+  const ConfigContext& context_;
+  ExperimentConfig defaults_;
+};
+
+const ExperimentConfig* FindExperiment(const Config& config, const std::string& name,
+                                       std::size_t* index = nullptr) {
+  for (std::size_t i = 0; i < config.experiments.size(); ++i) {
+    if (config.experiments[i].name != name) continue;
+    if (index != nullptr) *index = i;
+    return &config.experiments[i];
+  }
+  return nullptr;
+}
+
+// The file's first bytes tell whether it can be a program: a FlatBuffer whose identifier is "ET" and two
+// digits (ExecuTorch's schema/program.fbs).
+void CheckModel(const std::filesystem::path& path) {
+  const MappedFile file = MappedFile::Open(path);
+  const ByteView bytes = file.bytes();
+  const auto wrong = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem)
+        .InFile(path.string())
+        .Remedy("give a .pte as `etprof export` writes it");
+  };
+  if (bytes.empty()) throw wrong("is empty");
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (bytes.size() < 8 || at(4) != 'E' || at(5) != 'T' || std::isdigit(at(6)) == 0 ||
+      std::isdigit(at(7)) == 0) {
+    throw wrong("is not an ExecuTorch program: no ET12 identifier").AtOffset(4);
+  }
+  // The extended header that follows: "eh00", u32 its length, u64 size of the program, u64 offset of the
+  // first segment, and in headers of 32 bytes u64 size of all segments (ExecuTorch's
+  // schema/extended_header.h).
+  const auto u64 = [&](std::size_t offset) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value |= std::uint64_t{at(offset + i)} << (8 * i);
+    return value;
+  };
+  if (bytes.size() >= 40 && at(8) == 'e' && at(9) == 'h') {
+    std::uint64_t size = u64(16);
+    const std::uint64_t segments = u64(24), segments_size = at(12) >= 32 ? u64(32) : 0;
+    if (segments != 0 && segments_size <= UINT64_MAX - segments)
+      size = std::max(size, segments + segments_size);
+    if (size > bytes.size()) throw wrong(fmt::format("is cut short: {} bytes of {}", bytes.size(), size));
+  }
+}
+
+}  // namespace
+
+Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context) {
+  return Reader(text, path, context).Read();
+}
+
+Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context) {
+  return ParseConfig(ReadTextFile(path), path, context);
+}
+
+void KeepOnly(Config& config, const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const ExperimentConfig& experiment : config.experiments) known.insert(experiment.name);
+  for (const std::string& name : names) {
+    if (known.contains(name)) continue;
+    Error error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name));
+    error.InFile(config.file.string());
+    if (const std::string nearest = Closest(name, known); !nearest.empty())
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
+    throw error;
+  }
+  const std::set<std::string> kept(names.begin(), names.end());
+  std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept.contains(e.name); });
+  std::erase_if(config.pairs, [&](const PairConfig& pair) {
+    return !kept.contains(pair.baseline.experiment) || !kept.contains(pair.candidate.experiment);
+  });
+}
+
+Plan MakePlan(const Config& config) {
+  Plan plan;
+  std::set<std::string> labels;
+  for (std::size_t i = 0; i < config.experiments.size(); ++i) {
+    const ExperimentConfig& experiment = config.experiments[i];
+    CheckModelName(experiment);
+    for (const int threads : experiment.threads) {
+      if (plan.units.size() == kMostUnits) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("its experiments have more than {} numbers of threads in all, "
+                                "and each is a measurement",
+                                kMostUnits))
+            .InFile(config.file.string())
+            .Remedy("split the configuration");
+      }
+      Unit unit;
+      unit.experiment = i;
+      unit.threads = threads;
+      unit.label = experiment.label.empty() ? experiment.name : experiment.label;
+      if (experiment.threads.size() > 1)
+        unit.label += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+      while (!labels.insert(unit.label).second) unit.label += fmt::format(" ({})", experiment.name);
+      unit.stem = UnitStem(experiment.name, experiment.model, threads);
+      CheckStem(config, experiment, unit.stem.substr(experiment.name.size() + 1));
+      plan.units.push_back(unit);
+    }
+  }
+  const auto timed = [&](std::size_t unit) {
+    return config.experiments[plan.units[unit].experiment].mode == "timing";
+  };
+  const auto find = [&](const PairSideConfig& side) -> std::size_t {
+    std::size_t experiment = 0;
+    if (FindExperiment(config, side.experiment, &experiment) != nullptr) {
+      for (std::size_t u = 0; u < plan.units.size(); ++u) {
+        if (plan.units[u].experiment == experiment && plan.units[u].threads == side.threads) return u;
+      }
+    }
+    throw Error(ExitCode::kUsage,
+                fmt::format("a compare pair names experiment \"{}\" with {} threads, which is not measured",
+                            side.experiment, side.threads));
+  };
+  const auto add = [&](std::size_t baseline, std::size_t candidate, const PairConfig& given) {
+    if (!timed(baseline) || !timed(candidate) || baseline == candidate) return;
+    UnitPair pair{baseline, candidate, given.label, given.baseline.label, given.candidate.label};
+    if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
+    if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
+    plan.pairs.push_back(pair);
+    // As the files of a comparison are called (cli/summary_files.cc).
+    const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
+    const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
+    CheckStem(config, c,
+              fmt::format("{}_{}_t{}_vs_{}_t{}", ModelId(config.experiments[0].model), c.name,
+                          plan.units[candidate].threads, b.name, plan.units[baseline].threads));
+  };
+  if (config.pairs_given) {
+    for (const PairConfig& pair : config.pairs) add(find(pair.baseline), find(pair.candidate), pair);
+    return plan;
+  }
+  for (std::size_t candidate = 0; candidate < plan.units.size(); ++candidate) {
+    if (plan.units[candidate].experiment == 0) continue;
+    for (std::size_t baseline = 0; baseline < plan.units.size(); ++baseline) {
+      if (plan.units[baseline].experiment == 0 &&
+          plan.units[baseline].threads == plan.units[candidate].threads) {
+        add(baseline, candidate, {});
+      }
+    }
+  }
+  if (plan.pairs.empty()) {  // numbers of threads that no two experiments share: compare those
+    for (std::size_t candidate = 1; candidate < plan.units.size(); ++candidate) add(0, candidate, {});
+  }
+  return plan;
+}
+
+void CheckFiles(const Config& config) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    CheckModel(experiment.model);
+    if (!Exists(experiment.runner)) {
+      throw Error(ExitCode::kBadInput, fmt::format("no such runner (experiment \"{}\")", experiment.name))
+          .InFile(experiment.runner.string())
+          .Remedy("build it, or correct runner_path");
+    }
+    if (!experiment.data.empty()) MappedFile::Open(experiment.data);
+    if (experiment.inputs) {
+      for (const std::string& path : experiment.inputs->paths) MappedFile::Open(path);
+    }
+  }
+}
+
+namespace {
+
+nlohmann::ordered_json ExperimentJson(const ExperimentConfig& experiment) {
+  nlohmann::ordered_json object;
+  object["name"] = experiment.name;
+  if (!experiment.label.empty()) object["label"] = experiment.label;
+  object["mode"] = experiment.mode;
+  if (experiment.devices.size() == 1) object["device"] = experiment.devices[0];
+  if (experiment.devices.size() > 1) object["device"] = experiment.devices;
+  object["model"] = experiment.model.string();
+  object["runner_path"] = experiment.runner.string();
+  if (!experiment.data.empty()) object["data"] = experiment.data.string();
+  object["method"] = experiment.method;
+  if (experiment.inputs) {
+    if (!experiment.inputs->paths.empty()) {
+      object["inputs"] = experiment.inputs->paths;
+    } else {
+      object["inputs"] = experiment.inputs->kind == "random"
+                             ? fmt::format("random:{}", experiment.inputs->seed)
+                             : experiment.inputs->kind;
+    }
+  }
+  object["runs"] = experiment.runs;
+  if (experiment.warmup) object["warmup"] = *experiment.warmup;
+  object["threads"] = experiment.threads;
+  if (!experiment.isa.empty()) object["isa"] = experiment.isa;
+  if (!experiment.cpu_affinity.empty()) object["cpu_affinity"] = experiment.cpu_affinity;
+  if (experiment.period > 0) object["period"] = DurationText(experiment.period);
+  if (!experiment.extra_args.empty()) object["extra_args"] = experiment.extra_args;
+  if (!experiment.exec_wrapper.empty()) object["exec_wrapper"] = experiment.exec_wrapper;
+  if (!experiment.environment.empty()) object["env"] = experiment.environment;
+  return object;
+}
+
+nlohmann::ordered_json SideJson(const PairSideConfig& side) {
+  nlohmann::ordered_json object;
+  object["experiment"] = side.experiment;
+  object["threads"] = side.threads;
+  if (!side.label.empty()) object["label"] = side.label;
+  return object;
+}
+
+nlohmann::ordered_json PairsJson(const Config& config) {
+  nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
+  for (const PairConfig& pair : config.pairs) {
+    nlohmann::ordered_json object;
+    object["baseline"] = SideJson(pair.baseline);
+    object["candidate"] = SideJson(pair.candidate);
+    if (!pair.label.empty()) object["label"] = pair.label;
+    pairs.push_back(object);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> ParseSustained(const std::string& text) {
+  const std::optional<Nanoseconds> duration = ParseDuration(text);
+  return duration && *duration > 0 && *duration <= kLongestSustained ? duration : std::nullopt;
+}
+
+std::optional<Nanoseconds> ParsePeriod(const std::string& text) {
+  const std::optional<Nanoseconds> period = ParseDuration(text);
+  return period && *period <= kLongestPeriod ? period : std::nullopt;
+}
+
+nlohmann::ordered_json ToJson(const Config& config) {
+  nlohmann::ordered_json object;
+  object["model"] = config.experiments.empty() ? "" : config.experiments[0].model.string();
+  object["output_root"] = config.output_root.string();
+  for (const ExperimentConfig& experiment : config.experiments)
+    object["experiments"].push_back(ExperimentJson(experiment));
+  if (config.pairs_given) object["analysis"]["compare_pairs"] = PairsJson(config);
+  if (config.launches) object["launches"] = *config.launches;
+  if (config.rounds) object["rounds"] = *config.rounds;
+  if (config.max_seconds) object["max_seconds"] = *config.max_seconds;
+  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
+  object["margin"] = config.margin;
+  object["precision"] = config.Precision();
+  object["timeout_seconds"] = config.timeout_seconds;
+  object["seed"] = config.seed;
+  object["peaks"] = config.peaks;
+  if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
+  if (config.max_temp) object["max_temp"] = *config.max_temp;
+  if (config.max_temp) object["max_temp_wait"] = config.max_temp_wait;
+  return object;
+}
+
+std::string ExperimentDigest(const ExperimentConfig& experiment) {
+  nlohmann::ordered_json item = ExperimentJson(experiment);
+  for (const char* key : {"label", "name", "device"}) item.erase(key);
+  const std::string text = item.dump();
+  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+std::string ConfigHash(const Config& config) {
+  std::map<std::filesystem::path, std::string> digests;
+  const auto digest = [&](const std::filesystem::path& path) {
+    std::string& known = digests[path];
+    if (known.empty()) known = Sha256HexOfFile(path);
+    return known;
+  };
+  nlohmann::ordered_json object;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    nlohmann::ordered_json item = ExperimentJson(experiment);
+    item["model_sha256"] = digest(experiment.model);
+    item["runner_sha256"] = digest(experiment.runner);
+    if (!experiment.data.empty()) item["data_sha256"] = digest(experiment.data);
+    std::filesystem::path saved = experiment.model;
+    saved += ".inputs";
+    std::error_code error;
+    if (!experiment.inputs && std::filesystem::is_regular_file(saved, error))
+      item["inputs_sha256"].push_back(digest(saved));
+    if (experiment.inputs) {
+      for (const std::string& path : experiment.inputs->paths) item["inputs_sha256"].push_back(digest(path));
+    }
+    for (const char* key : {"label", "device"}) item.erase(key);
+    object["experiments"].push_back(item);
+  }
+  if (config.rounds) object["rounds"] = *config.rounds;
+  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
+  if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
+  const std::string text = object.dump();
+  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads) {
+  return fmt::format("{0}/{1}_{0}_t{2}", experiment, ModelId(model), threads);
+}
+
+std::string ModelId(const std::filesystem::path& model) { return model.stem().string(); }
+
+std::string WithoutBackend(const std::string& model_id) {
+  for (const char* backend : {"_xnnpack_", "_portable_"}) {
+    const std::size_t at = model_id.rfind(backend);
+    if (at != std::string::npos && at > 0) return model_id.substr(0, at);
+  }
+  return model_id;
+}
+
+std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, const std::string& platform) {
+  const std::filesystem::path folder = std::filesystem::absolute(model).lexically_normal().parent_path();
+  if (folder.filename() == "artifacts" && folder.parent_path().filename().string().starts_with("out_")) {
+    return folder.parent_path() / "runs" / platform;
+  }
+  return std::filesystem::path("out_" + WithoutBackend(ModelId(model))) / "runs" / platform;
+}
+
+}  // namespace etprof

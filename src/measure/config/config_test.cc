@@ -1,0 +1,265 @@
+#include "measure/config/config.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Config Parse(const std::string& text) {
+  return ParseConfig(text, "/some/where/my.json", {.default_runner = "/bin/etprof-runner"});
+}
+std::string ErrorOf(const std::string& text) {
+  try {
+    MakePlan(Parse(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.Message().find('\n'), std::string::npos);
+    return error.Message();
+  }
+  return "no error";
+}
+
+TEST(Config, TheSeedsKeysWork) {
+  const Config config = Parse(R"({
+    // as the seeds' templates, comments allowed
+    "model": "/m/toy_cnn_xnnpack_fp16.pte",
+    "output_root": "out_toy_cnn/runs/mac",
+    "experiments": [
+      {"name": "mac_sme2_on", "runner_path": "/r/executor_runner", "mode": "timing", "runs": 100, "warmup": 10,
+       "threads": [1, 2], "extra_args": ["--x"], "cpu_affinity": "0x80"},
+      {"name": "mac_sme2_off", "runner_path": "/r/other", "num_runs": 20, "num_threads": 1}
+    ],
+    "analysis": {"compare_pairs": [
+      {"baseline": {"experiment": "mac_sme2_off", "threads": 1}, "candidate": {"experiment": "mac_sme2_on", "threads": 1},
+       "label": "sme2"}]}
+  })");
+  ASSERT_EQ(config.experiments.size(), 2u);
+  EXPECT_EQ(config.experiments[0].runner, "/r/executor_runner");
+  EXPECT_THAT(config.experiments[0].threads, ElementsAre(1, 2));
+  EXPECT_EQ(config.experiments[0].warmup, 10);
+  EXPECT_EQ(config.experiments[0].cpu_affinity, "0x80");
+  EXPECT_EQ(config.experiments[1].runs, 20);
+  EXPECT_FALSE(config.experiments[1].warmup.has_value());
+  const Plan plan = MakePlan(config);
+  ASSERT_EQ(plan.units.size(), 3u);
+  EXPECT_EQ(plan.units[0].stem, "mac_sme2_on/toy_cnn_xnnpack_fp16_mac_sme2_on_t1");
+  EXPECT_EQ(plan.units[1].label, "mac_sme2_on, 2 threads");
+  ASSERT_EQ(plan.pairs.size(), 1u);
+  EXPECT_EQ(plan.pairs[0].baseline, 2u);
+  EXPECT_EQ(plan.pairs[0].candidate, 0u);
+}
+
+TEST(Config, WithoutPairsTheFirstExperimentIsTheBaselineAtTheSameThreads) {
+  const Plan plan = MakePlan(Parse(R"({"model": "/m/a.pte", "threads": [1, 2], "experiments": [
+    {"name": "a"}, {"name": "b"}, {"name": "c", "threads": 2}, {"name": "t", "mode": "xnntrace"}]})"));
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const UnitPair& pair : plan.pairs) pairs.emplace_back(pair.baseline, pair.candidate);
+  EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
+}
+
+TEST(Config, NamesOfEtprofsOwnFilesAreRefused) {
+  for (const char* name :
+       {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp"}) {
+    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+                HasSubstr("is the name of what etprof writes there"))
+        << name;
+  }
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": ".lock"}]})"),
+              HasSubstr("cannot be the name of a folder"));
+  EXPECT_EQ(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "json"}]})"), "no error");
+}
+
+TEST(Config, NamesThatMakeFilesNamesTooLongAreRefused) {
+  const auto error = [](std::size_t model, std::size_t a, std::size_t b) {
+    return ErrorOf(
+        fmt::format(R"({{"model": "/m/{}.pte", "experiments": [{{"name": "{}"}}, {{"name": "{}"}}]}})",
+                    std::string(model, 'm'), std::string(a, 'a'), std::string(b, 'b')));
+  };
+  EXPECT_EQ(error(20, 80, 80), "no error");
+  EXPECT_THAT(error(20, 90, 90), HasSubstr("would be too long, by"));  // of the comparison
+  EXPECT_THAT(error(250, 1, 1), HasSubstr("would be too long, by"));   // of the experiment
+}
+
+TEST(Config, AModelsNameHasNoControlCharacters) {
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})"),
+              HasSubstr("a\\x0ab.pte: its name has a control character"));
+}
+
+TEST(Config, WhatIsTooLargeIsRefused) {
+  EXPECT_THAT(ErrorOf(std::string(std::size_t{5} << 20U, '\n')), HasSubstr("4 MiB at most"));
+  std::string many = R"({"model": "/m/a.pte", "experiments": [{"name": "a"})";
+  for (int i = 0; i < 1000; ++i) many += ",{}";
+  EXPECT_THAT(ErrorOf(many + "]}"), HasSubstr("there are 1001, and 1000 at most are taken"));
+  std::string threads = "[1";
+  for (int i = 2; i <= 1024; ++i) threads += fmt::format(",{}", i);
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": )" +
+                      threads + "]}"),
+              HasSubstr("more than 2000 numbers of threads"));
+  std::string pairs =
+      R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "analysis": {"compare_pairs": [1)";
+  for (int i = 0; i < 10'000; ++i) pairs += ",1";
+  EXPECT_THAT(ErrorOf(pairs + "]}}"), HasSubstr("there are 10001, and 10000 at most are taken"));
+}
+
+TEST(Config, ThreadsOfOneExperimentAreCompared) {
+  const Plan plan =
+      MakePlan(Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "threads": [1, 2]}]})"));
+  ASSERT_EQ(plan.pairs.size(), 1u);
+  EXPECT_EQ(plan.pairs[0].candidate_label, "a, 2 threads");
+}
+
+TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
+  EXPECT_EQ(
+      ErrorOf(
+          "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
+      "/some/where/my.json, line 3: experiments[0].runer_path: unknown key; did you mean \"runner_path\"?");
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
+              HasSubstr("known here: $schema, analysis"));
+  EXPECT_THAT(
+      ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
+      HasSubstr("no error"));
+}
+
+TEST(Config, WrongValuesAreOneClearLine) {
+  const auto experiment = [](const std::string& keys) {
+    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
+  };
+  EXPECT_THAT(experiment(R"("runs": 0)"), HasSubstr("experiments[0].runs: must be a whole number from 1"));
+  EXPECT_THAT(experiment(R"("runs": "many")"), HasSubstr("but is a text"));
+  EXPECT_THAT(experiment(R"("runs": 1e300)"), HasSubstr("must be a whole number"));
+  EXPECT_THAT(experiment(R"("threads": [])"), HasSubstr("the list is empty"));
+  EXPECT_THAT(experiment(R"("threads": [1, 1])"), HasSubstr("repeats"));
+  EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
+  EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
+  EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));
+  for (const char* name : {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"})
+    EXPECT_THAT(experiment(fmt::format(R"("env": {{"{}": "x"}})", name)),
+                HasSubstr("is no name of a variable"));
+  EXPECT_THAT(experiment(R"("env": {"A": "x\u0000y"})"), HasSubstr("A has a NUL character"));
+  EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
+  for (const char* name : {"", "..", "a/b", ".a", "-x", "a b", "a\\n"}) {
+    EXPECT_THAT(ErrorOf(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
+                HasSubstr("cannot be the name of a folder"))
+        << name;
+  }
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
+              HasSubstr("is there twice"));
+  EXPECT_THAT(ErrorOf(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ErrorOf(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": []})"), HasSubstr("at least one experiment"));
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("must be an object"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));
+  EXPECT_THAT(ErrorOf("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
+  EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
+                          "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
+              HasSubstr("did you mean \"abc\"?"));
+}
+
+TEST(Config, WhatTheDeviceIsToBeLike) {
+  const auto with = [](const std::string& keys) {
+    return R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )" + keys + "}";
+  };
+  const Config config = Parse(with(R"("power_mode": "app-developer", "max_temp": 41.5)"));
+  EXPECT_EQ(config.power_mode, "app-developer");
+  EXPECT_EQ(config.max_temp, 41.5);
+  EXPECT_EQ(config.max_temp_wait, 300);
+  EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
+  EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
+  EXPECT_THAT(
+      ErrorOf(with(R"("power_mode": "turbo")")),
+      AllOf(HasSubstr("power_mode: no power mode is called \"turbo\""), HasSubstr("unconstrained-boost")));
+  EXPECT_THAT(ErrorOf(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
+  EXPECT_THAT(ErrorOf(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
+}
+
+TEST(Config, TextsAndListsOfCommands) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "experiments": [
+    {"name": "a", "exec_wrapper": "qemu-aarch64 -cpu 'max,x=1'", "isa": ["-sme", "-sme2"], "cpu_affinity": [0, 1, 3],
+     "inputs": "random:7", "env": {"A": "b", "N": 1}}]})");
+  EXPECT_THAT(config.experiments[0].exec_wrapper, ElementsAre("qemu-aarch64", "-cpu", "max,x=1"));
+  EXPECT_EQ(config.experiments[0].isa, "-sme,-sme2");
+  EXPECT_EQ(config.experiments[0].cpu_affinity, "0-1,3");
+  EXPECT_EQ(config.experiments[0].inputs->seed, 7u);
+  EXPECT_EQ(config.experiments[0].environment.at("N"), "1");
+}
+
+TEST(Config, KeepOnlyKeepsPairsAmongTheKept) {
+  Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+    "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b"}, {"baseline": "a", "candidate": "c"}]}})");
+  KeepOnly(config, {"a", "c"});
+  EXPECT_EQ(MakePlan(config).pairs.size(), 1u);
+  EXPECT_THROW(KeepOnly(config, {"b"}), Error);
+}
+
+TEST(Config, TheNormalizedFormReadsBackTheSame) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "output_root": "/o", "max_seconds": 5, "experiments": [
+    {"name": "a", "isa": "-avx2", "label": "avx2 off", "inputs": "ones"}, {"name": "b", "threads": [1, 4]}],
+    "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b", "label": "x"}]}})");
+  const std::string text = ToJson(config).dump(2);
+  EXPECT_EQ(ToJson(Parse(text)).dump(2), text);
+}
+
+TEST(Config, AModelThatIsNoneIsNamed) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+                                     ("etprof_config_model_" + std::to_string(::getpid()) + ".pte");
+  const auto error_of = [&](const std::string& contents) -> std::string {
+    WriteFileAtomically(path, contents);
+    Config config = Parse(R"({"model": "/x", "runner_path": "/bin/sh", "experiments": [{"name": "a"}]})");
+    config.experiments[0].model = path;
+    try {
+      CheckFiles(config);
+    } catch (const Error& error) {
+      return error.Message();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error_of(""), HasSubstr("is empty"));
+  EXPECT_THAT(error_of("PK"), HasSubstr("no ET12 identifier"));
+  const std::string real = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
+  EXPECT_EQ(error_of(real), "no error");
+  EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));
+}
+
+TEST(Config, ExperimentsMayNameDevices) {
+  const Config config = Parse(R"({"model": "/m/a.pte", "device": "ssh:pi5", "experiments": [
+      {"name": "a"}, {"name": "b", "device": ["local", "adb:R5"]}]})");
+  EXPECT_THAT(config.experiments[0].devices, ElementsAre("ssh:pi5"));
+  EXPECT_THAT(config.experiments[1].devices, ElementsAre("local", "adb:R5"));
+  const Config again = Parse(ToJson(config).dump());
+  EXPECT_THAT(again.experiments[0].devices, ElementsAre("ssh:pi5"));
+  EXPECT_THAT(again.experiments[1].devices, ElementsAre("local", "adb:R5"));
+  // Where it is measured is not what is measured.
+  ExperimentConfig here = config.experiments[0];
+  here.devices.clear();
+  EXPECT_EQ(ExperimentDigest(here), ExperimentDigest(config.experiments[0]));
+
+  const auto with = [](const std::string& device) {
+    return ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
+  };
+  EXPECT_THAT(with(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
+  EXPECT_THAT(with("[]"), HasSubstr("the list is empty"));
+  EXPECT_THAT(with(R"(["local", "local"])"), HasSubstr("twice"));
+  EXPECT_THAT(with("1"), HasSubstr("device"));
+}
+
+TEST(Config, TheRunnerMayBeLeftToTheDevice) {
+  const std::string text = R"({"model": "/m/a.pte", "experiments": [{"name": "a"}]})";
+  EXPECT_THROW(ParseConfig(text, "my.json", {}), Error);
+  EXPECT_TRUE(ParseConfig(text, "my.json", {.default_runner = {}, .runner_of_device = true})
+                  .experiments[0]
+                  .runner.empty());
+}
+
+}  // namespace
+}  // namespace etprof

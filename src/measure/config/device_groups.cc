@@ -1,0 +1,189 @@
+#include "measure/config/device_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "core/escape.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "device/open_device.h"
+
+namespace etprof {
+namespace {
+
+const std::vector<std::string> kThisMachine = {"local"};
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string List(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+const std::vector<std::string>& DevicesOf(const ExperimentConfig& experiment,
+                                          const std::vector<std::string>& given) {
+  if (!given.empty()) return given;
+  return experiment.devices.empty() ? kThisMachine : experiment.devices;
+}
+
+// A pair is compared launch by launch, which two devices do not share.
+void RequireCommonDevice(const Config& config, const PairConfig& pair,
+                         const std::vector<std::string>& given) {
+  const auto devices_of = [&](const PairSideConfig& side) -> const std::vector<std::string>& {
+    for (const ExperimentConfig& experiment : config.experiments) {
+      if (experiment.name == side.experiment) return DevicesOf(experiment, given);
+    }
+    return kThisMachine;  // MakePlan says that there is none of that name
+  };
+  const std::vector<std::string>& baseline = devices_of(pair.baseline);
+  const std::vector<std::string>& candidate = devices_of(pair.candidate);
+  if (std::any_of(baseline.begin(), baseline.end(),
+                  [&](const std::string& device) { return Contains(candidate, device); }))
+    return;
+  throw Error(
+      ExitCode::kUsage,
+      fmt::format("a compare pair holds \"{}\" on {} against \"{}\" on {}, but no two devices share "
+                  "their clock and conditions, so there is no paired comparison of them",
+                  pair.baseline.experiment, List(baseline), pair.candidate.experiment, List(candidate)))
+      .InFile(config.file.string())
+      .Remedy("leave the pair out: the report over several devices shows them side by side");
+}
+
+// The device's name without the way to it: "pi5", "R5CT", "local".
+std::string ShortName(const std::string& device) {
+  const std::size_t colon = device.find(':');
+  return colon == std::string::npos ? device : device.substr(colon + 1);
+}
+
+std::string FolderOfDevice(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) == 0 && c != '.' && c != '-' && byte < 0x80) c = '_';
+  }
+  return AsFileName(text);
+}
+
+struct StoredDevice {
+  std::string name, generated_at;
+};
+
+std::optional<StoredDevice> DeviceOfRun(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(folder / "manifest.json", error)) return std::nullopt;
+  try {
+    const nlohmann::json manifest = ParseJson(ReadTextFile(folder / "manifest.json"));
+    const auto text = [](const nlohmann::json& object, const char* key) -> std::string {
+      if (!object.is_object()) return "";
+      const auto found = object.find(key);
+      return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    if (!manifest.is_object() || !manifest.contains("device")) return std::nullopt;
+    return StoredDevice{text(manifest["device"], "name"), text(manifest, "generated_at")};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void CheckDeviceNames(const std::vector<std::string>& devices) {
+  std::set<std::string> seen;
+  for (const std::string& device : devices) {
+    CheckDeviceName(device);
+    if (!seen.insert(device).second)
+      throw Error(ExitCode::kUsage, fmt::format("the device {} is named twice", device));
+  }
+  // adb takes "the only device" for one only where it lists no other.
+  const auto other = std::find_if(devices.begin(), devices.end(),
+                                  [](const std::string& device) { return device.starts_with("adb:"); });
+  if (seen.contains("adb") && other != devices.end()) {
+    throw Error(ExitCode::kUsage, fmt::format("adb is the only device behind adb, and so is {}", *other))
+        .Remedy("name each by its serial number (`etprof devices` lists them)");
+  }
+}
+
+std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<std::string>& given) {
+  std::vector<std::string> devices = given;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    for (const std::string& device : DevicesOf(experiment, given)) {
+      if (!Contains(devices, device)) devices.push_back(device);
+    }
+  }
+  CheckDeviceNames(devices);
+  for (const PairConfig& pair : config.pairs) RequireCommonDevice(config, pair, given);
+  std::vector<DeviceGroup> groups;
+  for (const std::string& device : devices) {
+    DeviceGroup group{device, config};
+    std::vector<std::string> names;
+    std::erase_if(group.config.experiments, [&](ExperimentConfig& experiment) {
+      const bool here = Contains(DevicesOf(experiment, given), device);
+      if (here) names.push_back(experiment.name);
+      return !here;
+    });
+    for (ExperimentConfig& experiment : group.config.experiments) experiment.devices = {device};
+    std::erase_if(group.config.pairs, [&](const PairConfig& pair) {
+      return !Contains(names, pair.baseline.experiment) || !Contains(names, pair.candidate.experiment);
+    });
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+void RequireDevice(const Config& config, const std::string& device) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (experiment.devices.empty() || experiment.devices == std::vector<std::string>{device}) continue;
+    throw Error(ExitCode::kUsage, fmt::format("experiment \"{}\" is for {}, and this measures on {}",
+                                              experiment.name, List(experiment.devices), device))
+        .InFile(config.file.string())
+        .Remedy("name that device with --device; several at once are measured by `etprof run`");
+  }
+}
+
+std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& devices) {
+  std::map<std::string, int> platforms, short_names;
+  const auto short_folder = [](const DevicePlatform& device) {
+    return FolderOfDevice(device.platform + "-" + ShortName(device.device));
+  };
+  for (const DevicePlatform& device : devices) {
+    ++platforms[device.platform];
+    ++short_names[short_folder(device)];
+  }
+  std::vector<std::string> folders;
+  std::set<std::string> taken;
+  for (const DevicePlatform& device : devices) {
+    std::string folder = FolderOfDevice(device.platform);
+    if (platforms[device.platform] > 1) folder = short_folder(device);
+    // ssh:10.0.0.2 and adb:10.0.0.2 may be two devices.
+    if (platforms[device.platform] > 1 && short_names[folder] > 1)
+      folder = FolderOfDevice(device.platform + "-" + device.device);
+    const std::string wanted = folder;
+    for (int i = 2; !taken.insert(folder).second; ++i) folder = fmt::format("{}-{}", wanted, i);
+    folders.push_back(folder);
+  }
+  return folders;
+}
+
+std::optional<std::filesystem::path> FindRunOfDevice(const std::filesystem::path& folder,
+                                                     const std::string& device) {
+  std::optional<std::filesystem::path> found;
+  std::string newest;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto stored = DeviceOfRun(entry.path());
+    if (!stored || stored->name != device || (found && stored->generated_at <= newest)) continue;
+    found = entry.path();
+    newest = stored->generated_at;
+  }
+  return found;
+}
+
+}  // namespace etprof

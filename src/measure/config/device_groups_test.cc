@@ -1,0 +1,139 @@
+#include "measure/config/device_groups.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Config ParseGroups(const std::string& keys) {
+  return ParseConfig("{\"model\": \"/m/net.pte\", " + keys + "}", "my.json",
+                     {.default_runner = {}, .runner_of_device = true});
+}
+
+std::string ErrorOfGroups(const std::string& keys, const std::vector<std::string>& given = {}) {
+  try {
+    GroupByDevice(ParseGroups(keys), given);
+  } catch (const Error& error) {
+    return error.Message();
+  }
+  return "no error";
+}
+
+std::vector<std::string> Describe(const std::vector<DeviceGroup>& groups) {
+  std::vector<std::string> texts;
+  for (const DeviceGroup& group : groups) {
+    std::string text = group.device + ":";
+    for (const ExperimentConfig& experiment : group.config.experiments) {
+      EXPECT_THAT(experiment.devices, ElementsAre(group.device));
+      text += " " + experiment.name;
+    }
+    for (const PairConfig& pair : group.config.pairs)
+      text += fmt::format(" {}/{}", pair.baseline.experiment, pair.candidate.experiment);
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(DeviceGroups, WithoutADeviceThisMachineMeasures) {
+  EXPECT_THAT(Describe(GroupByDevice(ParseGroups(R"("experiments": [{"name": "a"}, {"name": "b"}])"), {})),
+              ElementsAre("local: a b"));
+}
+
+TEST(DeviceGroups, EveryExperimentGoesToItsDevices) {
+  const Config config = ParseGroups(R"("device": ["ssh:pi5", "adb:R5"], "experiments": [
+      {"name": "off", "isa": "-sme2"}, {"name": "on"}, {"name": "here", "device": "local"},
+      {"name": "phone", "device": "adb:R5"}])");
+  EXPECT_THAT(Describe(GroupByDevice(config, {})),
+              ElementsAre("ssh:pi5: off on", "adb:R5: off on phone", "local: here"));
+  // The command line stands in place of all of it, in its own order.
+  EXPECT_THAT(Describe(GroupByDevice(config, {"local", "ssh:b"})),
+              ElementsAre("local: off on here phone", "ssh:b: off on here phone"));
+}
+
+TEST(DeviceGroups, PairsStayWithinADevice) {
+  const std::string experiments = R"("experiments": [
+      {"name": "off", "device": ["ssh:a", "ssh:b"]}, {"name": "on", "device": ["ssh:b", "ssh:a"]},
+      {"name": "c", "device": "ssh:b"}, {"name": "d", "device": "local"}])";
+  const Config config = ParseGroups(experiments + R"(, "analysis": {"compare_pairs": [
+      {"baseline": "off", "candidate": "on"}, {"baseline": "off", "candidate": "c"}]})");
+  EXPECT_THAT(Describe(GroupByDevice(config, {})),
+              ElementsAre("ssh:a: off on off/on", "ssh:b: off on c off/on off/c", "local: d"));
+  // Without pairs of its own a group that was given some compares nothing.
+  EXPECT_TRUE(GroupByDevice(config, {}).back().config.pairs_given);
+  EXPECT_THAT(MakePlan(GroupByDevice(config, {}).back().config).pairs, IsEmpty());
+}
+
+TEST(DeviceGroups, APairOfTwoDevicesIsRefusedAndSaysWhy) {
+  const std::string text = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
+      "analysis": {"compare_pairs": [{"baseline": "x", "candidate": "y"}]})";
+  EXPECT_THAT(ErrorOfGroups(text),
+              AllOf(HasSubstr("\"x\" on ssh:a"), HasSubstr("\"y\" on local"),
+                    HasSubstr("clock and conditions"), HasSubstr("report over several devices")));
+  // On one device after all.
+  EXPECT_EQ(ErrorOfGroups(text, {"ssh:a"}), "no error");
+}
+
+TEST(DeviceGroups, NamesThatAreNoneOrRepeatAreRefused) {
+  const std::string one = R"("experiments": [{"name": "x"}])";
+  EXPECT_THAT(ErrorOfGroups(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("ssh:a is named twice"));
+  EXPECT_THAT(ErrorOfGroups(one, {"board"}), HasSubstr("no device is called \"board\""));
+  EXPECT_THAT(ErrorOfGroups(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
+  EXPECT_EQ(ErrorOfGroups(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
+}
+
+TEST(DeviceGroups, WhatMeasuresOnOneDeviceRefusesAnother) {
+  const Config config = ParseGroups(R"("device": "ssh:a", "experiments": [{"name": "x"}])");
+  EXPECT_NO_THROW(RequireDevice(config, "ssh:a"));
+  EXPECT_THROW(RequireDevice(config, "local"), Error);
+}
+
+TEST(DeviceFolders, ThePlatformAloneWhereItTellsThemApart) {
+  EXPECT_THAT(DeviceFolders({{"local", "linux-x86_64"}, {"adb:R5", "android"}, {"ssh:pi5", "linux-aarch64"}}),
+              ElementsAre("linux-x86_64", "android", "linux-aarch64"));
+}
+
+TEST(DeviceFolders, TheNameToo) {
+  EXPECT_THAT(
+      DeviceFolders({{"local", "linux-x86_64"}, {"adb:R5", "android"}, {"ssh:me@box", "linux-x86_64"}}),
+      ElementsAre("linux-x86_64-local", "android", "linux-x86_64-me_box"));
+}
+
+TEST(DeviceFolders, NoTwoAreTheSame) {
+  // A host called "local", one address behind two ways, and two names that a file system would not tell
+  // apart.
+  EXPECT_THAT(DeviceFolders({{"local", "p"}, {"ssh:local", "p"}}), ElementsAre("p-local", "p-ssh_local"));
+  EXPECT_THAT(DeviceFolders({{"ssh:1.2", "p"}, {"adb:1.2", "p"}}), ElementsAre("p-ssh_1.2", "p-adb_1.2"));
+  EXPECT_THAT(DeviceFolders({{"ssh:a@b", "p"}, {"ssh:a:b", "p"}}), ElementsAre("p-ssh_a_b", "p-ssh_a_b-2"));
+  EXPECT_THAT(DeviceFolders({{"ssh:../../x", "p"}, {"ssh:y", "p"}}), ElementsAre("p-.._.._x", "p-y"));
+}
+
+TEST(FindRunOfDevice, TheLatestOfThatDevice) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("etprof_device_groups_{}", ::getpid());
+  const auto write = [&](const std::string& name, const std::string& device, const std::string& when) {
+    WriteFileAtomically(folder / name / "manifest.json",
+                        fmt::format(R"({{"device": {{"name": "{}"}}, "generated_at": "{}"}})", device, when));
+  };
+  write("linux", "ssh:a", "2026-01-02T00:00:00Z");
+  write("linux-a", "ssh:a", "2026-01-03T00:00:00Z");
+  write("linux-b", "ssh:b", "2026-01-04T00:00:00Z");
+  WriteFileAtomically(folder / "odd" / "manifest.json", std::string("[1"));
+  WriteFileAtomically(folder / "null" / "manifest.json", std::string(R"({"device": null})"));
+  EXPECT_EQ(FindRunOfDevice(folder, "ssh:a"), folder / "linux-a");
+  EXPECT_EQ(FindRunOfDevice(folder, "local"), std::nullopt);
+  EXPECT_EQ(FindRunOfDevice(folder / "nowhere", "local"), std::nullopt);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace etprof

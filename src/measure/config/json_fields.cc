@@ -1,0 +1,179 @@
+#include "measure/config/json_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/suggest.h"
+
+namespace etprof {
+namespace {
+
+// The line of the only place where `key` stands as a member's name; absent where it stands often.
+std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::string& key) {
+  const std::string quoted = nlohmann::json(key).dump();
+  std::optional<std::uint64_t> line;
+  for (std::size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + 1)) {
+    const std::size_t next = text.find_first_not_of(" \t\r\n", at + quoted.size());
+    if (next == std::string::npos || text[next] != ':') continue;
+    if (line) return std::nullopt;
+    line = 1 + static_cast<std::uint64_t>(
+                   std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  }
+  return line;
+}
+
+std::string TypeOf(const nlohmann::json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  if (value.is_string()) return "a text";
+  if (value.is_boolean()) return "true or false";
+  return value.is_null() ? "null" : value.dump();
+}
+
+}  // namespace
+
+JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::string path)
+    : object_(object), source_(source), path_(std::move(path)) {
+  if (!object_.is_object()) {
+    throw Error(ExitCode::kBadInput, fmt::format("{} must be an object, but is {}",
+                                                 path_.empty() ? "the whole" : path_, TypeOf(object_)))
+        .InFile(source_.file.string());
+  }
+}
+
+Error JsonFields::Wrong(const std::string& key, const std::string& problem) const {
+  Error error(ExitCode::kBadInput, fmt::format("{}: {}", Path(key), problem));
+  error.InFile(source_.file.string());
+  if (const auto line = LineOfKey(source_.text, key)) error.AtLine(*line);
+  return error;
+}
+
+const nlohmann::json* JsonFields::Find(const std::string& key) {
+  known_.insert(key);
+  const auto found = object_.find(key);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<bool> JsonFields::Truth(const std::string& key) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) throw Wrong(key, "must be true or false, but is " + TypeOf(*value));
+  return value->get<bool>();
+}
+
+std::optional<std::string> JsonFields::Text(const std::string& key) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) throw Wrong(key, fmt::format("must be a text, but is {}", TypeOf(*value)));
+  return value->get<std::string>();
+}
+
+std::optional<double> JsonFields::Number(const std::string& key, double low, double high) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) throw Wrong(key, fmt::format("must be a number, but is {}", TypeOf(*value)));
+  const double number = value->get<double>();
+  if (!(number >= low && number <= high))
+    throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, value->dump()));
+  return number;
+}
+
+namespace {
+
+std::optional<int> AsInteger(const nlohmann::json& value, int low, int high) {
+  if (!value.is_number()) return std::nullopt;
+  const double number = value.get<double>();
+  if (number != std::floor(number) || number < low || number > high) return std::nullopt;
+  return static_cast<int>(number);
+}
+
+}  // namespace
+
+std::optional<int> JsonFields::Integer(const std::string& key, int low, int high) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto number = AsInteger(*value, low, high);
+  if (!number)
+    throw Wrong(key,
+                fmt::format("must be a whole number from {} to {}, but is {}", low, high, TypeOf(*value)));
+  return number;
+}
+
+std::optional<std::vector<int>> JsonFields::Integers(const std::string& key, int low, int high) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  std::vector<int> numbers;
+  for (const nlohmann::json& item : value->is_array() ? *value : nlohmann::json::array({*value})) {
+    const auto number = AsInteger(item, low, high);
+    if (!number) {
+      throw Wrong(key, fmt::format("must be a whole number from {} to {} or a list of them, but has {}", low,
+                                   high, TypeOf(item)));
+    }
+    numbers.push_back(*number);
+  }
+  if (numbers.empty()) throw Wrong(key, "the list is empty");
+  return numbers;
+}
+
+std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key, bool split) {
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) {
+    const std::string text = value->get<std::string>();
+    return split ? SplitCommandLine(text) : std::vector<std::string>{text};
+  }
+  if (!value->is_array())
+    throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", TypeOf(*value)));
+  std::vector<std::string> texts;
+  for (const nlohmann::json& item : *value) {
+    if (!item.is_string()) throw Wrong(key, fmt::format("must be a list of texts, but has {}", TypeOf(item)));
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
+void JsonFields::Finish() {
+  for (const auto& [key, value] : object_.items()) {
+    if (known_.contains(key) || key.starts_with("_") || key == "description" || key == "comment") continue;
+    Error error = Wrong(key, "unknown key");
+    if (const std::string nearest = Closest(key, known_); !nearest.empty()) {
+      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
+    } else {
+      std::string all;
+      for (const std::string& name : known_) all += (all.empty() ? "" : ", ") + name;
+      error.Remedy("known here: " + all);
+    }
+    throw error;
+  }
+}
+
+std::vector<std::string> SplitCommandLine(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+}  // namespace etprof

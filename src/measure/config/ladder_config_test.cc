@@ -1,0 +1,46 @@
+#include "measure/config/ladder_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(LadderConfig, ComparesNeighboursAndTheEndsAtEveryNumberOfThreads) {
+  ExperimentConfig given;
+  given.model = "/m/net.pte";
+  given.runner = "/r/etprof-runner";
+  given.threads = {1, 4};
+  given.runs = 30;
+  const auto levels = isa::Ladder(isa::Architecture::kAarch64, {"dotprod", "fp16", "bf16", "sme"});
+  const Config config = MakeLadderConfig(given, levels);
+  std::vector<std::string> masks;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    masks.push_back(experiment.name + " " + experiment.isa);
+    EXPECT_EQ(experiment.runs, 30);
+  }
+  EXPECT_THAT(masks, testing::ElementsAre("neon none", "dotprod =dotprod", "fp16 =dotprod,+fp16",
+                                          "bf16 =bf16,+dotprod,+fp16", "sme all"));
+  std::vector<std::string> pairs;
+  const Plan plan = MakePlan(config);  // throws where labels or files collide
+  ASSERT_EQ(plan.units.size(), 10u);
+  for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
+  EXPECT_THAT(
+      pairs, testing::ElementsAre("neon, 1 thread / dotprod, 1 thread", "dotprod, 1 thread / fp16, 1 thread",
+                                  "fp16, 1 thread / bf16, 1 thread", "bf16, 1 thread / sme, 1 thread",
+                                  "neon, 1 thread / sme, 1 thread", "neon, 4 threads / dotprod, 4 threads",
+                                  "dotprod, 4 threads / fp16, 4 threads", "fp16, 4 threads / bf16, 4 threads",
+                                  "bf16, 4 threads / sme, 4 threads", "neon, 4 threads / sme, 4 threads"));
+  EXPECT_EQ(DefaultLadderSeconds(config), 150);
+}
+
+TEST(LadderConfig, TwoLevelsAreOnePair) {
+  ExperimentConfig given;
+  given.model = "/m/net.pte";
+  const Config config = MakeLadderConfig(given, isa::Ladder(isa::Architecture::kAarch64, {"dotprod"}));
+  EXPECT_EQ(MakePlan(config).pairs.size(), 1u);
+  EXPECT_EQ(DefaultLadderSeconds(config), 60);
+}
+
+}  // namespace
+}  // namespace etprof

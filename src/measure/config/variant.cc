@@ -1,0 +1,204 @@
+#include "measure/config/variant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/duration.h"
+#include "core/error.h"
+#include "core/suggest.h"
+#include "core/text.h"
+#include "device/clusters.h"
+#include "measure/config/json_fields.h"
+
+namespace etprof {
+namespace {
+
+const std::set<std::string> kKeys = {"isa", "threads", "cpus", "period", "runner", "model", "label"};
+
+Error Wrong(const std::string& spec, const std::string& problem) {
+  return Error(ExitCode::kUsage, fmt::format("--vs {}: {}", spec, problem));
+}
+
+// "-avx512" -> "avx512"; "-sme,-sme2" -> "sme2" (the seeds' SME2 off turns both off); empty when the mask
+// does more than hide.
+std::string HiddenOf(const std::string& isa) {
+  std::vector<std::string> names;
+  std::string rest = isa;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string item = rest.substr(0, comma);
+    if (item.size() < 2 || item[0] != '-') return "";
+    names.push_back(item.substr(1));
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+  }
+  if (std::find(names.begin(), names.end(), "sme2") != names.end()) std::erase(names, "sme");
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
+std::string PaceText(Nanoseconds period) {
+  return period == 0 ? "back to back" : "every " + DurationText(period);
+}
+std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
+
+// A label as the name of a folder.
+std::string FolderOfLabel(const std::string& label) {
+  std::string name;
+  for (const char c : label) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-') {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  while (!name.empty() && (name[0] == '.' || name[0] == '-')) name.erase(0, 1);
+  return name.empty() ? "variant" : name.substr(0, 60);
+}
+
+}  // namespace
+
+Variant ParseVariant(const std::string& spec) {
+  // Takes "key=value,key=value" apart: a comma ends a value only where "key=" follows.
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::size_t start = 0;
+  while (start <= spec.size()) {
+    const std::size_t comma = std::min(spec.find(',', start), spec.size());
+    const std::string item = spec.substr(start, comma - start);
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    const bool looks_like_key =
+        equals != std::string::npos && !key.empty() &&
+        std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+    if (looks_like_key) {
+      pairs.emplace_back(key, item.substr(equals + 1));
+    } else if (!pairs.empty()) {
+      pairs.back().second += "," + item;
+    } else {
+      throw Wrong(spec, fmt::format("\"{}\" is not KEY=VALUE", item))
+          .Remedy("e.g. --vs isa=-avx2, --vs threads=2, --vs model=OTHER.pte");
+    }
+    start = comma + 1;
+  }
+  Variant variant;
+  std::set<std::string> seen;
+  for (const auto& [key, value] : pairs) {
+    if (!kKeys.contains(key)) {
+      Error error = Wrong(spec, fmt::format("there is no key \"{}\"", key));
+      const std::string nearest = Closest(key, kKeys);
+      error.Remedy(!nearest.empty() ? fmt::format("did you mean \"{}\"?", nearest)
+                                    : "the keys are isa, threads, cpus, period, runner, model, label");
+      throw error;
+    }
+    if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));
+    if (value.empty()) throw Wrong(spec, fmt::format("\"{}\" has no value", key));
+    if (key == "isa") variant.isa = value;
+    if (key == "label") variant.label = value;
+    if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
+    if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
+    if (key == "cpus") {
+      CheckCpus(value);
+      variant.cpus = value;
+    }
+    if (key == "period") {
+      variant.period = ParsePeriod(value);
+      if (!variant.period) throw Wrong(spec, fmt::format("\"{}\" is no period", value)).Remedy(kPeriodRemedy);
+    }
+    if (key == "threads") {
+      const auto threads = AsNumber<int>(value);
+      if (!threads || *threads < 1 || *threads > 1024) {
+        throw Wrong(spec, fmt::format("\"{}\" is not a number of threads from 1 to 1024", value));
+      }
+      variant.threads = threads;
+    }
+  }
+  if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
+      !variant.model) {
+    throw Wrong(spec, "it says nothing that differs")
+        .Remedy("give isa, threads, cpus, period, runner or model");
+  }
+  return variant;
+}
+
+VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given) {
+  std::vector<std::string> other, given;
+  if (variant.isa) {
+    const std::string hidden = HiddenOf(*variant.isa);
+    other.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
+    given.push_back(hidden.empty() ? "isa as it is" : hidden + " on");
+  }
+  if (variant.threads) {
+    other.push_back(ThreadsText(*variant.threads));
+    given.push_back(ThreadsText(as_given.threads[0]));
+  }
+  if (variant.cpus) {
+    other.push_back("cpus " + *variant.cpus);
+    given.push_back(as_given.cpu_affinity.empty() ? "any cpu" : "cpus " + as_given.cpu_affinity);
+  }
+  if (variant.period) {
+    other.push_back(PaceText(*variant.period));
+    given.push_back(PaceText(as_given.period));
+  }
+  if (variant.model) {
+    other.push_back(ModelId(*variant.model));
+    given.push_back(ModelId(as_given.model));
+  }
+  if (variant.runner) {
+    // Runners often have one name: then their folder tells them apart.
+    std::string a = variant.runner->filename().string(), b = as_given.runner.filename().string();
+    if (a == b)
+      a = (variant.runner->parent_path().filename() / a).string(),
+      b = (as_given.runner.parent_path().filename() / b).string();
+    other.push_back(a);
+    given.push_back(b);
+  }
+  VariantLabels labels{fmt::format("{}", fmt::join(other, ", ")), fmt::format("{}", fmt::join(given, ", "))};
+  if (labels.variant == labels.as_given) labels = {"other " + labels.variant, labels.as_given};
+  if (variant.label) labels.variant = *variant.label;
+  return labels;
+}
+
+Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants) {
+  Config config;
+  ExperimentConfig given = as_given;
+  given.label = variants.size() == 1 ? LabelsOf(variants[0], as_given).as_given : "as it is";
+  given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
+  std::set<std::string> names = {given.name};
+  std::vector<ExperimentConfig> others;
+  config.pairs_given = !variants.empty();
+  for (const Variant& variant : variants) {
+    const VariantLabels labels = LabelsOf(variant, as_given);
+    ExperimentConfig other = as_given;
+    other.label = labels.variant;
+    other.name = FolderOfLabel(labels.variant);
+    for (int i = 2; !names.insert(other.name).second; ++i)
+      other.name = fmt::format("{}_{}", FolderOfLabel(labels.variant), i);
+    if (variant.isa) other.isa = *variant.isa;
+    if (variant.cpus) other.cpu_affinity = *variant.cpus;
+    if (variant.threads) other.threads = {*variant.threads};
+    if (variant.period) other.period = *variant.period;
+    if (variant.runner) other.runner = *variant.runner;
+    if (variant.model) other.model = *variant.model;
+    for (const int threads : as_given.threads) {
+      const bool several = as_given.threads.size() > 1;
+      PairSideConfig given_side{
+          given.name, threads,
+          several ? fmt::format("{}, {}", labels.as_given, ThreadsText(threads)) : labels.as_given};
+      PairSideConfig other_side{other.name, variant.threads.value_or(threads), labels.variant};
+      if (several && !variant.threads) other_side.label += ", " + ThreadsText(threads);
+      const bool masked = variant.isa && !HiddenOf(*variant.isa).empty();
+      config.pairs.push_back(masked ? PairConfig{other_side, given_side, ""}
+                                    : PairConfig{given_side, other_side, ""});
+    }
+    others.push_back(std::move(other));
+  }
+  // The baseline first, as the tables show it.
+  const bool given_last = variants.size() == 1 && variants[0].isa && !HiddenOf(*variants[0].isa).empty();
+  if (!given_last) config.experiments.push_back(given);
+  for (ExperimentConfig& other : others) config.experiments.push_back(std::move(other));
+  if (given_last) config.experiments.push_back(given);
+  return config;
+}
+
+}  // namespace etprof

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/config/config.h"
+
+namespace etprof {
+
+// What `etprof profile --vs SPEC` says: the other side of a comparison, as what differs from the model as it
+// is given. "isa=-avx2,-fma,threads=2": keys isa, threads, cpus, period, runner, model, label; a comma
+// separates keys where a key follows it, and belongs to the value where none does (so that masks and CPU
+// lists need no quoting).
+struct Variant {
+  std::optional<std::string> isa, cpus, label;
+  std::optional<int> threads;
+  std::optional<Nanoseconds> period;
+  std::optional<std::filesystem::path> runner, model;
+};
+// Throws Error (kUsage) for an unknown key (with a suggestion), a key without value, or a value that is none.
+Variant ParseVariant(const std::string& spec);
+
+// The names of the two sides: {"avx512 off", "avx512 on"}, {"2 threads", "1 thread"}.
+struct VariantLabels {
+  std::string variant, as_given;
+};
+VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given);
+
+// The configuration of a profile: `as_given` and one experiment for each variant, paired. A variant that
+// masks features is the baseline (off against on); any other is the candidate.
+Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants);
+
+}  // namespace etprof

@@ -1,0 +1,102 @@
+#include "measure/config/variant.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ErrorOfVariant(const std::string& spec) {
+  try {
+    ParseVariant(spec);
+  } catch (const Error& error) {
+    return error.Message();
+  }
+  return "no error";
+}
+
+ExperimentConfig AsGiven() {
+  ExperimentConfig experiment;
+  experiment.model = "/m/toy_xnnpack_fp32.pte";
+  experiment.runner = "/b/etprof-runner";
+  return experiment;
+}
+
+TEST(Variant, CommasBelongToTheValueUnlessAKeyFollows) {
+  const Variant variant = ParseVariant("isa=-avx2,-fma,threads=2,cpus=0,1,label=a, b");
+  EXPECT_EQ(variant.isa, "-avx2,-fma");
+  EXPECT_EQ(variant.threads, 2);
+  EXPECT_EQ(variant.cpus, "0,1");
+  EXPECT_EQ(variant.label, "a, b");
+  EXPECT_EQ(ParseVariant("isa==avx2,fma").isa, "=avx2,fma");
+  EXPECT_EQ(ParseVariant("model=/a/b,c.pte").model, "/a/b,c.pte");
+}
+
+TEST(Variant, WhatIsWrongIsSaid) {
+  EXPECT_THAT(ErrorOfVariant("thread=2"), HasSubstr("did you mean \"threads\"?"));
+  EXPECT_THAT(ErrorOfVariant("threads=0"), HasSubstr("number of threads"));
+  EXPECT_THAT(ErrorOfVariant("threads=2x"), HasSubstr("number of threads"));
+  EXPECT_THAT(ErrorOfVariant("cpus=x"), HasSubstr("is not a set of CPUs"));
+  EXPECT_THAT(ErrorOfVariant("isa="), HasSubstr("has no value"));
+  EXPECT_THAT(ErrorOfVariant("-avx2"), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(ErrorOfVariant(""), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(ErrorOfVariant("label=x"), HasSubstr("nothing that differs"));
+  EXPECT_THAT(ErrorOfVariant("threads=1,threads=2"), HasSubstr("twice"));
+}
+
+TEST(Variant, LabelsComeFromTheDifference) {
+  const auto labels = [](const char* spec) {
+    const VariantLabels l = LabelsOf(ParseVariant(spec), AsGiven());
+    return l.variant + " | " + l.as_given;
+  };
+  EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");
+  EXPECT_EQ(labels("isa=-sme,-sme2"), "sme2 off | sme2 on");
+  EXPECT_EQ(labels("isa==avx2"), "isa =avx2 | isa as it is");
+  EXPECT_EQ(labels("threads=4"), "4 threads | 1 thread");
+  EXPECT_EQ(labels("isa=-avx2,threads=4"), "avx2 off, 4 threads | avx2 on, 1 thread");
+  EXPECT_EQ(labels("cpus=0"), "cpus 0 | any cpu");
+  EXPECT_EQ(labels("runner=/c/etprof-runner"), "c/etprof-runner | b/etprof-runner");
+  EXPECT_EQ(labels("model=/m/other.pte"), "other | toy_xnnpack_fp32");
+  EXPECT_EQ(labels("model=/n/toy_xnnpack_fp32.pte"), "other toy_xnnpack_fp32 | toy_xnnpack_fp32");
+}
+
+TEST(Variant, AMaskedVariantIsTheBaseline) {
+  const Config masked = MakeProfileConfig(AsGiven(), {ParseVariant("isa=-avx512")});
+  ASSERT_EQ(masked.experiments.size(), 2u);
+  EXPECT_EQ(masked.experiments[0].name, "avx512_off");
+  EXPECT_EQ(masked.experiments[0].isa, "-avx512");
+  EXPECT_EQ(masked.experiments[1].name, "avx512_on");
+  const Plan plan = MakePlan(masked);
+  ASSERT_EQ(plan.pairs.size(), 1u);
+  EXPECT_EQ(plan.pairs[0].baseline, 0u);
+  EXPECT_EQ(plan.pairs[0].candidate_label, "avx512 on");
+
+  const Plan threads = MakePlan(MakeProfileConfig(AsGiven(), {ParseVariant("threads=2")}));
+  EXPECT_EQ(threads.pairs[0].baseline_label, "1 thread");
+  EXPECT_EQ(threads.pairs[0].candidate_label, "2 threads");
+}
+
+TEST(Variant, SeveralVariantsAndThreads) {
+  ExperimentConfig given = AsGiven();
+  given.threads = {1, 2};
+  const Config config = MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")});
+  const Plan plan = MakePlan(config);
+  EXPECT_EQ(plan.units.size(), 6u);
+  ASSERT_EQ(plan.pairs.size(), 4u);
+  EXPECT_EQ(plan.pairs[3].baseline_label, "avx2 off, 2 threads");
+  EXPECT_EQ(plan.pairs[3].candidate_label, "avx2 on, 2 threads");
+  EXPECT_EQ(config.experiments[0].label, "as it is");
+}
+
+TEST(Variant, NoneMeasuresTheModelAsItIs) {
+  const Config config = MakeProfileConfig(AsGiven(), {});
+  ASSERT_EQ(config.experiments.size(), 1u);
+  EXPECT_EQ(config.experiments[0].name, "as_is");
+  EXPECT_TRUE(MakePlan(config).pairs.empty());
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,51 @@
+#include "measure/participants/device_log.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <sstream>
+
+#include "device/shell.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kSeconds = 30;
+
+bool Matches(const std::string& text, const std::string& pattern) {
+  if (text.size() < pattern.size()) return false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (pattern[i] == '0' ? !digit : text[i] != pattern[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string LogTime(const std::string& printed) {
+  if (Matches(printed, "00-00 00:00:00.000")) return printed.substr(0, 18);
+  // Not by a precision: that counts characters, not bytes.
+  return Matches(printed, "00-00 00:00:00") ? fmt::format("{}.000", std::string_view(printed).substr(0, 14))
+                                            : "";
+}
+
+DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : device_(device) {
+  if (properties.platform != "android") return;
+  since_ = LogTime(
+      ShellOutput(device_, "command -v logcat >/dev/null 2>&1 && date '+%m-%d %H:%M:%S.%N'", kSeconds));
+}
+
+std::string DeviceLog::Lines() const {
+  if (since_.empty()) return "";
+  std::istringstream printed(ShellOutput(
+      device_, fmt::format("logcat -d -v threadtime -T '{}' -s XNNPACK:V ExecuTorch:V </dev/null", since_),
+      kSeconds));
+  std::string text;
+  for (std::string line; std::getline(printed, line);) {
+    if (!line.starts_with("---------")) text += line + '\n';
+  }
+  return text;
+}
+
+}  // namespace etprof

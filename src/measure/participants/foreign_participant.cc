@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "etdump/reader.h"
+#include "measure/participants/device_log.h"
+#include "measure/participants/participants.h"
+#include "measure/schedule/clean_runs.h"
+#include "xnnpack/kernel_log.h"
+
+namespace etprof {
+namespace {
+
+struct ForeignRun {
+  std::vector<Nanoseconds> times;   // of every run, from the log or the ETDump
+  std::vector<Nanoseconds> traced;  // of every run in the ETDump
+  ExitStatus status;
+  Nanoseconds wall = 0;        // of the whole process
+  bool xnnpack_spoke = false;  // its output has lines of XNNPACK's log
+  bool trace_enabled = false;  // of levels that only a trace-enabled build has
+};
+
+// Runs one whole process. Its log goes to `log` and, when given, to `also`.
+ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
+                      ExperimentLog& log, ExperimentLog* also, const std::string& title) {
+  const ExperimentConfig& config = *setup.config;
+  Device& device = *setup.device;
+  Command command = BaseCommand(setup);
+  // Some builds read their level at run time.
+  if (also != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
+    command.environment.emplace_back("XNN_LOG_LEVEL", "5");
+  std::vector<std::string>& arguments = command.arguments;
+  arguments.push_back("--model_path=" + device.Put(config.model));
+  arguments.push_back(fmt::format("--num_executions={}", executions));
+  arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
+  const std::string place = device.Place(etdump);
+  arguments.push_back("--etdump_path=" + place);
+  // Only etprof-runner knows masks; with another runner a mask was refused before anything started.
+  if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
+  if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
+  if (config.method != "forward") arguments.push_back("--method_name=" + config.method);
+  if (config.inputs && config.inputs->kind == "files") {
+    std::string list;
+    for (const std::string& path : config.inputs->paths) list += (list.empty() ? "" : ",") + device.Put(path);
+    arguments.push_back("--inputs=" + list);
+  }
+  arguments.insert(arguments.end(), config.extra_args.begin(), config.extra_args.end());
+  setup.data->command_line = arguments;
+  std::filesystem::create_directories(etdump.parent_path());
+  std::filesystem::remove(etdump);
+
+  std::string tail;  // of what it wrote: a mark may come in two pieces
+  constexpr std::size_t kLongestMark = 32;
+  bool xnnpack_spoke = false, trace_enabled = false;
+  const auto write = [&](std::string_view text) {
+    tail += text;
+    xnnpack_spoke = xnnpack_spoke || tail.find("(XNNPACK)") != std::string::npos;
+    trace_enabled = trace_enabled || xnnpack::IsTraceEnabled(tail);
+    tail.erase(0, tail.size() - std::min(tail.size(), kLongestMark));
+    log.Write(text);
+    if (also != nullptr) also->Write(text);
+  };
+  log.Line(fmt::format("# {}: {}", title, CommandText(command)));
+  ForeignLog said;
+  const auto start = std::chrono::steady_clock::now();
+  const std::unique_ptr<Process> process = device.Start(command, write);
+  process->CloseInput();
+  std::string line;
+  while (true) {
+    const Process::Read read = process->ReadLine(line, setup.timeout_seconds);
+    if (read == Process::Read::kEnd) break;
+    if (read == Process::Read::kLine) {
+      said.AddLine(line);
+      write(line + "\n");
+      continue;
+    }
+    process->Kill();
+    if (read == Process::Read::kInterrupted)
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
+    throw WorkerFailure(
+        WorkerFailure::Kind::kHung,
+        fmt::format("the runner said nothing for {:.4g} s (timeout_seconds)", setup.timeout_seconds));
+  }
+  const auto status = process->Wait(setup.timeout_seconds);
+  if (!status)
+    throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
+
+  if (process->Lost())
+    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
+
+  ForeignRun run;
+  run.status = *status;
+  run.wall = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  if (run.status.run_delay) setup.data->wait_source = protocol::kOutside;
+  run.xnnpack_spoke = xnnpack_spoke;
+  run.trace_enabled = trace_enabled;
+  std::string etdump_problem =
+      "it wrote no ETDump: it was built without the event tracer, or died before its end";
+  if (device.Get(place, etdump)) {
+    try {
+      run.traced = ExecuteTimes(ReadEtdumpFile(etdump));
+      etdump_problem = run.traced.empty() ? "its ETDump has no run" : "";
+    } catch (const Error& error) {
+      etdump_problem = error.Message();
+    }
+  }
+  run.times = static_cast<int>(said.iterations.size()) == executions ? said.iterations : run.traced;
+  if (said.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
+  if (!status->Success()) {
+    std::string problem = fmt::format("the runner {}", status->Text());
+    const std::string last = LastError(*process);
+    if (!last.empty()) problem += ": " + last;
+    if (static_cast<int>(run.traced.size()) != executions) {
+      const bool by_itself = status->signal == 0;
+      throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
+    }
+    AddOnce(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
+  }
+  if (run.times.empty())
+    throw WorkerFailure(WorkerFailure::Kind::kRefused,
+                        "nothing tells how long its runs took: " + etdump_problem);
+  if (run.traced.empty()) AddOnce("no operators: " + etdump_problem, setup.data->warnings);
+  return run;
+}
+
+class ForeignParticipant : public Participant {
+ public:
+  explicit ForeignParticipant(const ParticipantSetup& setup)
+      : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
+
+  bool WholeProcess() const override { return true; }
+  void Begin(Launch&) override {}
+  void WarmUp(Launch&, int, int) override {}
+
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+    const std::string part = EtdumpPart(setup_.stem, launch.index);
+    // Android's log is looked at once: a runner does not change its mind.
+    std::optional<DeviceLog> device_log;
+    if (!looked_) device_log.emplace(*setup_.device, *setup_.properties);
+    const int unrecorded = 1 + std::max(0, request.min_opening);
+    const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
+    const ForeignRun run = RunProcess(setup_, executions, setup_.folder / part, log_, nullptr,
+                                      fmt::format("launch {}", launch.index + 1));
+    if (run.trace_enabled || (device_log && SaysTraceEnabled(*device_log))) {
+      throw WorkerFailure(
+          WorkerFailure::Kind::kRefused,
+          "its runner is trace-enabled: XNNPACK's log costs time, so its times are no latency; give "
+          "the experiment \"mode\": \"xnntrace\", or a runner that was built without that log");
+    }
+    looked_ = true;
+    Burst burst;
+    burst.round = round;
+    burst.order = order;
+    burst.cpu_time = run.status.cpu_time;
+    // From outside only the sum is known: every run gets its share.
+    const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
+      if (!run.status.run_delay || run.wall <= 0) return -1;
+      return static_cast<Nanoseconds>(static_cast<double>(latency) *
+                                      static_cast<double>(*run.status.run_delay) /
+                                      static_cast<double>(run.wall));
+    };
+    for (std::size_t i = 0; i < run.times.size(); ++i) {
+      if (i == 0) {
+        launch.first_run = run.times[i];
+      } else if (static_cast<int>(i) < unrecorded) {
+        launch.warmup.push_back(run.times[i]);
+      } else {
+        burst.recorded.push_back(run.times[i]);
+        burst.recorded_wait.push_back(waited(run.times[i]));
+      }
+    }
+    if (burst.recorded.empty()) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
+    launch.bursts.push_back(burst);
+    launch.peak_rss = run.status.peak_rss;
+    for (std::size_t i = 0; i < run.traced.size(); ++i) {
+      const bool clean = IsCleanRun(run.traced[i], waited(run.traced[i]));
+      const Phase phase = i == 0                             ? Phase::kFirst
+                          : static_cast<int>(i) < unrecorded ? Phase::kWarmup
+                          : clean                            ? Phase::kSteady
+                                                             : Phase::kDisturbed;
+      launch.traced_runs.push_back({launch.index, static_cast<int>(i) < unrecorded ? -1 : round, phase});
+    }
+    if (!run.traced.empty()) launch.etdump_part = part;
+  }
+
+  void End(Launch&, bool) override {}
+  void Abandon() override {}
+
+ private:
+  static bool SaysTraceEnabled(const DeviceLog& device_log) {
+    try {
+      return xnnpack::IsTraceEnabled(device_log.Lines());
+    } catch (const Error&) {  // then it is not known
+      return false;
+    }
+  }
+
+  ParticipantSetup setup_;
+  ExperimentLog log_;
+  bool looked_ = false;  // at Android's log
+};
+
+}  // namespace
+
+void ForeignLog::AddLine(std::string_view line) {
+  // ExecuTorch's log: "I 00:00:00.021 executorch:executor_runner.cpp:513] Iteration 18 of 20: 2.396789 ms".
+  const std::size_t at = line.find("Iteration ");
+  const std::size_t colon = at == std::string_view::npos ? at : line.find(": ", at);
+  if (colon != std::string_view::npos && line.ends_with(" ms")) {
+    const std::string_view digits = line.substr(colon + 2, line.size() - 3 - (colon + 2));
+    const auto milliseconds = AsNumber<double>(digits);
+    if (milliseconds && *milliseconds >= 0 && *milliseconds < 1e9)
+      iterations.push_back(static_cast<Nanoseconds>(std::llround(*milliseconds * 1e6)));
+  }
+  for (std::size_t i = 0; i + 3 <= line.size(); ++i) {
+    const auto lower = [&](std::size_t at_i) { return std::tolower(static_cast<unsigned char>(line[at_i])); };
+    const auto letter = [&](std::size_t at_i) {
+      return std::isalnum(static_cast<unsigned char>(line[at_i])) != 0 || line[at_i] == '_';
+    };
+    if (lower(i) != 'n' || lower(i + 1) != 'a' || lower(i + 2) != 'n') continue;
+    if ((i == 0 || !letter(i - 1)) && (i + 3 == line.size() || !letter(i + 3))) nan_in_output = true;
+  }
+}
+
+std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup) {
+  return std::make_unique<ForeignParticipant>(setup);
+}
+
+namespace {
+
+// XNNPACK writes to Android's log where it was built for Android, else to the runner's own output.
+void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool said_by_itself,
+                  ExperimentLog& xnntrace) {
+  if (said_by_itself) return;
+  try {
+    xnntrace.Write(device_log.Lines());
+  } catch (const Error& error) {
+    AddOnce("Android's log could not be had: " + error.Message(), setup.data->warnings);
+  }
+}
+
+}  // namespace
+
+void RunTraceEnabled(const ParticipantSetup& setup) {
+  const DeviceLog device_log(*setup.device, *setup.properties);
+  ExperimentLog log(setup.folder / (setup.stem + ".log"));
+  ExperimentLog xnntrace(setup.folder / (setup.stem + "_xnntrace.log"));
+  Launch launch;
+  const std::string part = EtdumpPart(setup.stem, 0);
+  const int unrecorded = 1 + setup.config->warmup.value_or(0);
+  const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
+                                    &xnntrace, "trace-enabled run");
+  AddDeviceLog(setup, device_log, run.xnnpack_spoke, xnntrace);
+  Burst burst;
+  for (std::size_t i = 0; i < run.times.size(); ++i) {
+    if (i == 0) {
+      launch.first_run = run.times[i];
+    } else {
+      (static_cast<int>(i) < unrecorded ? launch.warmup : burst.recorded).push_back(run.times[i]);
+    }
+  }
+  launch.bursts.push_back(burst);
+  launch.peak_rss = run.status.peak_rss;
+  for (std::size_t i = 0; i < run.traced.size(); ++i) {
+    const Phase phase = i == 0                             ? Phase::kFirst
+                        : static_cast<int>(i) < unrecorded ? Phase::kWarmup
+                                                           : Phase::kSteady;
+    launch.traced_runs.push_back({0, phase == Phase::kSteady ? 0 : -1, phase});
+  }
+  if (!run.traced.empty()) launch.etdump_part = part;
+  setup.data->launches.push_back(launch);
+}
+
+}  // namespace etprof

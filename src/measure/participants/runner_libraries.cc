@@ -1,0 +1,51 @@
+#include "measure/participants/runner_libraries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checkout/requirements.h"
+#include "core/error.h"
+#include "device/executable.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kName = "libc++_shared.so";
+
+// Where NDKs have it, by the runner's architecture; absent: not there.
+std::optional<fs::path> InNdk(const fs::path& ndk, const std::string& architecture) {
+  std::error_code error;
+  const fs::path hosts = ndk / "toolchains/llvm/prebuilt";
+  for (const auto& host : fs::directory_iterator(hosts, error)) {
+    const fs::path file = host.path() / "sysroot/usr/lib" / (architecture + "-linux-android") / kName;
+    if (fs::is_regular_file(file, error)) return file;
+  }
+  const std::string abi = architecture == "aarch64" ? "arm64-v8a" : architecture;
+  const fs::path older = ndk / "sources/cxx-stl/llvm-libc++/libs" / abi / kName;
+  if (fs::is_regular_file(older, error)) return older;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<fs::path> LibrariesForAndroid(const fs::path& runner) {
+  const std::vector<std::string> needed = NeededLibraries(runner);
+  if (std::find(needed.begin(), needed.end(), kName) == needed.end()) return {};
+  std::error_code error;
+  const fs::path beside = runner.parent_path() / kName;
+  if (fs::is_regular_file(beside, error)) return {beside};
+  const std::optional<NdkVariable> ndk = FindNdk();
+  if (ndk) {
+    if (const auto found = InNdk(ndk->folder, ProgramArchitecture(runner.string()))) return {*found};
+  }
+  throw Error(ExitCode::kBadInput, ndk ? fmt::format("needs {}, which is neither beside it nor in {} ({})",
+                                                     kName, ndk->folder.string(), ndk->name)
+                                       : fmt::format("needs {}, which is not beside it", kName))
+      .InFile(runner.string())
+      .Remedy("set ANDROID_NDK to the NDK that it was built with, or copy the library beside the runner");
+}
+
+}  // namespace etprof

@@ -1,0 +1,85 @@
+#include "measure/participants/runner_libraries.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Libraries : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::temp_directory_path() / fmt::format("etprof-libraries-{}", ::getpid());
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+    for (const char* name : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) ::unsetenv(name);
+    // The head of an aarch64 ELF file whose only library is libc++_shared.so.
+    std::string file(64 + 2 * 56 + 3 * 16, '\0');
+    const auto put = [&file](std::size_t at, std::uint64_t value) {
+      for (std::size_t i = 0; i < 8; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
+    };
+    put(0, 0x00010102464c457f);
+    file[18] = '\xb7';
+    put(32, 64);
+    file[54] = 56;
+    file[56] = 2;
+    file[64] = 1;
+    put(64 + 32, 1000);
+    file[120] = 2;
+    put(120 + 8, 176);
+    put(120 + 32, 48);
+    put(176, 1);
+    put(192, 5);
+    put(200, 224);
+    std::ofstream(root_ / "executor_runner", std::ios::binary) << file << "libc++_shared.so" << '\0';
+  }
+  void TearDown() override {
+    ::unsetenv("ANDROID_NDK");
+    fs::remove_all(root_);
+  }
+  fs::path Make(const fs::path& file) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << "library";
+    return root_ / file;
+  }
+  std::string Refusal() const {
+    try {
+      LibrariesForAndroid(root_ / "executor_runner");
+    } catch (const Error& error) {
+      return error.Message();
+    }
+    return "";
+  }
+  fs::path root_;
+};
+
+TEST_F(Libraries, AreLookedForBesideTheRunnerAndInTheNdk) {
+  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not beside it"), std::string::npos) << Refusal();
+  ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
+  EXPECT_NE(Refusal().find("neither beside it nor in"), std::string::npos) << Refusal();
+  using Paths = std::vector<fs::path>;
+  const fs::path older = Make("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
+  Make("ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/x86_64-linux-android/libc++_shared.so");
+  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{older});
+  const fs::path newer = Make(
+      "ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/aarch64-linux-android/libc++_shared.so");
+  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{newer});
+  const fs::path beside = Make("libc++_shared.so");
+  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{beside});
+}
+
+TEST_F(Libraries, AreNoneOfARunnerThatNeedsNone) {
+  std::ofstream(root_ / "runner.py") << "#!/usr/bin/env python3\n";
+  EXPECT_TRUE(LibrariesForAndroid(root_ / "runner.py").empty());
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,142 @@
+#include "measure/participants/worker_client.h"
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/json_members.h"
+#include "core/text.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kGraceSeconds = 3;  // for a burst to end by itself after Ctrl-C
+constexpr double kEndSeconds = 5;    // for a process to end after it closed its stdout, or was told to quit
+constexpr std::size_t kQuoted = 300;
+
+std::string Shortened(std::string text) {
+  if (text.size() > kQuoted) {
+    text.resize(kQuoted);
+    text += "...";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string LastError(const Process& process) { return Shortened(LastLine(process.LastErrors())); }
+
+WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink log,
+                           Interruption& interruption, double timeout_seconds)
+    : interruption_(interruption),
+      timeout_seconds_(timeout_seconds),
+      process_(device.Start(command, std::move(log))) {
+  ready_ = Convert<protocol::Ready>(ReadReply("ready", timeout_seconds));
+  if (ready_.protocol != protocol::kVersion) {
+    throw WorkerFailure(
+        WorkerFailure::Kind::kVersion,
+        fmt::format("the runner speaks version {} of the worker protocol, this etprof version {}: build both "
+                    "from the same checkout",
+                    ready_.protocol, protocol::kVersion));
+  }
+}
+
+void WorkerClient::Gone(const std::string& while_doing) {
+  const auto status = process_->Wait(kEndSeconds);
+  if (process_->Lost())
+    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + while_doing);
+  std::string text =
+      fmt::format("the worker {} {}", status ? status->Text() : "closed its output", while_doing);
+  const std::string last = LastError(*process_);
+  if (!last.empty()) text += ": " + last;
+  const bool by_itself = status && status->signal == 0 && while_doing == "at its start";
+  throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);
+}
+
+nlohmann::json WorkerClient::Call(const std::string& command, nlohmann::json request,
+                                  double timeout_seconds) {
+  request["cmd"] = command;
+  const double limit = timeout_seconds > 0 ? timeout_seconds : timeout_seconds_;
+  if (!process_->Send(request.dump(), limit)) Gone(fmt::format("before \"{}\"", command));
+  return ReadReply(command, limit);
+}
+
+nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeout_seconds) {
+  const std::string doing = command == "ready" ? "at its start" : fmt::format("during \"{}\"", command);
+  std::string line;
+  Process::Read read = process_->ReadLine(line, timeout_seconds);
+  if (read == Process::Read::kInterrupted) {
+    interruption_.wrapping_up = true;
+    read = process_->ReadLine(line, kGraceSeconds);
+    interruption_.wrapping_up = false;
+    if (read == Process::Read::kTimeout)
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + doing);
+  }
+  switch (read) {
+    case Process::Read::kLine:
+      break;
+    case Process::Read::kEnd:
+      Gone(doing);
+    case Process::Read::kTimeout:
+      throw WorkerFailure(WorkerFailure::Kind::kHung,
+                          fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
+                                      timeout_seconds, doing));
+    case Process::Read::kTooLong:
+      throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote a line without end " + doing);
+    case Process::Read::kInterrupted:
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + doing);
+  }
+  nlohmann::json reply = ParseJson(line);
+  if (!reply.is_object()) {
+    throw WorkerFailure(WorkerFailure::Kind::kGarbage,
+                        fmt::format("the worker answered no JSON object {}: {}", doing, Shortened(line)));
+  }
+  if (const auto error = reply.find("error"); error != reply.end()) {
+    throw WorkerFailure(WorkerFailure::Kind::kRefused,
+                        error->is_string() ? error->get<std::string>() : error->dump());
+  }
+  const auto kind = reply.find("reply");
+  if (kind == reply.end() || *kind != command) {
+    throw WorkerFailure(WorkerFailure::Kind::kGarbage,
+                        fmt::format("the worker answered something else {}: {}", doing, Shortened(line)));
+  }
+  return reply;
+}
+
+void WorkerClient::Quit() {
+  if (process_->Send(R"({"cmd": "quit"})", kEndSeconds)) {
+    process_->CloseInput();
+    std::string line;
+    for (int i = 0; i < 3 && process_->ReadLine(line, kEndSeconds) == Process::Read::kLine; ++i) {
+    }
+    if (process_->Wait(kEndSeconds)) return;
+  }
+  process_->Kill();
+  process_->Wait(kEndSeconds);
+}
+
+std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,
+                                           double timeout_seconds) {
+  Command command = start;
+  command.arguments.emplace_back("--worker");
+  try {
+    WorkerClient client(device, command, {}, interruption, timeout_seconds);
+    const protocol::Ready ready = client.ready();
+    client.Quit();
+    return ready;
+  } catch (const WorkerFailure& failure) {
+    switch (failure.kind()) {
+      case WorkerFailure::Kind::kInterrupted:
+      case WorkerFailure::Kind::kHung:
+      case WorkerFailure::Kind::kVersion:
+      case WorkerFailure::Kind::kLost:
+        throw;
+      case WorkerFailure::Kind::kRefused:
+      case WorkerFailure::Kind::kDied:
+      case WorkerFailure::Kind::kGarbage:
+        return std::nullopt;  // it does not know --worker
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "device/clusters.h"
+#include "measure/participants/participants.h"
+#include "measure/participants/runner_libraries.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMaxLog = std::size_t{64} << 20U;
+constexpr double kMostOutputElements = 64e6;  // outputs with more are compared by their digests only
+
+template <typename T>
+std::optional<T> Known(T value, T unknown) {
+  return value == unknown ? std::nullopt : std::optional<T>(value);
+}
+
+Burst ToBurst(const protocol::BurstReply& reply, int round, int order) {
+  Burst burst;
+  burst.round = round;
+  burst.order = order;
+  burst.opening = reply.opening_ns;
+  burst.recorded = reply.untraced_ns;
+  burst.traced = reply.traced_ns;
+  burst.level = reply.level;
+  burst.start = reply.start_ns;
+  burst.end = reply.end_ns;
+  burst.cpu_time = reply.cpu_time_ns;
+  burst.cpu_start = Known(reply.cpu_start, -1);
+  burst.cpu_end = Known(reply.cpu_end, -1);
+  burst.migrations = Known<std::int64_t>(reply.migrations, -1);
+  burst.involuntary_switches = Known<std::int64_t>(reply.involuntary_switches, -1);
+  burst.frequency_khz = Known<std::int64_t>(reply.frequency_khz, -1);
+  burst.frequency_cap_khz = Known<std::int64_t>(reply.frequency_cap_khz, -1);
+  if (reply.temperature_millidegrees > -1'000'000)
+    burst.temperature_celsius = double(reply.temperature_millidegrees) / 1000;
+  if (reply.load_average >= 0) burst.load_average = reply.load_average;
+  burst.opening_wait = reply.opening_wait_ns;
+  burst.recorded_wait = reply.untraced_wait_ns;
+  burst.traced_wait = reply.traced_wait_ns;
+  burst.recorded_cpu = reply.untraced_cpu_ns;
+  burst.thread_cpu = reply.thread_cpu_ns;
+  burst.steal = Known<std::int64_t>(reply.steal_ns, -1);
+  burst.throttled = Known<std::int64_t>(reply.throttled_ns, -1);
+  burst.frequency_start_khz = Known<std::int64_t>(reply.frequency_start_khz, -1);
+  return burst;
+}
+
+class WorkerParticipant : public Participant {
+ public:
+  explicit WorkerParticipant(const ParticipantSetup& setup)
+      : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
+
+  bool WholeProcess() const override { return false; }
+
+  void Begin(Launch& launch) override {
+    const Command command = WorkerCommand(setup_);
+    log_.Line(fmt::format("# launch {}: {}", launch.index + 1, CommandText(command)));
+    ExperimentData& data = *setup_.data;
+    data.command_line = command.arguments;
+    worker_ = std::make_unique<WorkerClient>(
+        *setup_.device, command, [this](std::string_view text) { log_.Write(text); }, *setup_.interruption,
+        setup_.timeout_seconds);
+
+    const auto reply = worker_->Ask<protocol::LoadReply>("load", LoadRequestOf(setup_));
+    launch.load = reply.load_ns;
+    launch.load_wait = Known<std::int64_t>(reply.load_wait_ns, -1);
+    launch.rss_after_load = reply.rss_bytes;
+    const protocol::Ready& ready = worker_->ready();
+    if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
+    data.executorch_version = ready.executorch_version;
+    data.operator_clock = ready.operator_clock;
+    data.wait_source = ready.wait_source;
+    data.isa_state = ready.isa;
+    data.backends = reply.backends;
+    data.inputs = reply.inputs;
+    data.outputs = reply.outputs;
+    data.inputs_from = reply.inputs_from;
+    if (ready.threads != setup_.threads) {
+      AddOnce(fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads),
+              data.warnings);
+    }
+    for (const std::string& warning : reply.warnings) AddOnce(warning, data.warnings);
+  }
+
+  void WarmUp(Launch& launch, int min_runs, int max_runs) override {
+    protocol::BurstRequest request;
+    request.period_ns = setup_.config->period;
+    request.min_opening = min_runs;
+    request.max_opening = max_runs;
+    request.min_runs = 0;
+    request.target_ns = 0;
+    request.max_runs = 0;
+    const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
+    for (const Nanoseconds run : reply.opening_ns) {
+      if (!launch.first_run) {
+        launch.first_run = run;
+        if (!reply.opening_wait_ns.empty()) launch.first_run_wait = reply.opening_wait_ns.front();
+      } else {
+        launch.warmup.push_back(run);
+      }
+    }
+    if (reply.first_run_traced) launch.traced_runs.push_back({launch.index, -1, Phase::kFirst});
+  }
+
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
+    protocol::BurstRequest request = wanted;
+    request.period_ns = setup_.config->period;
+    const auto reply = worker_->Ask<protocol::BurstReply>("burst", request);
+    if (static_cast<int>(reply.traced_ns.size()) != request.traced_runs) {
+      throw WorkerFailure(WorkerFailure::Kind::kGarbage,
+                          fmt::format("the worker traced {} runs in place of {}", reply.traced_ns.size(),
+                                      request.traced_runs));
+    }
+    launch.bursts.push_back(ToBurst(reply, round, order));
+    const Burst& burst = launch.bursts.back();
+    for (std::size_t i = 0; i < burst.traced.size(); ++i)
+      launch.traced_runs.push_back(
+          {launch.index, round, burst.IsCleanTraced(i) ? Phase::kSteady : Phase::kDisturbed});
+    launch.peak_rss = reply.peak_rss_bytes;
+  }
+
+  void End(Launch& launch, bool want_outputs) override {
+    const bool was_wrapping_up = std::exchange(setup_.interruption->wrapping_up, true);
+    try {
+      Finish(launch, want_outputs);
+    } catch (...) {
+      setup_.interruption->wrapping_up = was_wrapping_up;
+      throw;
+    }
+    setup_.interruption->wrapping_up = was_wrapping_up;
+  }
+
+  void Abandon() override { worker_.reset(); }
+
+ private:
+  void Finish(Launch& launch, bool want_outputs) {
+    if (!launch.traced_runs.empty()) {
+      const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);
+      std::filesystem::create_directories(part.parent_path());
+      const std::string place = setup_.device->Place(part);
+      const auto reply = worker_->Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place});
+      if (!setup_.device->Get(place, part)) {
+        throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote no ETDump where it said it did");
+      }
+      if (reply.blocks == 0) launch.traced_runs.clear();
+      launch.etdump_part = EtdumpPart(setup_.stem, launch.index);
+    }
+    if (want_outputs && !launch.bursts.empty()) {
+      protocol::OutputsRequest request;
+      if (!setup_.saved_outputs.empty() && OutputElements() <= kMostOutputElements)
+        request.save_to = setup_.device->Place(setup_.saved_outputs);
+      try {
+        setup_.data->output_digests = worker_->Ask<protocol::OutputsReply>("outputs", request).outputs;
+        if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
+      } catch (const WorkerFailure& failure) {
+        if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
+        AddOnce(std::string("its outputs could not be had: ") + failure.what(), setup_.data->warnings);
+      }
+      WarnOfNan();
+    }
+    const auto memory = worker_->Ask<protocol::MemoryReply>("memory");
+    launch.peak_rss = std::max(launch.peak_rss.value_or(0), memory.peak_rss_bytes);
+    worker_->Quit();
+    worker_.reset();
+  }
+
+  double OutputElements() const {
+    double total = 0;
+    for (const protocol::TensorInfo& output : setup_.data->outputs) {
+      double elements = 1;
+      for (const std::int64_t size : output.shape) elements *= static_cast<double>(size);
+      total += elements;
+    }
+    return total;
+  }
+
+  void WarnOfNan() {
+    for (std::size_t i = 0; i < setup_.data->output_digests.size(); ++i) {
+      const protocol::OutputDigest& output = setup_.data->output_digests[i];
+      if (output.nan_count + output.inf_count == 0) continue;
+      AddOnce(
+          fmt::format("output {} has {} NaN and {} infinite elements", i, output.nan_count, output.inf_count),
+          setup_.data->warnings);
+    }
+  }
+
+  ParticipantSetup setup_;
+  ExperimentLog log_;
+  std::unique_ptr<WorkerClient> worker_;
+};
+
+}  // namespace
+
+ExperimentLog::ExperimentLog(std::filesystem::path path) : path_(std::move(path)) {}
+
+void ExperimentLog::Write(std::string_view text) {
+  if (written_ > kMaxLog) return;
+  if (!file_.is_open()) {
+    std::error_code error;
+    std::filesystem::create_directories(path_.parent_path(), error);
+    // A link is not written through.
+    if (std::filesystem::is_symlink(path_, error)) return;
+    file_.open(path_, std::ios::binary | std::ios::app);
+  }
+  file_.clear();  // a disk that was full may have room again
+  written_ += text.size();
+  file_ << text;
+  if (written_ > kMaxLog) file_ << "\n# the rest is left out: this log is above 64 MB\n";
+  file_.flush();
+}
+
+void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
+
+Command StartOfRunner(Device& device, const DeviceProperties& properties,
+                      const ExperimentConfig& experiment) {
+  Command command;
+  std::vector<std::string>& words = command.arguments;
+  words = experiment.exec_wrapper;
+  std::vector<std::filesystem::path> libraries;
+  if (properties.platform == "android") libraries = LibrariesForAndroid(experiment.runner);
+  const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
+  words.insert(words.end(), program.begin(), program.end());
+  std::map<std::string, std::string> environment = experiment.environment;
+  if (!libraries.empty()) {
+    std::string& path = environment["LD_LIBRARY_PATH"];
+    path = program.back().substr(0, program.back().rfind('/')) + (path.empty() ? "" : ":" + path);
+  }
+  command.environment.assign(environment.begin(), environment.end());
+  return command;
+}
+
+Command BaseCommand(const ParticipantSetup& setup) {
+  Command command = StartOfRunner(*setup.device, *setup.properties, *setup.config);
+  if (!setup.config->cpu_affinity.empty())
+    command.cpus = CpusOf(setup.config->cpu_affinity, *setup.properties);
+  return command;
+}
+
+Command WorkerCommand(const ParticipantSetup& setup) {
+  const ExperimentConfig& config = *setup.config;
+  Command command = BaseCommand(setup);
+  command.arguments.emplace_back("--worker");
+  command.arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
+  if (!config.isa.empty()) command.arguments.push_back("--isa=" + config.isa);
+  command.arguments.insert(command.arguments.end(), config.extra_args.begin(), config.extra_args.end());
+  return command;
+}
+
+protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
+  const ExperimentConfig& config = *setup.config;
+  protocol::LoadRequest request;
+  request.model = setup.device->Put(config.model);
+  if (!config.data.empty()) request.data = setup.device->Put(config.data);
+  request.method = config.method;
+  request.inputs = config.inputs;
+  if (request.inputs) {
+    for (std::string& path : request.inputs->paths) path = setup.device->Put(path);
+  }
+  return request;
+}
+
+std::string EtdumpPart(const std::string& stem, int index) {
+  const std::filesystem::path path = stem;
+  return (path.parent_path() / "launches" / fmt::format("{}_l{:03}.etdump", path.filename().string(), index))
+      .string();
+}
+
+std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup) {
+  return std::make_unique<WorkerParticipant>(setup);
+}
+
+}  // namespace etprof

@@ -1,0 +1,81 @@
+#include "measure/schedule/forecast.h"
+
+#include <algorithm>
+
+#include "measure/measure_peaks.h"
+#include "measure/participants/emulation.h"
+#include "measure/schedule/schedule.h"
+#include "stats/stop_rule.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kSecondsPerPair = 60;
+constexpr double kSecondsOfRoofs = 2;       // of one measurement of the machine's roofs, about
+constexpr double kMostShareOfRoofs = 0.25;  // of max_seconds: the launches come first
+
+bool IsTimed(const Config& config, const Unit& unit) {
+  return config.experiments[unit.experiment].mode == "timing";
+}
+
+// One burst of each: of runs so short that it is as long as it is meant to be.
+double BurstSeconds(const Config& config, const Plan& plan) {
+  double seconds = 0;
+  for (const Unit& unit : plan.units) {
+    if (!IsTimed(config, unit)) continue;
+    const Nanoseconds period = config.experiments[unit.experiment].period;
+    seconds += static_cast<double>(ShortestBurst(period)) / 1e9;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double AllowedSeconds(const Config& config, std::size_t pairs) {
+  return config.max_seconds.value_or(kSecondsPerPair * static_cast<double>(std::max<std::size_t>(1, pairs)));
+}
+
+Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProperties& properties) {
+  Forecast forecast;
+  std::vector<std::size_t> with_roofs;
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const bool timed = IsTimed(config, plan.units[u]);
+    ++(timed ? forecast.timed : forecast.traced);
+    if (timed && !IsEmulated(config.experiments[plan.units[u].experiment], properties))
+      with_roofs.push_back(u);
+  }
+  if (config.peaks) forecast.roofs = GroupByConditions(config, plan, with_roofs).size();
+  if (forecast.timed == 0) return forecast;
+
+  if (config.sustained > 0) {
+    forecast.kind = Forecast::Kind::kSustained;
+    forecast.launches = {1, 1};
+    forecast.least_seconds =
+        static_cast<double>(config.sustained) / 1e9 * static_cast<double>(forecast.timed);
+    forecast.most_seconds = forecast.least_seconds;
+    return forecast;
+  }
+  forecast.burst_seconds = BurstSeconds(config, plan);
+  const auto bursts_of = [&](int launches, int rounds) { return launches * rounds * forecast.burst_seconds; };
+  forecast.rounds = {config.rounds.value_or(1), config.rounds.value_or(kUsualRounds)};
+  if (config.launches && !config.max_seconds) {
+    forecast.kind = Forecast::Kind::kLaunches;
+    forecast.launches = {*config.launches, *config.launches};
+    forecast.rounds.least = forecast.rounds.most;  // as nothing makes them fewer
+    forecast.least_seconds = bursts_of(*config.launches, forecast.rounds.most);
+    return forecast;
+  }
+  const std::vector<int> looks = stats::MakeStopRule().looks;
+  forecast.kind = config.launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
+  if (!config.launches) forecast.usual_launches = looks.front();
+  forecast.launches = {stats::kLeastLaunches, config.launches.value_or(looks.back())};
+  forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
+  forecast.most_seconds = forecast.max_seconds;
+  forecast.roof_seconds = std::min(kSecondsOfRoofs * static_cast<double>(forecast.roofs),
+                                   kMostShareOfRoofs * forecast.max_seconds);
+  forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
+                                    bursts_of(config.launches.value_or(looks.front()), forecast.rounds.most));
+  return forecast;
+}
+
+}  // namespace etprof

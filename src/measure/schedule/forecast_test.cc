@@ -1,0 +1,94 @@
+#include "measure/schedule/forecast.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+Config TwoExperiments() {
+  Config config;
+  config.experiments.resize(2);
+  config.experiments[0].name = "off";
+  config.experiments[0].isa = "-avx2";
+  config.experiments[1].name = "on";
+  for (ExperimentConfig& experiment : config.experiments) experiment.model = "/m/net.pte";
+  return config;
+}
+
+Forecast Of(const Config& config) { return MakeForecast(config, MakePlan(config), {}); }
+
+TEST(Forecast, AMinuteForEachPair) {
+  Config config = TwoExperiments();
+  Forecast forecast = Of(config);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kStopRule);
+  EXPECT_EQ(forecast.most_seconds, 60);
+  EXPECT_EQ(forecast.launches.least, 2);
+  EXPECT_EQ(forecast.launches.most, 160);
+  EXPECT_EQ(forecast.usual_launches, 10);
+  EXPECT_EQ(forecast.rounds.least, 1);
+  EXPECT_EQ(forecast.rounds.most, 7);
+  EXPECT_DOUBLE_EQ(forecast.least_seconds, 10 * 7 * 2 * 0.05);
+  config.experiments.push_back(config.experiments[1]);
+  config.experiments[2].name = "third";
+  EXPECT_EQ(Of(config).most_seconds, 120);  // two pairs
+  EXPECT_EQ(Of(config).roofs, 2u);          // the third is as the second
+  config.peaks = false;
+  EXPECT_EQ(Of(config).roofs, 0u);
+  config.experiments.resize(1);
+  EXPECT_EQ(Of(config).most_seconds, 60);  // no pair
+}
+
+TEST(Forecast, WhatIsGivenBounds) {
+  Config config = TwoExperiments();
+  config.max_seconds = 3;
+  EXPECT_EQ(Of(config).most_seconds, 3);
+  // Ten launches of seven rounds would take longer, and a quarter is for the roofs.
+  EXPECT_EQ(Of(config).roof_seconds, 0.75);
+  EXPECT_EQ(Of(config).least_seconds, 2.25);
+  config.launches = 4;
+  config.rounds = 2;
+  Forecast forecast = Of(config);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
+  EXPECT_EQ(forecast.launches.least, 2);
+  EXPECT_EQ(forecast.launches.most, 4);
+  EXPECT_EQ(forecast.rounds.least, 2);
+  EXPECT_DOUBLE_EQ(forecast.least_seconds, 4 * 2 * 2 * 0.05);
+  config.max_seconds.reset();
+  forecast = Of(config);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunches);
+  EXPECT_FALSE(forecast.most_seconds.has_value());
+  EXPECT_EQ(forecast.launches.least, 4);
+  config.rounds.reset();
+  EXPECT_EQ(Of(config).rounds.least, 7);
+}
+
+TEST(Forecast, PacedBurstsHoldTenPeriods) {
+  Config config = TwoExperiments();
+  config.experiments[0].period = 33'000'000;
+  EXPECT_DOUBLE_EQ(Of(config).burst_seconds, 0.33 + 0.05);
+}
+
+TEST(Forecast, SustainedRunsFollowOneAnother) {
+  Config config = TwoExperiments();
+  config.experiments[0].threads = {1, 2};
+  config.sustained = 600'000'000'000;
+  const Forecast forecast = Of(config);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kSustained);
+  EXPECT_EQ(forecast.timed, 3u);
+  EXPECT_EQ(forecast.most_seconds, 1800);
+  EXPECT_EQ(forecast.launches.most, 1);
+}
+
+TEST(Forecast, TraceEnabledRunsHaveNoBound) {
+  Config config = TwoExperiments();
+  config.experiments[0].mode = "xnntrace";
+  EXPECT_EQ(Of(config).traced, 1u);
+  EXPECT_EQ(Of(config).timed, 1u);
+  EXPECT_EQ(Of(config).roofs, 1u);
+  config.experiments[1].mode = "xnntrace";
+  EXPECT_EQ(Of(config).kind, Forecast::Kind::kNothingTimed);
+  EXPECT_FALSE(Of(config).most_seconds.has_value());
+}
+
+}  // namespace
+}  // namespace etprof

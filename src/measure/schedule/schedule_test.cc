@@ -1,0 +1,589 @@
+#include "measure/schedule/schedule.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <set>
+
+namespace etprof {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A participant whose runs take `latency` of a clock that only they move. What it was asked for is in
+// `asked`.
+class Fake : public Participant {
+ public:
+  Fake(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
+      : name_(std::move(name)), latency_(latency), clock_(clock), asked_(asked) {}
+
+  bool WholeProcess() const override { return whole_process; }
+  void Begin(Launch& launch) override {
+    asked_.push_back("begin " + name_);
+    clock_ += 0.1;
+    launch.load = 1000;
+    launch.rss_after_load = 1000;
+    MayFail("begin", launch);
+  }
+  void WarmUp(Launch& launch, int min_runs, int) override {
+    for (int i = 0; i < min_runs; ++i) {
+      if (!launch.first_run) {
+        launch.first_run = Run() * 5;
+      } else {
+        launch.warmup.push_back(Run());
+      }
+    }
+  }
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
+    asked_.push_back(fmt::format("burst {}", name_));
+    MayFail("burst", launch);
+    Burst burst;
+    burst.round = round;
+    burst.order = order;
+    runs_asked.push_back(request.max_runs);
+    for (int i = 0; i < request.min_opening; ++i) burst.opening.push_back(Run());
+    for (Nanoseconds spent = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
+      if (static_cast<int>(burst.recorded.size()) >= request.min_runs && spent >= request.target_ns) break;
+      burst.recorded.push_back(Run());
+      if (wait) {
+        const Nanoseconds waited = wait(bursts_, burst.recorded.size() - 1);
+        burst.recorded.back() += waited;
+        clock_ += double(waited) / 1e9;
+        burst.recorded_wait.push_back(waited);
+      }
+      spent += burst.recorded.back();
+    }
+    ++bursts_;
+    for (int i = 0; i < request.traced_runs; ++i) burst.traced.push_back(Run());
+    launch.bursts.push_back(burst);
+    if (on_burst) on_burst();
+  }
+  void End(Launch&, bool want_outputs) override {
+    asked_.push_back("end " + name_);
+    outputs_wanted += want_outputs ? 1 : 0;
+  }
+  void Abandon() override { asked_.push_back("abandon " + name_); }
+
+  std::set<int> fails_in;  // launches
+  WorkerFailure::Kind failure = WorkerFailure::Kind::kDied;
+  std::string fails_at = "burst";
+  bool whole_process = false;
+  int outputs_wanted = 0;
+  double noise = 0;  // relative, by turns
+  // For how long run `run` of burst `burst` (both counted from 0) waits for a processor; null: not known.
+  std::function<Nanoseconds(std::size_t burst, std::size_t run)> wait;
+  std::vector<int> runs_asked;  // of each burst
+  std::function<void()> on_burst;
+
+ private:
+  Nanoseconds Run() {
+    const double wave[] = {0, 1, -1, 0.5, -0.7};
+    const auto time =
+        static_cast<Nanoseconds>(double(latency_) * (1 + noise * wave[(asked_.size() * 7 + launches_) % 5]));
+    clock_ += double(time) / 1e9;
+    return time;
+  }
+  void MayFail(const std::string& where, const Launch& launch) {
+    launches_ = static_cast<std::size_t>(launch.index);
+    if (fails_at == where && fails_in.contains(launch.index)) throw WorkerFailure(failure, "it broke");
+  }
+  std::string name_;
+  Nanoseconds latency_;
+  double& clock_;
+  std::vector<std::string>& asked_;
+  std::size_t launches_ = 0;
+  std::size_t bursts_ = 0;
+};
+
+class ScheduleTest : public testing::Test {
+ protected:
+  Fake& Add(const std::string& name, Nanoseconds latency) {
+    fakes.push_back(std::make_unique<Fake>(name, latency, clock, asked));
+    data.push_back(std::make_unique<ExperimentData>());
+    data.back()->name = data.back()->label = name;
+    return *fakes.back();
+  }
+  void Pair() { pairs.push_back({0, 1, "", "a", "b", std::nullopt}); }
+  void Run() {
+    std::vector<ScheduleUnit> units;
+    for (std::size_t i = 0; i < fakes.size(); ++i)
+      units.push_back({fakes[i].get(), data[i].get(), runs, warmup});
+    ScheduleHooks hooks;
+    hooks.now = [this] { return clock; };
+    hooks.interrupted = [this] { return interrupted; };
+    hooks.save = [this] { ++saved; };
+    hooks.before_round = before_round;
+    hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
+    RunSchedule(options, units, pairs, hooks, result, warnings);
+  }
+  std::vector<int> Indices(std::size_t unit) const {
+    std::vector<int> indices;
+    for (const Launch& launch : data[unit]->launches) indices.push_back(launch.index);
+    return indices;
+  }
+  std::vector<std::string> Statuses(std::size_t unit) const {
+    std::vector<std::string> statuses;
+    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(NameOf(launch.status));
+    return statuses;
+  }
+
+  double clock = 1000;
+  std::vector<std::string> asked;
+  std::vector<std::unique_ptr<Fake>> fakes;
+  std::vector<std::unique_ptr<ExperimentData>> data;
+  std::vector<ComparePair> pairs;
+  ScheduleOptions options;
+  ScheduleData result;
+  std::vector<std::string> warnings;
+  std::optional<std::string> memory;
+  std::function<void(int, int, int)> before_round;
+  int runs = 100;
+  std::optional<int> warmup;
+  int saved = 0;
+  bool interrupted = false;
+};
+
+TEST_F(ScheduleTest, AsksForTheConditionsBeforeTheBurstsOfARound) {
+  Add("a", 1'000'000);
+  Add("b", 1'000'000);
+  Pair();
+  options.launches = 2;
+  options.rounds = 2;
+  before_round = [this](int launch, int round, int order) {
+    asked.push_back(fmt::format("round {} {} {}", launch, round, order));
+  };
+  Run();
+  std::vector<std::string> what;  // without whose
+  for (const std::string& text : asked) what.push_back(text.starts_with("round") ? text : text.substr(0, 3));
+  EXPECT_EQ(what, (std::vector<std::string>{
+                      "beg", "beg", "round 0 0 0", "bur", "bur", "round 0 1 0", "bur", "bur", "end", "end",
+                      "beg", "beg", "round 1 0 0", "bur", "bur", "round 1 1 0", "bur", "bur", "end", "end"}));
+}
+
+TEST_F(ScheduleTest, AsksForThemBeforeEachProcessWhereProcessesAlternate) {
+  Add("a", 1'000'000).whole_process = true;
+  Add("b", 1'000'000).whole_process = true;
+  Pair();
+  options.launches = 2;
+  std::vector<std::string> rounds;
+  before_round = [&](int launch, int round, int order) {
+    rounds.push_back(fmt::format("{} {} {}", launch, round, order));
+  };
+  Run();
+  EXPECT_EQ(rounds, (std::vector<std::string>{"0 0 0", "0 0 1", "1 0 0", "1 0 1"}));
+}
+
+TEST(RoundOrder, IsAPermutationThatDependsOnItsPlaceOnly) {
+  int first_of_two = 0;
+  std::set<std::vector<std::size_t>> orders;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<std::size_t> order = RoundOrder(7, 3, round, 2);
+    first_of_two += order[0] == 0 ? 1 : 0;
+    orders.insert(RoundOrder(7, 3, round, 4));
+    EXPECT_EQ(RoundOrder(7, 3, round, 4), RoundOrder(7, 3, round, 4));
+  }
+  EXPECT_GT(first_of_two, 440);
+  EXPECT_LT(first_of_two, 560);
+  EXPECT_EQ(orders.size(), 24u);  // every order occurs
+  EXPECT_NE(RoundOrder(7, 3, 0, 10), RoundOrder(8, 3, 0, 10));
+  EXPECT_NE(RoundOrder(7, 3, 0, 10), RoundOrder(7, 4, 0, 10));
+}
+
+TEST(TracedRuns, AddUpOverTheLaunches) {
+  for (const int runs : {1, 5, 10, 99, 100, 1000}) {
+    int total = 0;
+    for (int launch = 0; launch < 10; ++launch) {
+      int of_launch = 0;
+      for (int round = 0; round < 7; ++round) of_launch += TracedRunsOfBurst(runs, 10, 7, launch, round);
+      EXPECT_GE(of_launch, 1);
+      total += of_launch;
+    }
+    EXPECT_EQ(total, std::max(runs, 10)) << runs;
+  }
+  EXPECT_EQ(TracedRunsOfBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
+}
+
+// Two variants of a model whose runs take so long, in a budget for ten launches.
+LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
+  ShapeInput input;
+  input.latency_ns = {latency_ms * 1e6, latency_ms * 1e6};
+  input.warmup = {std::nullopt, std::nullopt};
+  input.traced = {100, 100};
+  input.budget_seconds = budget;
+  input.fixed_seconds = fixed;
+  return FitLaunch(input);
+}
+
+TEST(FitLaunch, ShrinksWithTheTimeThereIs) {
+  const auto text = [](const LaunchShape& shape) {
+    return fmt::format("{} launches, {} rounds of {} runs, {} traced, warmup {}", shape.launches,
+                       shape.rounds, shape.runs[0], shape.traced[0], shape.warmup[0]);
+  };
+  EXPECT_EQ(text(Fitted(1, 60)), "10 launches, 7 rounds of 50 runs, 100 traced, warmup 10");
+  EXPECT_EQ(text(Fitted(100, 60)), "10 launches, 5 rounds of 3 runs, 50 traced, warmup 3");
+  EXPECT_EQ(text(Fitted(100, 10)), "5 launches, 1 rounds of 4 runs, 20 traced, warmup 1");
+  EXPECT_EQ(text(Fitted(1000, 60)), "2 launches, 2 rounds of 5 runs, 6 traced, warmup 1");
+  EXPECT_EQ(text(Fitted(10000, 60)), "2 launches, 1 rounds of 1 runs, 6 traced, warmup 1");
+}
+
+// The headline comes first: so many untraced runs of each variant and as many launches as fit, up to ten;
+// traced runs get the rest.
+TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
+  // A model of 160 ms in 40 s, whose launches take 0.7 s before their first burst, and one of 0.42 s.
+  for (const auto& [latency_ms, fixed] : {std::pair(160.0, 0.7), std::pair(420.0, 1.9)}) {
+    SCOPED_TRACE(latency_ms);
+    const LaunchShape shape = Fitted(latency_ms, 40, fixed);
+    EXPECT_GE(shape.launches * shape.rounds * shape.runs[0], kLeastUntraced);
+    EXPECT_GE(shape.traced[0], kLeastTraced * shape.launches);
+    EXPECT_LE(shape.seconds * shape.launches, 40 * 1.02);
+    EXPECT_GE(shape.seconds * shape.launches, 40 * 0.6) << "time is used";
+    EXPECT_EQ(shape.launches, latency_ms < 200 ? 10 : 4);
+  }
+}
+
+TEST(FitLaunch, TheRestOfTheTimeIsForTheLaunchesThatAreToCome) {
+  ShapeInput input;
+  input.latency_ns = {100e6};
+  input.warmup = {std::nullopt};
+  input.traced = {30};
+  input.budget_seconds = 5;
+  input.launches_done = 5;
+  EXPECT_EQ(FitLaunch(input).launches, 10);
+  input.launches_done = 0;
+  EXPECT_LT(FitLaunch(input).launches, 10);
+  input.launches_given = true;
+  EXPECT_EQ(FitLaunch(input).launches, 10);
+}
+
+TEST(FitLaunch, PacedBurstsAreSomePeriodsLong) {
+  ShapeInput input;
+  input.latency_ns = {1e6, 1e6, 50e6};
+  input.period = {33'000'000, 0, 33'000'000};
+  input.warmup = {std::nullopt, std::nullopt, std::nullopt};
+  input.budget_seconds = 600;
+  LaunchShape shape = FitLaunch(input);
+  EXPECT_THAT(shape.runs, ElementsAre(10, 50, 10));  // the last one is always late: its latency sets the pace
+  EXPECT_EQ(shape.rounds, 7);
+  input.budget_seconds = 30;  // a round takes 0.46 + 0.05 + 0.7 s
+  shape = FitLaunch(input);
+  EXPECT_EQ(shape.rounds, 2);
+}
+
+TEST_F(ScheduleTest, EveryRoundHasEveryExperimentOnce) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Add("c", 3'000'000);
+  Pair();
+  options.launches = 3;
+  Run();
+  ASSERT_EQ(data[0]->launches.size(), 3u);
+  for (std::size_t launch = 0; launch < 3; ++launch) {
+    for (std::size_t round = 0; round < 7; ++round) {
+      std::set<int> orders;
+      for (const auto& experiment : data) {
+        EXPECT_EQ(experiment->launches[launch].bursts.at(round).round, int(round));
+        orders.insert(experiment->launches[launch].bursts.at(round).order);
+      }
+      EXPECT_THAT(orders, ElementsAre(0, 1, 2));
+    }
+  }
+  EXPECT_EQ(saved, 3);
+  EXPECT_EQ(fakes[0]->outputs_wanted, 3);  // no digests were put down by the fake
+  EXPECT_EQ(result.rounds, 7);
+  EXPECT_TRUE(result.interleaved);
+  EXPECT_EQ(result.stopped, "3 launches were asked for");
+}
+
+// With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favour such
+// phases.
+TEST_F(ScheduleTest, EveryBurstHoldsAsManyRunsHoweverFastTheMachineIsJustThen) {
+  Add("a", 2'000'000).noise = 0.5;
+  Add("b", 1'000'000).noise = 0.5;
+  Pair();
+  options.launches = 3;
+  Run();
+  for (const auto& experiment : data) {
+    std::set<std::size_t> sizes;
+    std::set<Nanoseconds> medians;
+    for (const Launch& launch : experiment->launches) {
+      for (const Burst& burst : launch.bursts) {
+        sizes.insert(burst.recorded.size());
+        medians.insert(*burst.Median());
+      }
+    }
+    EXPECT_EQ(sizes.size(), 1U);
+    EXPECT_GT(*sizes.begin(), 3U);
+    EXPECT_GT(medians.size(), 2U);  // else the machine was not fast and slow by turns
+  }
+}
+
+// A slice lost in every other run of one variant, and never in the other's: a ratio of all runs would be
+// wrong.
+TEST_F(ScheduleTest, RunsThatWaitedAreLeftOut) {
+  Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
+  Add("b", 1'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  Pair();
+  options.launches = 3;
+  Run();
+  const auto estimate = EstimatePair(*data[0], *data[1], 0.95);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(estimate->ratio(), 5, 1e-6);
+  EXPECT_EQ(data[0]->Latencies().size() * 2, data[0]->AllLatencies().size());
+  EXPECT_EQ(result.repeated_bursts, 0);
+}
+
+TEST_F(ScheduleTest, ADisturbedBurstIsRepeatedShorterInItsRound) {
+  // The first burst of every launch is disturbed as a whole.
+  Fake& a = Add("a", 5'000'000);
+  a.wait = [](std::size_t burst, std::size_t) { return burst % 8 == 0 ? 4'000'000 : 0; };
+  Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  Pair();
+  options.launches = 2;
+  Run();
+  EXPECT_EQ(result.repeated_bursts, 2);
+  for (const Launch& launch : data[0]->launches) {
+    ASSERT_EQ(launch.bursts.size(), 8u);
+    EXPECT_EQ(launch.bursts[0].round, 0);
+    EXPECT_EQ(launch.bursts[1].round, 0);
+    EXPECT_NE(launch.bursts[0].order, launch.bursts[1].order);
+    EXPECT_EQ(launch.CleanRounds().size(), 7u);
+  }
+  EXPECT_LT(a.runs_asked[1], a.runs_asked[0]);
+  const auto estimate = EstimatePair(*data[0], *data[1], 0.95);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->rounds, 14);
+  EXPECT_NEAR(estimate->ratio(), 1, 1e-6);
+}
+
+TEST_F(ScheduleTest, WhereNothingIsEverCleanRepeatsAreBoundedAndNothingIsEstimated) {
+  Add("a", 5'000'000).wait = [](std::size_t, std::size_t) { return 4'000'000; };
+  Add("b", 1'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  Pair();
+  options.max_seconds = 20;
+  Run();
+  EXPECT_FALSE(EstimatePair(*data[0], *data[1], 0.95));
+  EXPECT_TRUE(data[0]->Latencies().empty());
+  EXPECT_FALSE(data[1]->Latencies().empty());
+  const auto bursts = static_cast<int>(data[0]->launches.size() * 7);
+  EXPECT_GT(result.repeated_bursts, 0);
+  EXPECT_LT(result.repeated_bursts, bursts / 2);
+  EXPECT_LE(result.seconds, 22);
+}
+
+TEST_F(ScheduleTest, WhatFollowsTheLaunchesIsPartOfTheTime) {
+  for (const char* name : {"a", "b"}) Add(name, 50'000'000);
+  Pair();
+  options.precision = 1e-9;
+  options.max_seconds = 15;
+  options.after_seconds = 5;
+  Run();
+  EXPECT_GT(result.seconds, 8);
+  EXPECT_LE(result.seconds, 10.5);
+  EXPECT_EQ(result.max_seconds, 15);
+}
+
+// Of twenty launches half are disturbed as a whole: the rule looks at ten clean ones, not at ten.
+TEST_F(ScheduleTest, TheStopRuleCountsCleanLaunches) {
+  for (const char* name : {"a", "b"}) Add(name, 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
+  // Every other launch of a is disturbed, repeats and all.
+  auto disturbed = std::make_shared<bool>(false);
+  before_round = [disturbed](int launch, int, int) { *disturbed = launch % 2 == 0; };
+  fakes[0]->wait = [disturbed](std::size_t, std::size_t) { return *disturbed ? 4'000'000 : 0; };
+  Pair();
+  options.precision = 0.01;
+  Run();
+  const auto estimate = EstimatePair(*data[0], *data[1], 0.95);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->launches, 10);
+  EXPECT_GE(data[0]->launches.size(), 20u);
+}
+
+TEST_F(ScheduleTest, SlowModelsKeepTheTime) {
+  for (const double latency_ms : {160.0, 420.0}) {
+    SCOPED_TRACE(latency_ms);
+    fakes.clear();
+    data.clear();
+    pairs.clear();
+    asked.clear();
+    result = {};
+    Add("a", static_cast<Nanoseconds>(latency_ms * 1e6)).noise = 0.02;
+    Add("b", static_cast<Nanoseconds>(latency_ms * 1e6)).noise = 0.02;
+    Pair();
+    options.max_seconds = 40;
+    const double start = clock;
+    Run();
+    EXPECT_LE(clock - start, 44);
+    for (const auto& experiment : data) EXPECT_GE(experiment->AllLatencies().size(), 20u);
+  }
+}
+
+TEST_F(ScheduleTest, AllWorkersStartBeforeTheFirstRoundAndEndAfterTheLast) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  options.launches = 2;
+  options.rounds = 1;
+  Run();
+  EXPECT_THAT(asked[0], HasSubstr("begin"));
+  EXPECT_THAT(asked[1], HasSubstr("begin"));
+  EXPECT_THAT(asked[2], HasSubstr("burst"));
+  EXPECT_THAT(asked[3], HasSubstr("burst"));
+  EXPECT_THAT(asked[4], HasSubstr("end"));
+  EXPECT_EQ(asked.size(), 12u);
+}
+
+TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 10u);
+  EXPECT_THAT(result.stopped, HasSubstr("half-width 0 %"));
+  EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(ScheduleTest, TheStopRuleAddsLaunchesWhileThereIsTime) {
+  Add("a", 5'000'000).noise = 0.2;
+  Add("b", 4'000'000).noise = 0.2;
+  Pair();
+  options.precision = 1e-9;
+  Run();
+  EXPECT_GT(data[0]->launches.size(), 10u);
+  EXPECT_LE(result.seconds, 66);
+  EXPECT_THAT(result.stopped, HasSubstr("would take longer than 60 s"));
+  for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
+}
+
+TEST_F(ScheduleTest, ASlowModelGetsFewerRoundsAndAWarning) {
+  Add("a", 2'000'000'000);
+  Add("b", 2'100'000'000);
+  Pair();
+  Run();
+  EXPECT_EQ(result.rounds, 1);
+  EXPECT_EQ(data[0]->launches[0].bursts[0].recorded.size(), 1u);
+  EXPECT_GE(data[0]->launches.size(), 2u);
+  EXPECT_LT(data[0]->launches.size(), 10u);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit into 60 s")));
+}
+
+TEST_F(ScheduleTest, AFailedLaunchIsMadeUpFor) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000).fails_in = {2};
+  Pair();
+  options.launches = 4;
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "complete", "failed", "complete", "complete"));
+  EXPECT_THAT(Statuses(0), Each("complete"));
+  EXPECT_EQ(data[1]->error, "");
+  EXPECT_THAT(data[1]->warnings, ElementsAre(HasSubstr("launch 3 failed and was tried again: it broke")));
+  EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 4);
+}
+
+TEST_F(ScheduleTest, TwoFailuresInARowEndAnExperimentAndTheOthersGoOn) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000).fails_in = {1, 2};
+  Pair();
+  options.launches = 5;
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "failed", "failed"));
+  EXPECT_EQ(data[1]->error, "it broke");
+  EXPECT_EQ(data[0]->launches.size(), 5u);
+}
+
+TEST_F(ScheduleTest, ARefusalIsNotTriedAgain) {
+  Fake& b = Add("b", 4'000'000);
+  b.fails_at = "begin";
+  b.failure = WorkerFailure::Kind::kRefused;
+  b.fails_in = {0, 1, 2};
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 1u);
+  EXPECT_EQ(result.stopped, "no experiment is left");
+}
+
+TEST_F(ScheduleTest, AnInterruptionKeepsThePartOfALaunch) {
+  Add("a", 5'000'000);
+  Fake& b = Add("b", 4'000'000);
+  int bursts = 0;
+  b.on_burst = [&] { interrupted = ++bursts == 10; };  // in launch 2, round 3
+  Run();
+  EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
+  EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
+  EXPECT_EQ(result.stopped, "interrupted");
+  EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for what they have
+  EXPECT_EQ(saved, 2);
+}
+
+TEST_F(ScheduleTest, AResumedMeasurementGoesOnWhereItWas) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  options.launches = 3;
+  options.rounds = 4;
+  Run();
+  const auto first = asked;
+  options.launches = 5;
+  options.seconds_used = result.seconds;
+  Run();
+  EXPECT_THAT(Indices(0), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(data[0]->launches[4].bursts.size(), 4u);
+  // The whole in one go has the same orders.
+  std::vector<int> resumed;
+  for (const Launch& launch : data[0]->launches) {
+    for (const Burst& burst : launch.bursts) resumed.push_back(burst.order);
+  }
+  data[0]->launches.clear();
+  data[1]->launches.clear();
+  result = {};
+  options.seconds_used = 0;
+  Run();
+  std::vector<int> whole;
+  for (const Launch& launch : data[0]->launches) {
+    for (const Burst& burst : launch.bursts) whole.push_back(burst.order);
+  }
+  EXPECT_EQ(resumed, whole);
+}
+
+TEST_F(ScheduleTest, WithoutMemoryWholeProcessesAlternate) {
+  Add("a", 5'000'000);
+  Add("b", 4'000'000);
+  Pair();
+  memory = "1 more workers of 9 GB do not fit";
+  options.launches = 2;
+  Run();
+  EXPECT_FALSE(result.interleaved);
+  EXPECT_EQ(result.rounds, 1);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("whole processes alternate")));
+  int running = 0;
+  for (const std::string& step : asked) {
+    running += step.starts_with("begin") ? 1 : step.starts_with("end") ? -1 : 0;
+    EXPECT_LE(running, 1);
+  }
+  EXPECT_EQ(data[0]->launches.size(), 2u);
+  EXPECT_GE(data[0]->launches[0].bursts[0].recorded.size(), 60u);  // one long burst
+}
+
+TEST_F(ScheduleTest, ForeignRunnersAlternateAsWholeProcesses) {
+  Add("a", 5'000'000).whole_process = true;
+  Add("b", 4'000'000).whole_process = true;
+  Pair();
+  Run();
+  EXPECT_EQ(data[0]->launches.size(), 10u);
+  EXPECT_EQ(data[0]->launches[3].bursts.size(), 1u);
+  EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 10);
+  EXPECT_FALSE(result.interleaved);
+}
+
+TEST_F(ScheduleTest, WarmupIsAtLeastWhatWasAskedFor) {
+  Add("a", 5'000'000);
+  warmup = 25;
+  options.launches = 2;
+  Run();
+  for (const Launch& launch : data[0]->launches) EXPECT_GE(launch.warmup.size() + 1, 25u);
+}
+
+}  // namespace
+}  // namespace etprof

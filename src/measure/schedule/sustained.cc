@@ -1,0 +1,131 @@
+#include "measure/schedule/sustained.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/duration.h"
+#include "device/device.h"
+
+namespace etprof {
+namespace {
+
+class Sustained {
+ public:
+  Sustained(Nanoseconds duration, const ScheduleHooks& hooks, ScheduleData& data)
+      : duration_(duration), hooks_(hooks), data_(data) {}
+
+  void Run(const ScheduleUnit& unit) {
+    Launch launch;
+    try {
+      RunUntilItsEnd(unit, launch);
+    } catch (const WorkerFailure& failure) {
+      GiveUp(unit, launch, failure.kind(), failure.what());
+    } catch (const DeviceLost& lost) {
+      GiveUp(unit, launch, WorkerFailure::Kind::kLost, lost.what());
+    }
+    data_.rounds = std::max(data_.rounds, static_cast<int>(launch.bursts.size()));
+    if (launch.load || launch.first_run || !launch.bursts.empty())
+      unit.data->launches.push_back(std::move(launch));
+    hooks_.save();
+    if (std::exchange(lost_, false) && hooks_.reconnect) hooks_.reconnect();
+  }
+
+ private:
+  double Seconds() const { return static_cast<double>(duration_) / 1e9; }
+
+  void RunUntilItsEnd(const ScheduleUnit& unit, Launch& launch) {
+    unit.participant->Begin(launch);
+    // The first run of a process is like no other; the second one tells how long they take.
+    unit.participant->WarmUp(launch, 1, 1);
+    double latency_ns =
+        static_cast<double>(launch.warmup.empty() ? launch.first_run.value_or(1) : launch.warmup.back());
+    const double start = hooks_.now();
+    int traced = 0;
+    while (!hooks_.interrupted()) {
+      const double elapsed = hooks_.now() - start;
+      if (elapsed >= Seconds() && !launch.bursts.empty()) break;
+      Report(unit, elapsed, launch.bursts.empty() ? 0 : latency_ns);
+      const double spacing_ns = std::max({latency_ns, static_cast<double>(unit.period), 1.0});
+      const double most_ns = std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
+      const double length_ns = std::clamp((Seconds() - elapsed) * 1e9, spacing_ns, most_ns);
+      protocol::BurstRequest request;
+      request.min_opening = request.max_opening = 0;
+      request.min_runs = request.max_runs =
+          std::clamp(static_cast<int>(length_ns / spacing_ns), 1, protocol::kMostRunsOfBurst);
+      request.target_ns = 0;
+      const double share = std::min(1.0, (elapsed + length_ns / 1e9) / Seconds());
+      request.traced_runs = std::max(0, static_cast<int>(std::ceil(unit.runs * share)) - traced);
+      unit.participant->RunBurst(launch, static_cast<int>(launch.bursts.size()), 0, request);
+      traced += request.traced_runs;
+      if (const auto median = launch.bursts.back().Median()) latency_ns = static_cast<double>(*median);
+    }
+    if (hooks_.interrupted()) launch.status = Launch::Status::kPartial;
+    unit.participant->End(launch, unit.data->output_digests.empty());
+  }
+
+  // What was measured until then is sound; its traces are lost with the process.
+  void GiveUp(const ScheduleUnit& unit, Launch& launch, WorkerFailure::Kind kind, const std::string& why) {
+    unit.participant->Abandon();
+    lost_ = kind == WorkerFailure::Kind::kLost;
+    launch.status = Launch::Status::kPartial;
+    launch.traced_runs.clear();
+    launch.etdump_part.clear();
+    if (kind == WorkerFailure::Kind::kInterrupted) return;
+    launch.problem = why;
+    if (launch.bursts.empty()) {
+      launch.status = Launch::Status::kFailed;
+      unit.data->error = why;
+    } else {
+      unit.data->warnings.push_back(fmt::format("its sustained run ended early: {}", why));
+    }
+    if (hooks_.progress != nullptr) hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, why));
+  }
+
+  void Report(const ScheduleUnit& unit, double elapsed, double latency_ns) const {
+    if (hooks_.progress == nullptr) return;
+    ProgressUpdate update;
+    update.what = fmt::format("{}, sustained", unit.data->label);
+    if (latency_ns > 0) update.what += " · " + FormatDuration(latency_ns);
+    update.seconds = elapsed;
+    update.max_seconds = Seconds();
+    hooks_.progress->Update(update);
+  }
+
+  const Nanoseconds duration_;
+  const ScheduleHooks& hooks_;
+  ScheduleData& data_;
+  bool lost_ = false;  // the connection to the device broke
+};
+
+}  // namespace
+
+void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, const ScheduleHooks& hooks,
+                  ScheduleData& data) {
+  const double start = hooks.now();
+  data.sustained_seconds = static_cast<double>(duration) / 1e9;
+  data.max_seconds = data.sustained_seconds * static_cast<double>(units.size());
+  data.interleaved = false;
+  data.why_not_interleaved = "sustained: the experiments ran one after the other";
+  Sustained sustained(duration, hooks, data);
+  int place = 0;
+  for (const ScheduleUnit& unit : units) {
+    if (hooks.interrupted()) break;
+    // Before each experiment, and not within: the heat is what is looked for.
+    if (hooks.before_round) hooks.before_round(0, 0, place++);
+    if (hooks.interrupted()) break;
+    sustained.Run(unit);
+    data.seconds = hooks.now() - start;
+  }
+  data.launches = 1;
+  for (const ScheduleUnit& unit : units) {
+    const auto& launches = unit.data->launches;
+    if (launches.empty() || launches.back().status != Launch::Status::kComplete) data.launches = 0;
+  }
+  data.stopped =
+      hooks.interrupted() ? "interrupted" : fmt::format("{} were asked for", DurationText(duration));
+}
+
+}  // namespace etprof

@@ -1,0 +1,175 @@
+#include "measure/store/counters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/csv_reader.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kDerived[] = {"effective_ghz", "instructions_per_cycle",
+                                    "cache_misses_per_1000_instructions",
+                                    "branch_misses_per_1000_instructions"};
+
+std::string Field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string Text(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
+
+std::optional<double> Ratio(const std::optional<double>& above, const std::optional<double>& below) {
+  if (!above || !below || *below <= 0) return std::nullopt;
+  return *above / *below;
+}
+
+std::vector<std::string> Header() {
+  std::vector<std::string> header = {"key", "name", "runs"};
+  for (const char* const name : protocol::kCounterNames) header.emplace_back(name);
+  for (const char* const name : kDerived) header.emplace_back(name);
+  return header;
+}
+
+}  // namespace
+
+std::optional<double> CountersRow::Mean(std::string_view counter) const {
+  const auto found = means.find(counter);
+  return found == means.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> CountersRow::EffectiveFrequency() const {
+  const auto per_nanosecond = Ratio(Mean("cycles"), Mean("task_clock_ns"));
+  return per_nanosecond ? std::optional(*per_nanosecond * 1e9) : std::nullopt;
+}
+
+std::optional<double> CountersRow::InstructionsPerCycle() const {
+  return Ratio(Mean("instructions"), Mean("cycles"));
+}
+
+std::optional<double> CountersRow::CacheMissesPerThousand() const {
+  const auto each = Ratio(Mean("cache_misses"), Mean("instructions"));
+  return each ? std::optional(1000 * *each) : std::nullopt;
+}
+
+std::optional<double> CountersRow::BranchMissesPerThousand() const {
+  const auto each = Ratio(Mean("branch_misses"), Mean("instructions"));
+  return each ? std::optional(1000 * *each) : std::nullopt;
+}
+
+std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method) {
+  std::vector<CountersRow> rows;
+  for (const protocol::OperatorCounts& counts : reply.operators) {
+    CountersRow row;
+    // KeyText of analysis/profile.h.
+    row.key = fmt::format("{}/{}/{}/{}", method, counts.instruction, counts.kind, counts.ordinal);
+    if (counts.chain > 0) row.key += fmt::format("/chain{}", counts.chain);
+    if (counts.occurrence > 0) row.key += fmt::format("/again{}", counts.occurrence);
+    row.name = counts.name;
+    row.runs = counts.runs;
+    for (std::size_t i = 0; i < reply.counters.size() && i < counts.means.size(); ++i)
+      row.means[reply.counters[i].name] = counts.means[i];
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const protocol::ClosedCounter& closed : reply.closed) {
+    auto known = std::ranges::find(reasons, closed.why, [](const auto& reason) { return reason.first; });
+    if (known == reasons.end()) known = reasons.insert(reasons.end(), {closed.why, {}});
+    known->second.push_back(closed.name);
+  }
+  std::vector<std::string> remarks;
+  for (const auto& [why, names] : reasons)
+    remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why));
+  std::vector<std::string> user_only, by_turns;
+  for (const protocol::OpenCounter& counter : reply.counters) {
+    if (counter.user_only) user_only.push_back(counter.name);
+    if (counter.share < 0.999)
+      by_turns.push_back(fmt::format("{} {:.0f} %", counter.name, 100 * counter.share));
+  }
+  if (!user_only.empty()) {
+    remarks.push_back(
+        fmt::format("counted in user space only (/proc/sys/kernel/perf_event_paranoid above 1): {}",
+                    fmt::join(user_only, ", ")));
+  }
+  if (!by_turns.empty()) {
+    remarks.push_back(fmt::format("counted by turns and scaled, the processor having too few counters: {}",
+                                  fmt::join(by_turns, ", ")));
+  }
+  if (reply.unmatched_calls > 0) {
+    remarks.push_back(
+        fmt::format("in {} delegate calls the operators could not be told apart (without the exact operator "
+                    "clock they cannot)",
+                    reply.unmatched_calls));
+  }
+  return remarks;
+}
+
+void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {
+  out << fmt::format("{}\n", fmt::join(Header(), ","));
+  for (const CountersRow& row : rows) {
+    out << Field(row.key) << ',' << Field(row.name) << ',' << row.runs;
+    for (const char* const name : protocol::kCounterNames) out << ',' << Text(row.Mean(name));
+    const std::optional<double> frequency = row.EffectiveFrequency();
+    out << ',' << Text(frequency ? std::optional(*frequency / 1e9) : std::nullopt);
+    for (const auto& value :
+         {row.InstructionsPerCycle(), row.CacheMissesPerThousand(), row.BranchMissesPerThousand()})
+      out << ',' << Text(value);
+    out << '\n';
+  }
+}
+
+std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name) {
+  CsvReader reader(text, file_name);
+  std::vector<std::string_view> fields;
+  const auto wrong = [&](const std::string& problem) {
+    Error error(ExitCode::kBadInput, problem);
+    error.InFile(file_name).AtLine(reader.line());
+    return error;
+  };
+  const std::vector<std::string> header = Header();
+  if (!reader.Next(fields) || !std::ranges::equal(fields, header))
+    throw wrong("has not the columns of counters");
+  std::vector<CountersRow> rows;
+  while (reader.Next(fields)) {
+    CountersRow row;
+    row.key = fields[0];
+    row.name = fields[1];
+    const auto runs = AsNumber<std::int64_t>(fields[2]);
+    if (!runs || *runs < 0) throw wrong("runs is no number");
+    row.runs = *runs;
+    for (std::size_t i = 0; i < std::size(protocol::kCounterNames); ++i) {
+      if (fields[3 + i].empty()) continue;
+      const auto value = AsNumber<double>(fields[3 + i]);
+      if (!value || !std::isfinite(*value) || *value < 0)
+        throw wrong(fmt::format("{} is no number", protocol::kCounterNames[i]));
+      row.means[protocol::kCounterNames[i]] = *value;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::filesystem::path CountersFile(const ExperimentData& data) {
+  if (data.log.empty()) return {};
+  return data.log.parent_path() / (data.log.stem().string() + "_counters.csv");
+}
+
+std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
+  const std::filesystem::path file = CountersFile(data);
+  if (file.empty() || !Exists(file)) return {};
+  return ParseCounters(ReadTextFile(file), file.string());
+}
+
+}  // namespace etprof

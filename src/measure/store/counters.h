@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/store/counters_row.h"
+#include "measure/store/run_data.h"
+#include "protocol/counters.h"
+
+namespace etprof {
+
+// `method` completes the keys.
+std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method);
+
+// What is to be said of the reply, a line each: counters that are closed, with what would open them; those
+// that see user space only, or had their turns; delegate calls that could not be told apart.
+std::vector<std::string> RemarksOn(const protocol::CountersReply& reply);
+
+// RFC 4180; an empty field where a counter is closed.
+void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out);
+// Throws Error (kBadInput) with file and line.
+std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name);
+
+// The counters of an experiment of a run directory; empty where there are none. Throws as ParseCounters.
+std::vector<CountersRow> LoadCounters(const ExperimentData& data);
+// "<stem>_counters.csv" beside its log; empty: it has no log.
+std::filesystem::path CountersFile(const ExperimentData& data);
+
+}  // namespace etprof

@@ -1,0 +1,82 @@
+#include "measure/store/counters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/profile.h"
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+protocol::CountersReply Example() {
+  protocol::CountersReply reply;
+  reply.runs = 20;
+  reply.threads = 2;
+  reply.counters = {{"cycles", true, 0.5},
+                    {"instructions", true, 0.5},
+                    {"cache_misses", true, 0.5},
+                    {"task_clock_ns", false, 1}};
+  reply.closed = {{"context_switches", "closed"}, {"cpu_migrations", "closed"}, {"page_faults", "other"}};
+  reply.unmatched_calls = 3;
+  reply.operators = {{0, -1, "method", 0, 0, "Method::execute", 20, {6e6, 9e6, 3e3, 2e6}},
+                     {0, 3, "backend", 2, 0, "Convolution (NHWC, \"F32\") IGEMM #1", 20, {3e6, 6e6, 0, 1e6}},
+                     {1, 4, "kernel", 0, 2, "native_call_add.out", 20, {0, 0, 0, 0}}};
+  return reply;
+}
+
+TEST(Counters, AreKeyedAsTheAnalysisKeysOperators) {
+  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].key, KeyText({"forward", 0, -1, SpanKind::kMethod, 0, 0}));
+  EXPECT_EQ(rows[1].key, KeyText({"forward", 0, 3, SpanKind::kBackend, 2, 0}));
+  EXPECT_EQ(rows[2].key, KeyText({"forward", 1, 4, SpanKind::kKernel, 0, 2}));
+}
+
+TEST(Counters, RatiosAreOfWhatThereIs) {
+  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+  EXPECT_DOUBLE_EQ(*rows[0].EffectiveFrequency(), 3e9);
+  EXPECT_DOUBLE_EQ(*rows[0].InstructionsPerCycle(), 1.5);
+  EXPECT_DOUBLE_EQ(*rows[0].CacheMissesPerThousand(), 1.0 / 3);
+  EXPECT_EQ(rows[0].BranchMissesPerThousand(), std::nullopt);  // closed
+  EXPECT_EQ(rows[1].CacheMissesPerThousand(), 0);              // counted, and none
+  EXPECT_EQ(rows[2].InstructionsPerCycle(), std::nullopt);     // of no cycle
+  EXPECT_EQ(rows[2].EffectiveFrequency(), std::nullopt);
+}
+
+TEST(Counters, ComeBackFromTheirFile) {
+  const std::vector<CountersRow> rows = RowsOf(Example(), "forward");
+  std::ostringstream out;
+  WriteCounters(rows, out);
+  const std::vector<CountersRow> read = ParseCounters(out.str(), "a.csv");
+  ASSERT_EQ(read.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(read[i].key, rows[i].key);
+    EXPECT_EQ(read[i].name, rows[i].name);
+    EXPECT_EQ(read[i].runs, 20);
+    EXPECT_EQ(read[i].means, rows[i].means);
+  }
+  EXPECT_THROW(ParseCounters("", "a.csv"), Error);
+  EXPECT_THROW(ParseCounters("key,name\na,b\n", "a.csv"), Error);
+  std::string text = out.str();
+  text.replace(text.find("9e+06"), 5, "9e+0x");
+  EXPECT_THROW(ParseCounters(text, "a.csv"), Error);
+}
+
+TEST(Counters, WhatIsClosedIsSaidOnceForAReason) {
+  EXPECT_THAT(
+      RemarksOn(Example()),
+      ElementsAre(
+          "not counted: context_switches, cpu_migrations: closed", "not counted: page_faults: other",
+          HasSubstr("user space only (/proc/sys/kernel/perf_event_paranoid above 1): cycles, instructions"),
+          HasSubstr("cycles 50 %, instructions 50 %"), HasSubstr("in 3 delegate calls")));
+  EXPECT_THAT(RemarksOn({}), ElementsAre());
+}
+
+}  // namespace
+}  // namespace etprof

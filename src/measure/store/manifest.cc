@@ -1,0 +1,126 @@
+#include "measure/store/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/json_members.h"
+#include "device/other_load.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+
+LatencyMetrics::LatencyMetrics(const ExperimentData& data) {
+  const std::vector<Nanoseconds> latencies = data.Latencies();
+  const stats::Distribution spread = stats::Describe(std::vector<double>(latencies.begin(), latencies.end()));
+  const auto ms = [](const std::optional<double>& ns) {
+    return ns ? std::optional(*ns / 1e6) : std::nullopt;
+  };
+  mean_ms = ms(spread.mean);
+  median_ms = ms(spread.p50);
+  min_ms = ms(spread.min);
+  max_ms = ms(spread.max);
+  runs = static_cast<std::size_t>(spread.n);
+  all_runs = data.AllLatencies().size();
+}
+
+std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs) {
+  std::vector<RunsOfPhase> counted;
+  for (const RunLabel& run : runs) {
+    const bool more = !counted.empty() && counted.back().launch == run.launch &&
+                      counted.back().round == run.round && counted.back().phase == run.phase;
+    if (!more) counted.push_back({run.launch, run.round, run.phase, 0});
+    ++counted.back().runs;
+  }
+  return counted;
+}
+
+std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted) {
+  constexpr std::int64_t kMost = 10'000'000;  // of one ETDump
+  std::vector<RunLabel> runs;
+  for (const RunsOfPhase& entry : counted) {
+    if (entry.runs > kMost - static_cast<std::int64_t>(runs.size()))
+      throw std::invalid_argument("too many runs");
+    runs.insert(runs.end(), static_cast<std::size_t>(entry.runs), {entry.launch, entry.round, entry.phase});
+  }
+  return runs;
+}
+
+void Launch::SetStatus(const std::string& name) {
+  status = ValueNamed<Status>(name).value_or(Status::kFailed);
+}
+
+void Launch::SetPart(const std::string& part) {
+  const std::filesystem::path path = part;
+  if (path.is_absolute() || std::ranges::find(path, "..") != path.end())
+    throw std::invalid_argument("it leads out of the run directory");
+  etdump_part = part;
+}
+
+std::vector<StoredPair> StoredPairs(const RunData& run) {
+  const auto side = [&](std::size_t index, const std::string& label) {
+    return StoredPair::Side{run.experiments[index].name, run.experiments[index].threads, label};
+  };
+  std::vector<StoredPair> stored;
+  for (const ComparePair& pair : run.pairs) {
+    stored.push_back({side(pair.baseline, pair.baseline_label), side(pair.candidate, pair.candidate_label),
+                      pair.label, pair.outputs});
+  }
+  return stored;
+}
+
+void SetPairs(const std::vector<StoredPair>& pairs, RunData& run) {
+  const auto index = [&](const StoredPair::Side& side) -> std::optional<std::size_t> {
+    const auto found = std::ranges::find_if(run.experiments, [&](const ExperimentData& data) {
+      return data.name == side.experiment && data.threads == side.threads;
+    });
+    if (found == run.experiments.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - run.experiments.begin());
+  };
+  for (const StoredPair& pair : pairs) {
+    const auto baseline = index(pair.baseline);
+    const auto candidate = index(pair.candidate);
+    if (baseline && candidate) {
+      run.pairs.push_back(
+          {*baseline, *candidate, pair.label, pair.baseline.label, pair.candidate.label, pair.outputs});
+    } else {
+      run.problems.emplace_back("manifest.json: a pair names an experiment that has no results");
+    }
+  }
+}
+
+std::vector<StoredLoad> StoredLoads(const RunData& run) {
+  std::vector<StoredLoad> loads;
+  if (run.other_load_before) loads.push_back({"before", *run.other_load_before});
+  if (run.other_load_during) loads.push_back({"during", *run.other_load_during});
+  for (StoredLoad& stored : loads)
+    stored.load.processes.resize(std::min(stored.load.processes.size(), kMostLoadNames));
+  return loads;
+}
+
+void SetLoads(std::vector<StoredLoad> loads, RunData& run) {
+  for (StoredLoad& stored : loads) {
+    stored.load.processes.resize(std::min(stored.load.processes.size(), kMostLoadNames));
+    (stored.at == "before" ? run.other_load_before : run.other_load_during) = std::move(stored.load);
+  }
+}
+
+nlohmann::ordered_json ManifestJson(const RunData& run) { return ToJson(run, run.folder); }
+
+nlohmann::ordered_json MetricsJson(const RunData& run) { return ToJson(Metrics(run), run.folder); }
+
+void ReadManifest(const nlohmann::json& manifest, RunData& run) {
+  const std::int64_t wrong = FromJsonTolerantly(manifest, run, run.folder);
+  if (run.model_id.empty()) run.model_id = run.model.stem().string();
+  for (ExperimentData& data : run.experiments) {
+    if (data.label.empty()) data.label = data.name;
+  }
+  if (wrong > 0)
+    run.problems.push_back(fmt::format(
+        "manifest.json: {} entries are wrong (of another type, or cannot be) and are left out", wrong));
+}
+
+}  // namespace etprof

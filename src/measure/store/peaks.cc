@@ -1,0 +1,114 @@
+#include "measure/store/peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/json_members.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kFile = "peaks.json";
+constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
+
+}  // namespace
+
+std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
+  const std::filesystem::path path = run_directory / kFile;
+  if (!Exists(path)) return std::nullopt;
+  const auto damaged = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
+  };
+  const nlohmann::json json = ParseJson(ReadTextFile(path));
+  if (json.is_discarded()) throw damaged("is not JSON, or is cut short");
+  try {
+    return json.get<Peaks>();
+  } catch (const std::invalid_argument& problem) {
+    throw damaged(fmt::format("holds no roofs of a machine: {}", problem.what()));
+  }
+}
+
+const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {
+  for (const PeaksEntry& entry : peaks.entries) {
+    if (std::ranges::find(entry.experiments, label) != entry.experiments.end()) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<double> BestMacsPerSecond(const PeaksEntry& entry, std::string_view dtype) {
+  std::optional<double> best;
+  for (const protocol::ComputePeak& peak : entry.roofs.compute) {
+    if (peak.dtype == dtype && peak.macs.best > best.value_or(0)) best = peak.macs.best;
+  }
+  return best;
+}
+
+std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view access,
+                                     Bytes working_set_bytes) {
+  const protocol::MemoryPeak* found = nullptr;
+  const auto holds = [&](const protocol::MemoryPeak& peak) {
+    return !peak.capacity_bytes || *peak.capacity_bytes >= working_set_bytes;
+  };
+  const auto inside = [](const protocol::MemoryPeak& a, const protocol::MemoryPeak& b) {
+    return a.capacity_bytes && (!b.capacity_bytes || *a.capacity_bytes < *b.capacity_bytes);
+  };
+  for (const protocol::MemoryPeak& peak : entry.roofs.memory) {
+    if (peak.access != access) continue;
+    const bool better = found == nullptr || (holds(peak) && (!holds(*found) || inside(peak, *found))) ||
+                        (!holds(peak) && !holds(*found) && inside(*found, peak));
+    if (better) found = &peak;
+  }
+  if (found == nullptr) return std::nullopt;
+  return found->bytes.best;
+}
+
+protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
+                            double timeout_seconds) {
+  using Kind = WorkerFailure::Kind;
+  Command command = request.start;
+  command.arguments.emplace_back("--measure-peaks");
+  command.arguments.push_back(fmt::format("--cpu_threads={}", request.threads));
+  if (!request.isa.empty()) command.arguments.push_back("--isa=" + request.isa);
+  const std::unique_ptr<Process> process = device.Start(command, {});
+  process->CloseInput();
+  std::string text;
+  while (true) {
+    std::string line;
+    const Process::Read read = process->ReadLine(line, timeout_seconds);
+    if (read == Process::Read::kEnd) break;
+    if (read == Process::Read::kInterrupted || interruption.Now())
+      throw WorkerFailure(Kind::kInterrupted, "interrupted while the roofs were measured");
+    if (read == Process::Read::kTimeout) {
+      throw WorkerFailure(Kind::kHung,
+                          fmt::format("the runner had measured no roofs after {:.4g} s", timeout_seconds));
+    }
+    text += line + '\n';
+    if (read == Process::Read::kTooLong || text.size() > kLongestAnswer)
+      throw WorkerFailure(Kind::kGarbage, "the runner writes without end");
+  }
+  const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
+  if (process->Lost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
+  if (!status || !status->Success()) {
+    constexpr std::string_view kSpeaker = "etprof-runner: ";
+    std::string reason = LastError(*process);
+    if (reason.starts_with(kSpeaker)) reason.erase(0, kSpeaker.size());
+    throw WorkerFailure(Kind::kRefused,
+                        reason.empty() ? "the runner " + (status ? status->Text() : "goes on") : reason);
+  }
+  try {
+    // A number, a list: at() of what is no object is an exception, too.
+    protocol::Peaks peaks = ParseJson(text).get<protocol::Peaks>();
+    peaks.cpus = request.cpus;
+    return peaks;
+  } catch (const std::exception&) {
+    throw WorkerFailure(Kind::kRefused, "it is no etprof-runner of this version");
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,177 @@
+#include "measure/store/run_data.h"
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "measure/schedule/clean_runs.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+namespace {
+
+std::optional<std::int64_t> MedianOf(std::vector<std::int64_t> values) {
+  const std::vector<double> numbers(values.begin(), values.end());
+  const auto median = stats::Median(numbers);
+  if (!median) return std::nullopt;
+  return static_cast<std::int64_t>(*median);
+}
+
+// Run `run` of `latencies`, whose waits are those of the other column.
+bool IsCleanOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
+               const std::vector<Nanoseconds>& waits, std::size_t run) {
+  const bool known = run < waits.size() && waits[run] >= 0;
+  return !LostToTheHost(burst.steal, burst.end - burst.start) &&
+         IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
+}
+
+template <typename ValueOf>
+std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches, ValueOf value_of) {
+  std::vector<Nanoseconds> values;
+  for (const Launch& launch : launches) {
+    if (const auto value = value_of(launch)) values.push_back(*value);
+  }
+  return MedianOf(values);
+}
+
+}  // namespace
+
+bool Burst::IsClean(std::size_t run) const { return IsCleanOf(*this, recorded, recorded_wait, run); }
+
+bool Burst::IsCleanTraced(std::size_t run) const { return IsCleanOf(*this, traced, traced_wait, run); }
+
+std::vector<Nanoseconds> Burst::CleanLatencies() const {
+  std::vector<Nanoseconds> clean;
+  for (std::size_t run = 0; run < recorded.size(); ++run) {
+    if (IsClean(run)) clean.push_back(recorded[run]);
+  }
+  return clean;
+}
+
+std::optional<Nanoseconds> Burst::Median() const { return MedianOf(CleanLatencies()); }
+
+std::optional<Nanoseconds> Burst::MedianOfAll() const { return MedianOf(recorded); }
+
+std::optional<Nanoseconds> Launch::CleanLoad() const {
+  return load && IsCleanRun(*load, load_wait) ? load : std::nullopt;
+}
+
+std::optional<Nanoseconds> Launch::CleanFirstRun() const {
+  return first_run && IsCleanRun(*first_run, first_run_wait) ? first_run : std::nullopt;
+}
+
+std::map<int, double> Launch::CleanRounds() const {
+  std::map<int, std::vector<double>> clean;
+  for (const Burst& burst : bursts) {
+    for (const Nanoseconds latency : burst.CleanLatencies())
+      clean[burst.round].push_back(static_cast<double>(latency));
+  }
+  std::map<int, double> medians;
+  for (const auto& [round, latencies] : clean) medians[round] = *stats::Median(latencies);
+  return medians;
+}
+
+std::vector<UntracedBurst> ExperimentData::Bursts() const {
+  std::vector<UntracedBurst> bursts;
+  if (trace_enabled) return bursts;
+  for (const Launch& launch : launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    std::map<int, UntracedBurst> rounds;  // a disturbed burst was repeated in its round
+    for (const Burst& burst : launch.bursts) {
+      if (burst.recorded.empty()) continue;
+      UntracedBurst& round = rounds[burst.round];
+      round.launch = launch.index;
+      round.round = burst.round;
+      const std::vector<Nanoseconds> clean = burst.CleanLatencies();
+      round.latency.insert(round.latency.end(), clean.begin(), clean.end());
+      round.runs += static_cast<std::int64_t>(burst.recorded.size());
+    }
+    for (auto& [index, round] : rounds) bursts.push_back(std::move(round));
+  }
+  return bursts;
+}
+
+template <typename Take>
+void ExperimentData::ForRecorded(Take take) const {
+  for (const Launch& launch : launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    for (const Burst& burst : launch.bursts) {
+      for (std::size_t run = 0; run < burst.recorded.size(); ++run) take(burst, run);
+    }
+  }
+}
+
+std::vector<Nanoseconds> ExperimentData::Latencies() const {
+  std::vector<Nanoseconds> latencies;
+  ForRecorded([&](const Burst& burst, std::size_t run) {
+    if (burst.IsClean(run)) latencies.push_back(burst.recorded[run]);
+  });
+  return latencies;
+}
+
+std::vector<Nanoseconds> ExperimentData::AllLatencies() const {
+  std::vector<Nanoseconds> latencies;
+  ForRecorded([&](const Burst& burst, std::size_t run) { latencies.push_back(burst.recorded[run]); });
+  return latencies;
+}
+
+std::vector<Nanoseconds> ExperimentData::DescribedLatencies() const {
+  std::vector<Nanoseconds> clean = Latencies();
+  return clean.empty() ? AllLatencies() : clean;
+}
+
+double ExperimentData::WaitedShare() const {
+  Nanoseconds waited = 0;
+  Nanoseconds time = 0;
+  for (const Launch& launch : launches) {
+    if (launch.status == Launch::Status::kFailed) continue;
+    for (const Burst& burst : launch.bursts) {
+      if (burst.end <= burst.start) continue;
+      time += burst.end - burst.start;
+      for (const auto* waits : {&burst.opening_wait, &burst.recorded_wait, &burst.traced_wait}) {
+        for (const Nanoseconds wait : *waits) waited += std::max<Nanoseconds>(0, wait);
+      }
+    }
+  }
+  return time > 0 ? std::min(1.0, static_cast<double>(waited) / static_cast<double>(time)) : 0;
+}
+
+std::vector<Nanoseconds> ExperimentData::CpuTimes() const {
+  std::vector<Nanoseconds> times;
+  ForRecorded([&](const Burst& burst, std::size_t run) {
+    if (run < burst.recorded_cpu.size() && burst.recorded_cpu[run] >= 0 && burst.IsClean(run))
+      times.push_back(burst.recorded_cpu[run]);
+  });
+  return times;
+}
+
+std::optional<Nanoseconds> ExperimentData::MedianFirstRun() const {
+  return MedianOfLaunches(launches, [](const Launch& launch) { return launch.CleanFirstRun(); });
+}
+
+std::optional<Nanoseconds> ExperimentData::MedianLoad() const {
+  return MedianOfLaunches(launches, [](const Launch& launch) { return launch.CleanLoad(); });
+}
+
+std::optional<Bytes> ExperimentData::PeakRss() const {
+  std::optional<Bytes> peak;
+  for (const Launch& launch : launches) {
+    if (launch.peak_rss) peak = std::max(peak.value_or(0), *launch.peak_rss);
+  }
+  return peak;
+}
+
+bool ExperimentData::HasTimelineCsv() const {
+  return !etdump.empty() &&
+         Exists(etdump.parent_path() / (etdump.stem().string() + "_exec_all_runs_timeline.csv"));
+}
+
+const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {
+  const RoundConditions* found = nullptr;
+  for (const RoundConditions& conditions : run.conditions) {
+    if (conditions.launch == launch && conditions.round == burst.round && conditions.order <= burst.order)
+      found = &conditions;
+  }
+  return found;
+}
+
+}  // namespace etprof

@@ -1,0 +1,598 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "compare/comparison.h"
+#include "core/describe.h"
+#include "core/units.h"
+#include "device/other_load.h"
+#include "device/power_mode.h"
+#include "device/properties.h"
+#include "device/vitals.h"
+#include "measure/store/counters_row.h"
+#include "measure/store/peaks_value.h"
+#include "protocol/messages.h"
+
+// What a run directory holds, in memory (docs/run-directory.md says which file holds what). The measurement
+// fills it as it goes, the run directory's writer stores it, LoadRunDirectory reads it back, and the report
+// is made of it.
+
+namespace etprof {
+
+inline constexpr int kManifestSchema = 1;
+
+// Consecutive runs of one launch.
+struct Burst {
+  int round = 0;  // of its launch, counted from 0
+  int order = 0;  // its place among the bursts of that round, counted from 0: who came first
+  // Wall time of every run in the order they ran: opening, then recorded, then traced.
+  std::vector<Nanoseconds> opening;   // unrecorded, until the latency was level
+  std::vector<Nanoseconds> recorded;  // the latencies; tracer off, but see ExperimentData::tracer_always_on
+  std::vector<Nanoseconds> traced;    // tracer on; for operators, never for the headline
+  bool level = true;  // false: the opening runs reached their limit before the latency was level
+
+  // Run by run of the three above: for how long since the end of the run before the threads wanted a
+  // processor and had none (runner/waiting.h). Empty, or -1: not known.
+  std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
+  std::vector<Nanoseconds>
+      recorded_cpu;  // processor time of all threads, run by run; empty, or -1: not known
+
+  // Conditions. Absent: the device does not tell.
+  Nanoseconds start = 0, end = 0;       // the device's CLOCK_MONOTONIC; 0: not known
+  std::optional<Nanoseconds> cpu_time;  // of the whole process during the burst
+  std::optional<int> cpu_start, cpu_end;
+  std::optional<std::int64_t> migrations, involuntary_switches;
+  std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
+  std::optional<double> temperature_celsius;
+  std::optional<double> load_average;    // 1 minute
+  std::optional<Nanoseconds> steal;      // taken away by the host of a virtual machine, of cpu_start
+  std::optional<Nanoseconds> throttled;  // for which the control group's quota was used up
+  std::optional<std::int64_t> frequency_start_khz;  // before the burst
+  std::vector<Nanoseconds> thread_cpu;  // processor time of each thread, the largest first; empty: not known
+
+  bool IsClean(std::size_t run) const;              // of `recorded`; the rule is IsCleanRun (clean_runs.h)
+  bool IsCleanTraced(std::size_t run) const;        // of `traced`
+  std::vector<Nanoseconds> CleanLatencies() const;  // the clean runs of `recorded`
+  std::optional<Nanoseconds> Median() const;        // of the clean runs
+  std::optional<Nanoseconds> MedianOfAll() const;   // of `recorded`
+
+  static constexpr const char* kSchemaName = "burst";
+  static void Describe(auto& v) {
+    v("round", &Burst::round, {.least = -1});
+    v("order", &Burst::order);
+    v("level", &Burst::level);
+    v("opening_runs", [](const Burst& burst) { return burst.opening.size(); });
+    v("recorded_runs", [](const Burst& burst) { return burst.recorded.size(); });
+    v("clean_runs", [](const Burst& burst) { return burst.CleanLatencies().size(); },
+      {.meaning = "of the recorded runs, those whose threads had a processor whenever they wanted one"});
+    v("traced_runs", [](const Burst& burst) { return burst.traced.size(); });
+    v("median_ns", [](const Burst& burst) { return burst.Median(); }, {.meaning = "of the clean runs"});
+    v("start_ns", &Burst::start);
+    v("end_ns", &Burst::end);
+    v("cpu_time_ns", &Burst::cpu_time);
+    v("cpu_start", &Burst::cpu_start);
+    v("cpu_end", &Burst::cpu_end);
+    v("migrations", &Burst::migrations);
+    v("involuntary_switches", &Burst::involuntary_switches);
+    v("frequency_khz", &Burst::frequency_khz);
+    v("frequency_cap_khz", &Burst::frequency_cap_khz);
+    v("temperature_celsius", &Burst::temperature_celsius);
+    v("load_average", &Burst::load_average);
+    v("steal_ns", &Burst::steal,
+      {.meaning = "for which the host of a virtual machine ran something else on cpu_start"});
+    v("throttled_ns", &Burst::throttled,
+      {.meaning = "for which the control group had used up its quota of processor time"});
+    v("frequency_start_khz", &Burst::frequency_start_khz, {.meaning = "of cpu_start"});
+    v("thread_cpu_ns", &Burst::thread_cpu,
+      {.meaning = "processor time of each thread over the burst, the largest first"});
+  }
+};
+
+// Runs of the same launch, round and phase that follow each other, as files hold them.
+struct RunsOfPhase {
+  int launch = 0, round = 0;
+  Phase phase = Phase::kSteady;
+  std::int64_t runs = 0;
+
+  static constexpr const char* kSchemaName = "runs";
+  static void Describe(auto& v) {
+    v("launch", &RunsOfPhase::launch);
+    v("round", &RunsOfPhase::round, {.meaning = "-1: before the first round", .least = -1});
+    v("phase", &RunsOfPhase::phase);
+    v("runs", &RunsOfPhase::runs, {.least = 1});
+  }
+};
+std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs);
+// Throws std::invalid_argument where there are more than one ETDump can hold.
+std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted);
+inline constexpr std::string_view kRunsMeaning =
+    "runs of the ETDump in its order, equal neighbours counted together";
+
+// One process of an experiment's worker.
+struct Launch {
+  enum class Status {
+    kComplete,
+    kPartial,  // stopped in the middle (Ctrl-C, time limit): what is here is sound
+    kFailed,   // the worker died, hung or answered nonsense; `problem` says which
+  };
+  int index =
+      0;  // counted from 0, the same for all experiments of one turn; has gaps where an experiment missed one
+  Status status = Status::kComplete;
+  std::string problem;
+
+  std::optional<protocol::Clocks> clocks;                // one moment of its start; absent: not known
+  std::optional<Nanoseconds> load;                       // program and method
+  std::optional<Nanoseconds> first_run;                  // weight packing and page faults; traced
+  std::optional<Nanoseconds> load_wait, first_run_wait;  // as Burst::recorded_wait; absent: not known
+  std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
+  std::optional<Bytes> rss_after_load, peak_rss;
+  std::vector<Burst> bursts;  // by round
+
+  // Its traced runs, in the order of its part of the ETDump.
+  std::vector<RunLabel> traced_runs;
+  // Its part of the ETDump relative to the run directory; empty once it is in the merged one, or when there
+  // is none.
+  std::string etdump_part;
+
+  // Absent where it was not measured, or the process had to wait for a processor meanwhile.
+  std::optional<Nanoseconds> CleanLoad() const;
+  std::optional<Nanoseconds> CleanFirstRun() const;
+  // By round: the median of the clean runs of its bursts. A round without any is not in it.
+  std::map<int, double> CleanRounds() const;
+
+  static constexpr const char* kSchemaName = "launch";
+  static void Describe(auto& v) {
+    v("index", &Launch::index);
+    v.Converted(
+        "status", [](const auto& launch) { return std::string(NameOf(launch.status)); },
+        [](Launch& launch, const std::string& read) { launch.SetStatus(read); },
+        {.choices = "complete|partial|failed"});
+    v("problem", &Launch::problem, {.if_any = true});
+    v("clocks", &Launch::clocks, {.meaning = "the device's clocks at one moment of its start"});
+    v("load_ns", &Launch::load);
+    v("load_wait_ns", &Launch::load_wait, {.meaning = "of load_ns: wanted a processor and had none"});
+    v("first_run_ns", &Launch::first_run);
+    v("first_run_wait_ns", &Launch::first_run_wait);
+    v("warmup_runs", [](const Launch& launch) { return launch.warmup.size(); });
+    v("rss_after_load_bytes", &Launch::rss_after_load);
+    v("peak_rss_bytes", &Launch::peak_rss);
+    v.Converted(
+        "etdump_part", [](const Launch& launch) { return launch.etdump_part; },
+        [](Launch& launch, const std::string& part) { launch.SetPart(part); },
+        {.meaning = "only while its ETDump is not merged", .if_any = true, .with = "traced_runs"});
+    v.Converted(
+        "traced_runs",
+        [](const Launch& launch) {
+          return launch.etdump_part.empty() ? std::nullopt : std::optional(CountedRuns(launch.traced_runs));
+        },
+        [](Launch& launch, const std::optional<std::vector<RunsOfPhase>>& counted) {
+          if (counted) launch.traced_runs = RunLabels(*counted);
+        },
+        {.meaning = kRunsMeaning, .if_any = true, .with = "etdump_part"});
+    v("bursts", &Launch::bursts);
+  }
+  void SetStatus(const std::string& name);  // one that is not known is kFailed: it is not relied on
+  // Throws std::invalid_argument where it leads out of the run directory: what is called our own there is
+  // written and removed.
+  void SetPart(const std::string& part);
+};
+template <>
+inline constexpr NamedValue<Launch::Status> kNames<Launch::Status>[] = {
+    {Launch::Status::kComplete, "complete"},
+    {Launch::Status::kPartial, "partial"},
+    {Launch::Status::kFailed, "failed"}};
+
+// How the device was before the bursts of a round: what no worker sees. Where whole processes alternate it is
+// read before each of them.
+struct RoundConditions {
+  int launch = 0, round = 0;  // as in Launch and Burst
+  int order = 0;              // of the first burst that followed, as in Burst
+  DeviceVitals vitals;
+  double waited_seconds = 0;  // for the device to cool
+  bool capped = false;        // a clock of a CPU that is used was below what the hardware could do
+  bool hot = false;           // above max_temp, or Android's thermal status says that it slows down
+
+  static constexpr const char* kSchemaName = "conditions";
+  static void Describe(auto& v) {
+    v("launch", &RoundConditions::launch);
+    v("round", &RoundConditions::round);
+    v("order", &RoundConditions::order, {.meaning = "of the first burst that followed"});
+    v("capped", &RoundConditions::capped,
+      {.meaning = "a clock of a CPU that is used was below the hardware's"});
+    v("hot", &RoundConditions::hot, {.meaning = "above max_temp, or Android says that it slows down"});
+    v("waited_seconds", &RoundConditions::waited_seconds, {.least = 0});
+    v.Flat(&RoundConditions::vitals);
+  }
+};
+
+struct ExperimentData;
+
+// Of the clean recorded latencies; absent: there are none.
+struct LatencyMetrics {
+  std::optional<double> mean_ms, median_ms, min_ms, max_ms;
+  std::size_t runs = 0, all_runs = 0;
+
+  explicit LatencyMetrics(const ExperimentData& data);
+  static void Describe(auto& v) {
+    v("latency_ms", &LatencyMetrics::mean_ms,
+      {.meaning = "mean of the clean recorded latencies", .least = 0});
+    v("median_ms", &LatencyMetrics::median_ms, {.least = 0});
+    v("min_ms", &LatencyMetrics::min_ms, {.least = 0});
+    v("max_ms", &LatencyMetrics::max_ms, {.least = 0});
+    v("runs", &LatencyMetrics::runs, {.meaning = "clean recorded runs, of which the times are"});
+    v("all_runs", &LatencyMetrics::all_runs, {.meaning = "recorded runs, clean or not"});
+  }
+};
+
+// The results of one experiment with one number of threads.
+struct ExperimentData {
+  std::string name;  // as in the configuration; also its folder
+  int threads = 1;
+  std::string label;  // for people: "sme2 off"; the name (and the threads, where there are several) when none
+                      // was given
+  std::string mode = "timing";  // or "xnntrace"
+
+  // What ran.
+  std::filesystem::path runner;
+  std::string runner_sha256;
+  std::string
+      configuration_sha256;    // of all that was configured but the name and the label; empty: not known
+  bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
+  bool emulated = false;       // exec_wrapper is an emulator: times mean nothing
+  bool trace_enabled = false;  // the seeds' second kind of run: evidence of kernels; its times are refused
+  bool tracer_always_on =
+      false;  // `recorded` latencies include the tracer's cost (a foreign runner's always do)
+  std::vector<std::string> command_line;
+  std::filesystem::path model;
+  std::string model_sha256;
+  std::string executorch_version;         // of the runner; empty: not known
+  std::string export_executorch_version;  // of the .pte, from the .json beside it; empty: not known
+  std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
+  std::string wait_source;     // protocol::kSchedstat, kThreadTime or kOutside; empty: waiting is not known
+  std::string isa;             // the mask as configured: "-sme,-sme2"
+  std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
+  std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
+  Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
+  std::vector<std::string> backends;            // of the method's delegates
+  std::vector<protocol::TensorInfo> inputs, outputs;
+  std::string inputs_from;
+
+  // What came out.
+  std::vector<Launch> launches;
+  std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
+  std::filesystem::path etdump;                        // absolute; empty: none (yet)
+  // What is read in place of `etdump`: with the parts that a killed measurement left. Null: the file itself.
+  std::shared_ptr<const std::string> etdump_contents;
+  std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
+  std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
+  std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
+  std::string error;                                     // why it has failed; empty: it has not
+  std::vector<std::string> warnings;
+
+  // The clean runs of all complete and partial launches by round, as the comparison wants them: a round
+  // without any is there, and empty. Empty for trace-enabled experiments.
+  std::vector<UntracedBurst> Bursts() const;
+  // The recorded latencies of those launches, in the order they were run: of the clean runs, or of all.
+  std::vector<Nanoseconds> Latencies() const;
+  std::vector<Nanoseconds> AllLatencies() const;
+  // What is described: the clean ones, or all where none is clean.
+  std::vector<Nanoseconds> DescribedLatencies() const;
+  // Of the clean runs: processor time of all threads, where it is known.
+  std::vector<Nanoseconds> CpuTimes() const;
+  // Of the bursts' time: for which the threads wanted a processor and had none; 0 where it is not known.
+  double WaitedShare() const;
+  std::optional<Nanoseconds> MedianFirstRun() const;  // of the clean ones; absent where none is
+  std::optional<Nanoseconds> MedianLoad() const;
+  std::optional<Bytes> PeakRss() const;
+  // Whether the per-event CSV of an analysis stands beside the ETDump.
+  bool HasTimelineCsv() const;
+
+  // What metrics.json has of it, the manifest too.
+  static void DescribeMetrics(auto& v) {
+    v.Flat([](const ExperimentData& data) { return LatencyMetrics(data); });
+    v("threads", &ExperimentData::threads, {.least = 1});
+    v("etdump", &ExperimentData::etdump,
+      {.meaning = "relative to the run directory", .or_null = true, .below = true});
+    v("log", &ExperimentData::log, {.or_null = true, .below = true});
+  }
+  static constexpr const char* kSchemaName = "result";
+  static void Describe(auto& v) {
+    v("experiment", &ExperimentData::name);
+    v("label", &ExperimentData::label);
+    v("mode", &ExperimentData::mode, {.choices = "timing|xnntrace"});
+    DescribeMetrics(v);
+    v("latency_csv", &ExperimentData::latency_csv, {.or_null = true, .below = true});
+    v("xnntrace_log", &ExperimentData::xnntrace_log, {.or_null = true, .below = true});
+    v("error", &ExperimentData::error, {.or_null = true});
+    v("warnings", &ExperimentData::warnings);
+    v("trace_enabled", &ExperimentData::trace_enabled);
+    v("foreign", &ExperimentData::foreign);
+    v("emulated", &ExperimentData::emulated);
+    v("tracer_always_on", &ExperimentData::tracer_always_on);
+    v("runner_path", &ExperimentData::runner);
+    v("runner_sha256", &ExperimentData::runner_sha256, {.pattern = kSha256Pattern, .or_null = true});
+    v("configuration_sha256", &ExperimentData::configuration_sha256,
+      {.pattern = kSha256Pattern, .or_null = true});
+    v("command_line", &ExperimentData::command_line);
+    v("model", &ExperimentData::model);
+    v("model_sha256", &ExperimentData::model_sha256, {.pattern = kSha256Pattern, .or_null = true});
+    v("executorch_version", &ExperimentData::executorch_version, {.or_null = true});
+    v("export_executorch_version", &ExperimentData::export_executorch_version, {.or_null = true});
+    v("operator_clock", &ExperimentData::operator_clock, {.choices = "exact|xnnpack", .or_null = true});
+    v("wait_source", &ExperimentData::wait_source,
+      {.meaning =
+           "where waiting times come from: the scheduler's statistics of every thread; processor time of "
+           "the main thread against the wall clock; what is visible from outside of the process",
+       .choices = "schedstat|thread_time|outside",
+       .or_null = true});
+    v("isa", &ExperimentData::isa);
+    v("isa_state", &ExperimentData::isa_state);
+    v("cpus", &ExperimentData::cpus);
+    v("period_ns", &ExperimentData::period,
+      {.meaning = "from the start of one run to that of the next; 0: back to back"});
+    v("backends", &ExperimentData::backends);
+    v("inputs", &ExperimentData::inputs);
+    v("outputs", &ExperimentData::outputs);
+    v("inputs_from", &ExperimentData::inputs_from);
+    v("load_ns", [](const ExperimentData& data) { return data.MedianLoad(); });
+    v("first_run_ns", [](const ExperimentData& data) { return data.MedianFirstRun(); });
+    v("peak_rss_bytes", [](const ExperimentData& data) { return data.PeakRss(); });
+    v("output_digests", &ExperimentData::output_digests);
+    v.Converted(
+        "etdump_runs", [](const ExperimentData& data) { return CountedRuns(data.etdump_runs); },
+        [](ExperimentData& data, const std::vector<RunsOfPhase>& counted) {
+          data.etdump_runs = RunLabels(counted);
+        },
+        {.meaning = kRunsMeaning});
+    v("launches", &ExperimentData::launches);
+  }
+
+ private:
+  template <typename Take>
+  void ForRecorded(Take take) const;
+};
+
+struct ComparePair {
+  std::size_t baseline = 0, candidate = 0;      // indices into RunData::experiments
+  std::string label;                            // of the pair, as configured; may be empty
+  std::string baseline_label, candidate_label;  // "avx512 off", "avx512 on"
+  // How the outputs of the two sides' first launches differ; see CompareOutputs.
+  struct OutputDifference {
+    bool comparable = false;                                   // same number, types and shapes
+    bool equal = false;                                        // bit for bit
+    std::optional<double> largest_absolute, largest_relative;  // absent: equal, or the values were not kept
+    std::string note;                                          // one clause for people
+
+    static constexpr const char* kSchemaName = "difference";
+    static void Describe(auto& v) {
+      v("comparable", &OutputDifference::comparable);
+      v("equal", &OutputDifference::equal);
+      v("largest_absolute", &OutputDifference::largest_absolute);
+      v("largest_relative", &OutputDifference::largest_relative);
+      v("note", &OutputDifference::note);
+    }
+  };
+  std::optional<OutputDifference> outputs;
+};
+
+struct RunData;
+
+// A pair as manifest.json holds it: by the names of its experiments.
+struct StoredPair {
+  struct Side {
+    std::string experiment;
+    int threads = 1;
+    std::string label;
+
+    static constexpr const char* kSchemaName = "side";
+    static void Describe(auto& v) {
+      v("experiment", &Side::experiment);
+      v("threads", &Side::threads, {.least = 1});
+      v("label", &Side::label);
+    }
+  };
+  Side baseline, candidate;
+  std::string label;
+  std::optional<ComparePair::OutputDifference> outputs;
+
+  static void Describe(auto& v) {
+    v("baseline", &StoredPair::baseline);
+    v("candidate", &StoredPair::candidate);
+    v("label", &StoredPair::label);
+    v("outputs", &StoredPair::outputs, {.if_any = true});
+  }
+};
+std::vector<StoredPair> StoredPairs(const RunData& run);
+// Of a pair whose experiments are not there a problem is kept.
+void SetPairs(const std::vector<StoredPair>& pairs, RunData& run);
+
+// RunData::other_load_before and other_load_during as manifest.json holds them.
+struct StoredLoad {
+  std::string at;  // "before", "during"
+  OtherLoad load;
+
+  static constexpr const char* kSchemaName = "other_load";
+  static constexpr bool kEveryKey = true;
+  static void Describe(auto& v) {
+    v("at", &StoredLoad::at,
+      {.meaning = "right before the measurement, or from its first launch to its last",
+       .choices = "before|during"});
+    v.Flat(&StoredLoad::load);
+  }
+};
+std::vector<StoredLoad> StoredLoads(const RunData& run);
+void SetLoads(std::vector<StoredLoad> loads, RunData& run);
+
+struct ScheduleData {
+  std::uint64_t seed = 0;
+  int launches = 0;         // complete ones, of the experiment that has the fewest
+  int rounds = 0;           // in each launch
+  bool interleaved = true;  // all workers alive at once; false: whole processes alternate (rounds is 1)
+  std::string why_not_interleaved;
+  std::string stopped;      // why it stopped, one clause: "half-width 0.42 % is within 0.50 %", "interrupted"
+  int repeated_bursts = 0;  // since they were disturbed, over all resumptions
+  double seconds = 0;       // of wall clock, over all resumptions; without waiting
+  double waited_seconds = 0;  // for the device to cool (Config::max_temp), over all resumptions
+  double max_seconds = 0;
+  double precision = 0;  // relative half-width asked for
+  double sustained_seconds =
+      0;              // each experiment ran so long without a rest (`--sustained`); 0: bursts in turns
+  double margin = 0;  // "same" lies within +-margin
+  double confidence = 0.95;
+  // The level each look of the stop rule takes its interval at, so that the one it stops with covers
+  // `confidence` (stats/stop_rule.h). 0: there were no looks, the number of launches was given.
+  double look_confidence = 0;
+
+  static void Describe(auto& v) {
+    v("seed", &ScheduleData::seed);
+    v("launches", &ScheduleData::launches);
+    v("rounds", &ScheduleData::rounds);
+    v("repeated_bursts", &ScheduleData::repeated_bursts,
+      {.meaning = "since too few of their runs were clean"});
+    v("sustained_seconds", &ScheduleData::sustained_seconds,
+      {.meaning = "each experiment ran so long without a rest; 0: bursts in turns", .least = 0});
+    v("interleaved", &ScheduleData::interleaved);
+    v("why_not_interleaved", &ScheduleData::why_not_interleaved, {.or_null = true});
+    v("stopped", &ScheduleData::stopped);
+    v("seconds", &ScheduleData::seconds, {.meaning = "without waited_seconds", .least = 0});
+    v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
+    v("max_seconds", &ScheduleData::max_seconds, {.least = 0});
+    v("precision", &ScheduleData::precision, {.least = 0});
+    v("margin", &ScheduleData::margin, {.least = 0});
+    v("confidence", &ScheduleData::confidence, {.least = 0, .most = 1});
+    v("look_confidence", &ScheduleData::look_confidence, {.least = 0, .most = 1});
+  }
+};
+
+struct RunData {
+  enum class Status { kUnknown, kRunning, kComplete, kInterrupted, kFailed };
+  std::filesystem::path folder;
+  Status status =
+      Status::kUnknown;      // kRunning on disk without a live process: it was killed; kUnknown: no manifest
+  std::string generated_at;  // UTC, ISO 8601
+  std::string etprof_version;
+  std::filesystem::path config;  // the configuration's file; empty: none
+  std::string config_hash;
+  std::string configuration;  // normalized, JSON text; empty: not known
+
+  std::filesystem::path model;  // of the first experiment
+  std::string model_id;         // the stem of its file name
+  std::string model_sha256;
+  std::string model_info;  // JSON text of the .pte.json that export wrote; empty: none
+  std::string method = "forward";
+  std::string executorch_sha;  // of a runner built from a checkout; empty: not known
+  std::optional<bool> executorch_dirty;
+
+  std::string platform;  // "linux-x86_64", "mac", "android"
+  std::optional<DeviceProperties> device;
+  std::optional<PowerMode> power_mode;      // that it was put into; absent: none was asked for
+  std::vector<RoundConditions> conditions;  // in the order of time
+  // What other processes used of the device right before the measurement, and on average from its first
+  // launch to its last (over all resumptions). Absent: not known.
+  std::optional<OtherLoad> other_load_before, other_load_during;
+  ScheduleData schedule;
+  std::optional<Peaks> peaks;  // the machine's roofs; absent: they were not measured
+  std::vector<ExperimentData> experiments;
+  std::vector<ComparePair> pairs;
+  std::vector<std::string> warnings;
+  std::vector<std::string> problems;  // what this directory lacks or has wrong, found by LoadRunDirectory
+
+  // manifest.json: everything but the single latencies, which are in the CSV files.
+  static void Describe(auto& v) {
+    v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
+    v("status", &RunData::status, {.choices = "running|complete|interrupted|failed"});
+    v("generated_at", &RunData::generated_at,
+      {.pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"});
+    v("etprof_version", &RunData::etprof_version);
+    v("config", &RunData::config, {.or_null = true});
+    v("config_hash", &RunData::config_hash, {.meaning = "what --resume compares", .pattern = kSha256Pattern});
+    v("model", &RunData::model);
+    v("model_id", &RunData::model_id);
+    v("model_sha256", &RunData::model_sha256, {.pattern = kSha256Pattern, .or_null = true});
+    v("method", &RunData::method);
+    v.Object("executorch", [](auto& within) {
+      within("sha", &RunData::executorch_sha, {.or_null = true});
+      within("dirty", &RunData::executorch_dirty);
+    });
+    v("platform", &RunData::platform);
+    v("device", &RunData::device);
+    v("power_mode", &RunData::power_mode,
+      {.meaning = "that the device was put into; null: none was asked for"});
+    v("schedule", &RunData::schedule);
+    v("warnings", &RunData::warnings);
+    v("conditions", &RunData::conditions,
+      {.meaning = "how the device was before every round, in the order of time"});
+    v.Converted(
+        "other_load", [](const RunData& run) { return StoredLoads(run); },
+        [](RunData& run, std::vector<StoredLoad> read) { SetLoads(std::move(read), run); },
+        {.meaning = "what other processes used of the device's processor; nothing of a moment that is "
+                    "not known"});
+    v("results", &RunData::experiments);
+    // After the results, whose names they are.
+    v.Converted(
+        "pairs", [](const RunData& run) { return StoredPairs(run); },
+        [](RunData& run, const std::vector<StoredPair>& read) { SetPairs(read, run); });
+    v("configuration", &RunData::configuration,
+      {.meaning = "the normalized configuration: config.schema.json", .json = true});
+    v("model_info", &RunData::model_info, {.meaning = "the .pte.json that the export wrote", .json = true});
+  }
+};
+
+// metrics.json, the seeds' summary.
+struct Metrics {
+  struct Entry {
+    const ExperimentData* data = nullptr;
+
+    const ExperimentData& operator*() const { return *data; }
+    operator const ExperimentData&() const { return *data; }
+    static void Describe(auto& v) {
+      v("experiment", &ExperimentData::name);
+      ExperimentData::DescribeMetrics(v);
+    }
+  };
+  std::vector<Entry> results;
+
+  explicit Metrics(const RunData& run) {
+    for (const ExperimentData& data : run.experiments) results.push_back({&data});
+  }
+  static void Describe(auto& v) {
+    v.Constant("schema_version", kManifestSchema, {.meaning = "keys may be added under the same number"});
+    v("results", &Metrics::results);
+  }
+};
+// The conditions under which a burst of that launch ran; null: not known.
+const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst);
+template <>
+inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
+    {RunData::Status::kUnknown, "unknown"},
+    {RunData::Status::kRunning, "running"},
+    {RunData::Status::kComplete, "complete"},
+    {RunData::Status::kInterrupted, "interrupted"},
+    {RunData::Status::kFailed, "failed"}};
+
+// Reads a run directory, however little of it there is: a partial run, the seeds' layouts, or nothing but
+// *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file). What
+// is missing or wrong is in `problems`. Throws Error (kBadInput) only when `folder` is not a folder or holds
+// no ETDump and no manifest.
+// Without `with_bare_files`, ETDumps that the manifest does not name are left out.
+RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
+
+// Takes what a killed measurement left unmerged (TakeParts) as if it were merged. Changes nothing on disk.
+// What cannot be had is in the experiments' warnings.
+void RecoverInMemory(RunData& run);
+
+// Merges on disk what a killed measurement left unmerged, and drops from the latency files what the manifest
+// does not know. Returns whether there was anything to do. Throws Error: another etprof holds the directory's
+// lock (kDeviceFailed), it is no run of etprof's (kBadInput), or it cannot be written.
+bool RecoverRunDirectory(const std::filesystem::path& folder);
+
+}  // namespace etprof

@@ -1,0 +1,298 @@
+#include "measure/store/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/beneath.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "core/utc.h"
+#include "etdump/reader.h"
+#include "measure/participants/participants.h"
+#include "measure/store/manifest.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char* kLockFile = ".lock";
+
+Error FolderError(const std::filesystem::path& folder, const std::string& problem, const char* remedy) {
+  return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder)) {
+    throw FolderError(folder,
+                      fmt::format("cannot be made a folder: {}", error ? error.message() : "a file is there"),
+                      "choose another --output-root");
+  }
+  const std::filesystem::path path = folder / kLockFile;
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+  if (lock < 0) {
+    throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)),
+                      "choose another --output-root");
+  }
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    std::array<char, 32> holder{};
+    const ssize_t length = ::pread(lock, holder.data(), holder.size() - 1, 0);
+    ::close(lock);
+    std::string who = length > 0 ? holder.data() : "unknown";
+    while (!who.empty() && who.back() == '\n') who.pop_back();
+    throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", who),
+                      "wait for it, or choose another --output-root");
+  }
+  const std::string pid = fmt::format("{}\n", ::getpid());
+  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {
+    const int reason = errno;
+    ::close(lock);
+    throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(reason)), "free some space");
+  }
+  // Nobody else writes here now, and what a killed writer left is of no use.
+  RemoveStaleTemporaries(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.symlink_status(error).type() == std::filesystem::file_type::directory)
+      RemoveStaleTemporaries(entry.path());
+  }
+  return RunDirectory(folder, lock);
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept
+    : folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunDirectory::~RunDirectory() {
+  // The file stays: removing it would let two processes hold locks on two files of that name.
+  if (lock_ >= 0) ::close(lock_);
+}
+
+bool RunDirectory::Holds(const std::filesystem::path& file, const std::string& name) const {
+  std::error_code error;
+  return !file.empty() && std::filesystem::equivalent(file, folder_ / name, error);
+}
+
+std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string>& experiments,
+                                                   const std::filesystem::path& keep) const {
+  std::error_code error;
+  std::set<std::string> names(experiments.begin(), experiments.end());
+  for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
+                           "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
+                           "kernel_view.md", "kernel_view_gemm.md", "trace.pftrace", "trace.json"}) {
+    names.insert(file);
+  }
+  if (Exists(folder_ / "manifest.json")) {
+    names.insert("config.json");  // `etprof profile` wrote it; without a manifest it may be a user's own
+    const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
+    RunData old;
+    old.folder = folder_;
+    if (manifest.is_object()) ReadManifest(manifest, old);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+      const std::string name = entry.path().filename().string();
+      if (old.model_id.empty() || !name.starts_with(old.model_id + "_")) continue;
+      for (const char* end :
+           {"_pipeline_summary.json", "_pipeline_summary.md", "_comparison.csv", "_robust_comparison.json"}) {
+        if (name.ends_with(end)) names.insert(name);
+      }
+    }
+    for (const ExperimentData& experiment : old.experiments) {
+      const std::filesystem::path name = experiment.name;
+      if (!name.empty() && !name.has_parent_path() && name != "." && name != "..")
+        names.insert(name.string());
+    }
+  }
+  std::erase_if(names, [&](const std::string& name) { return !Exists(folder_ / name) || Holds(keep, name); });
+  if (names.empty()) return {};
+  std::filesystem::path target = folder_ / "previous" / UtcNowForFileName();
+  for (int i = 2; Exists(target); ++i) {
+    target = folder_ / "previous" / fmt::format("{}-{}", UtcNowForFileName(), i);
+  }
+  std::filesystem::create_directories(target, error);
+  for (const std::string& name : names) {
+    if (!error) std::filesystem::rename(folder_ / name, target / name, error);
+  }
+  if (error) {
+    throw FolderError(folder_, fmt::format("its earlier run cannot be moved away: {}", error.message()),
+                      "choose another --output-root");
+  }
+  return target;
+}
+
+bool RunDirectory::WriteManifest(const RunData& run) const {
+  bool changed = false;
+  // metrics.json first: what the manifest promises is there when it is.
+  for (const auto& [name, value] :
+       {std::pair("metrics.json", MetricsJson(run)), {"manifest.json", ManifestJson(run)}}) {
+    // A text that is no UTF-8 (a file name, a worker's message) is replaced, not thrown about.
+    const std::string text = JsonText(value, 1) + "\n";
+    const std::filesystem::path file = folder_ / name;
+    if (IsFileBeneath(folder_, name) && ReadTextFile(file) == text) continue;
+    WriteFileAtomically(file, text);
+    changed = true;
+  }
+  return changed;
+}
+
+std::size_t CountRuns(const std::filesystem::path& path) { return ExecuteTimes(ReadEtdumpFile(path)).size(); }
+
+namespace {
+
+// Start and end of the first event of every block: what tells one launch's runs from all others.
+std::set<std::pair<Nanoseconds, Nanoseconds>> MomentsOf(const Trace& trace) {
+  std::set<std::pair<Nanoseconds, Nanoseconds>> moments;
+  for (const Trace::Block& block : trace.blocks) {
+    if (block.event_count > 0) moments.emplace(trace.start[block.first_event], trace.end[block.first_event]);
+  }
+  return moments;
+}
+
+// The parts of an experiment, and what is to become of them.
+struct Parts {
+  std::filesystem::path merged;  // the experiment's ETDump, relative to the folder
+  bool have_merged = false;
+  std::size_t runs = 0;                      // of the ETDump and its parts together
+  std::vector<std::filesystem::path> fresh;  // relative to the folder: not in it yet
+  std::vector<const Launch*> launches;       // whose parts these are, in the order of the merged file
+  std::vector<RunLabel> labels;              // of their runs, in that order
+  bool labels_known = true;
+  std::vector<std::string> warnings;
+
+  std::vector<std::filesystem::path> Inputs(const std::filesystem::path& folder) const {
+    std::vector<std::filesystem::path> inputs;
+    if (have_merged) inputs.push_back(folder / merged);
+    for (const std::filesystem::path& part : fresh) inputs.push_back(folder / part);
+    return inputs;
+  }
+};
+
+Parts PartsOf(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
+  Parts parts;
+  if (std::ranges::all_of(data.launches, [](const Launch& launch) { return launch.etdump_part.empty(); }))
+    return parts;
+  parts.merged = stem + ".etdump";
+  parts.have_merged = Exists(folder / parts.merged);
+  std::set<std::pair<Nanoseconds, Nanoseconds>> known;
+  if (parts.have_merged) {
+    const Trace trace = ReadEtdumpFile(folder / parts.merged);
+    known = MomentsOf(trace);
+    parts.runs = ExecuteTimes(trace).size();
+  }
+  std::vector<const Launch*> fresh;
+  for (const Launch& launch : data.launches) {
+    const std::filesystem::path part = launch.etdump_part;
+    if (part.empty()) continue;
+    const auto leave_out = [&](const std::string& why) {
+      parts.warnings.push_back(fmt::format("launch {}: its ETDump is left out: {}", launch.index + 1, why));
+    };
+    if (part != EtdumpPart(stem, launch.index)) {
+      leave_out(fmt::format("{} is no name that etprof gives", part.string()));
+      continue;
+    }
+    if (!IsFileBeneath(folder, part)) {
+      leave_out(fmt::format("{} is not there, or is reached by a link", part.string()));
+      continue;
+    }
+    try {
+      const Trace trace = ReadEtdumpFile(folder / part);
+      const std::size_t runs = ExecuteTimes(trace).size();
+      parts.labels_known = parts.labels_known && runs == launch.traced_runs.size();
+      const auto moments = MomentsOf(trace);
+      if (!moments.empty() && std::ranges::includes(known, moments)) {
+        parts.launches.push_back(&launch);
+      } else {
+        fresh.push_back(&launch);
+        parts.fresh.push_back(part);
+        parts.runs += runs;
+      }
+    } catch (const Error& problem) {
+      leave_out(problem.Message());
+    }
+  }
+  parts.launches.insert(parts.launches.end(), fresh.begin(), fresh.end());
+  for (const Launch* launch : parts.launches)
+    parts.labels.insert(parts.labels.end(), launch->traced_runs.begin(), launch->traced_runs.end());
+  return parts;
+}
+
+// Notes in `data` that these parts are merged.
+void Note(const std::filesystem::path& folder, const Parts& parts, ExperimentData& data) {
+  for (const std::string& warning : parts.warnings) AddOnce(warning, data.warnings);
+  if (parts.launches.empty()) return;
+  data.etdump = folder / parts.merged;
+  data.etdump_runs.insert(data.etdump_runs.end(), parts.labels.begin(), parts.labels.end());
+  if (!parts.labels_known || data.etdump_runs.size() != parts.runs) {
+    data.etdump_runs.clear();
+    AddOnce("its ETDump has another number of runs than was asked for: of which launch they are is not known",
+            data.warnings);
+  }
+  const std::set<const Launch*> merged(parts.launches.begin(), parts.launches.end());
+  for (Launch& launch : data.launches) {
+    if (!merged.contains(&launch)) continue;
+    launch.traced_runs.clear();
+    launch.etdump_part.clear();
+  }
+}
+
+}  // namespace
+
+bool MergeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
+  const Parts parts = PartsOf(folder, stem, data);
+  if (!parts.fresh.empty()) {
+    const std::filesystem::path merged = folder / parts.merged;
+    if (!IsFolderBeneath(folder, parts.merged.parent_path()))
+      throw Error(ExitCode::kBadInput, "is reached by a link").InFile(merged.string());
+    WriteFileAtomically(merged, MergedEtdumps(parts.Inputs(folder)));
+    const std::size_t runs = CountRuns(merged);
+    if (runs != parts.runs) {
+      throw Error(ExitCode::kDeviceFailed,
+                  fmt::format("{} runs were written, and {} are read back", parts.runs, runs))
+          .InFile(merged.string())
+          .Remedy("check the disk; the launches' own ETDumps are kept beside it");
+    }
+  }
+  Note(folder, parts, data);
+  return !parts.launches.empty();
+}
+
+void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
+  const Parts parts = PartsOf(folder, stem, data);
+  if (!parts.fresh.empty())
+    data.etdump_contents = std::make_shared<const std::string>(MergedEtdumps(parts.Inputs(folder)));
+  Note(folder, parts, data);
+}
+
+bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
+  std::set<std::filesystem::path> kept;
+  for (const Launch& launch : data.launches) kept.insert(launch.etdump_part);
+  const std::filesystem::path parts = std::filesystem::path(EtdumpPart(stem, 0)).parent_path();
+  if (!IsFolderBeneath(folder, parts)) return false;
+  std::vector<std::filesystem::path> gone;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder / parts, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::filesystem::path name = parts / at->path().filename();
+    const std::string text = name.stem().string();
+    const auto index = AsNumber<int>(std::string_view(text).substr(
+        text.rfind("_l") == std::string::npos ? text.size() : text.rfind("_l") + 2));
+    if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !kept.contains(name) &&
+        IsFileBeneath(folder, name))
+      gone.push_back(name);
+  }
+  for (const std::filesystem::path& name : gone) RemoveFileBeneath(folder, name);
+  return !gone.empty();
+}
+
+}  // namespace etprof

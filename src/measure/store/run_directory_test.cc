@@ -1,0 +1,452 @@
+#include "measure/store/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "etdump/reader.h"
+#include "measure/participants/participants.h"
+#include "measure/store/latency_csv.h"
+#include "measure/store/manifest.h"
+#include "measure/store/outputs.h"
+
+namespace etprof {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  void Write(const std::string& path, const std::string& text) { WriteFileAtomically(folder / path, text); }
+  void CopyEtdump(const std::string& path) {
+    std::filesystem::create_directories((folder / path).parent_path());
+    std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
+  }
+  // Tests run side by side.
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("etprof_run_directory_" + std::to_string(::getpid()));
+};
+
+Launch ALaunch(int index) {
+  Launch launch;
+  launch.index = index;
+  launch.load = 5;
+  launch.first_run = 900;
+  launch.warmup = {300, 200};
+  for (int round = 0; round < 2; ++round) {
+    Burst burst;
+    burst.round = round;
+    burst.order = 1 - round;
+    burst.opening = {150};
+    burst.recorded = {100, 110, 105};
+    burst.traced = {120};
+    burst.migrations = 0;
+    burst.temperature_celsius = 41.5;
+    launch.bursts.push_back(burst);
+  }
+  return launch;
+}
+
+RunData ARun(const std::filesystem::path& folder) {
+  RunData run;
+  run.folder = folder;
+  run.status = RunData::Status::kComplete;
+  run.generated_at = "2026-01-01T00:00:00Z";
+  run.model = "/m/toy.pte";
+  run.model_id = "toy";
+  run.device = DeviceProperties{};
+  run.device->cpu_model = "A CPU";
+  run.configuration = R"({"seed": 1})";
+  for (const char* name : {"a", "b"}) {
+    ExperimentData data;
+    data.name = name;
+    data.label = std::string("label ") + name;
+    data.model = run.model;
+    data.isa = "-avx2";
+    data.isa_state = protocol::IsaState{};
+    data.isa_state->masked = {"avx2"};
+    data.launches = {ALaunch(0), ALaunch(1)};
+    data.latency_csv = folder / name / (std::string("toy_") + name + "_t1_latency.csv");
+    run.experiments.push_back(data);
+  }
+  run.pairs.push_back(
+      {0, 1, "", "label a", "label b", ComparePair::OutputDifference{true, false, 0.5, 0.1, "differ"}});
+  return run;
+}
+
+TEST_F(RunDirectoryTest, WhatIsWrittenReadsBack) {
+  const RunData run = ARun(folder);
+  const RunDirectory directory = RunDirectory::Open(folder);
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) AppendLatencies(data.latency_csv, launch, false);
+  }
+  directory.WriteManifest(run);
+  const RunData back = LoadRunDirectory(folder);
+  EXPECT_THAT(back.problems, IsEmpty());
+  EXPECT_EQ(ManifestJson(back).dump(1), ManifestJson(run).dump(1));
+  ASSERT_EQ(back.experiments.size(), 2u);
+  EXPECT_EQ(back.experiments[1].launches[1].bursts[1].recorded,
+            run.experiments[1].launches[1].bursts[1].recorded);
+  EXPECT_EQ(back.experiments[1].launches[1].bursts[1].opening,
+            run.experiments[1].launches[1].bursts[1].opening);
+  EXPECT_EQ(back.experiments[1].launches[1].warmup, run.experiments[1].launches[1].warmup);
+  EXPECT_EQ(back.experiments[0].Bursts().size(), 4u);
+  EXPECT_EQ(back.pairs.at(0).outputs->largest_absolute, 0.5);
+  EXPECT_EQ(back.device->cpu_model, "A CPU");
+}
+
+TEST_F(RunDirectoryTest, ALatencyFileCutAnywhereLoads) {
+  const RunData run = ARun(folder);
+  const std::filesystem::path path = run.experiments[0].latency_csv;
+  AppendLatencies(path, run.experiments[0].launches[0], false);
+  const std::string whole = ReadTextFile(path);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    WriteFileAtomically(path, whole.substr(0, length));
+    std::vector<Launch> launches = {ALaunch(0)};
+    launches[0].bursts[0].recorded.clear();
+    launches[0].bursts[1].recorded.clear();
+    std::vector<std::string> problems;
+    ReadLatencies(path, launches, problems);
+    EXPECT_LE(launches[0].bursts[0].recorded.size(), 3u);
+    if (length == whole.size()) {
+      EXPECT_THAT(problems, IsEmpty());
+      EXPECT_THAT(launches[0].bursts[1].recorded, ElementsAre(100, 110, 105));
+    }
+  }
+}
+
+TEST_F(RunDirectoryTest, RowsOfLaunchesThatTheManifestDoesNotKnowAreSaid) {
+  const std::filesystem::path path = folder / "x.csv";
+  AppendLatencies(path, ALaunch(7), false);
+  std::vector<Launch> launches;
+  std::vector<std::string> problems;
+  ReadLatencies(path, launches, problems);
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("13 rows belong to launches")));
+}
+
+TEST_F(RunDirectoryTest, AManifestOfOtherTypesIsReadAsFarAsItGoes) {
+  Write("manifest.json",
+        R"({"status": 7, "model": ["x"], "results": [{"experiment": 3, "launches": [{"bursts": 5}, 9]}, "x"],
+                             "schedule": [], "pairs": [{"baseline": {"experiment": "no"}}], "device": "d"})");
+  const RunData run = LoadRunDirectory(folder);
+  EXPECT_EQ(run.status, RunData::Status::kUnknown);
+  EXPECT_THAT(run.problems, Contains(HasSubstr("entries are wrong")));
+  EXPECT_THAT(run.problems, Contains(HasSubstr("a pair names an experiment")));
+  Write("manifest.json", "{");
+  EXPECT_THROW(LoadRunDirectory(folder), Error);  // nothing but that
+}
+
+TEST_F(RunDirectoryTest, TheSeedsLayoutsNeedNoJson) {
+  CopyEtdump("mac_sme2_on/toy_cnn_mac_sme2_on_t1.etdump");
+  CopyEtdump("mac_sme2_off/toy_cnn_mac_sme2_off_t4.etdump");
+  CopyEtdump("mac_sme2_off/mac_sme2_off_t1.etdump");
+  CopyEtdump("flat.etdump");
+  CopyEtdump("previous/x/old.etdump");
+  Write("mac_sme2_on/toy_cnn_mac_sme2_on_t1.log", "log");
+  const RunData run = LoadRunDirectory(folder);
+  std::vector<std::string> found;
+  for (const ExperimentData& data : run.experiments)
+    found.push_back(data.name + " " + std::to_string(data.threads));
+  EXPECT_THAT(found, ElementsAre("flat 1", "mac_sme2_off 1", "mac_sme2_off 4", "mac_sme2_on 1"));
+  EXPECT_EQ(run.model_id, "toy_cnn");
+  EXPECT_EQ(run.status, RunData::Status::kUnknown);
+  EXPECT_FALSE(run.experiments[3].log.empty());
+  EXPECT_THAT(run.problems, Contains(HasSubstr("no manifest.json")));
+}
+
+TEST_F(RunDirectoryTest, WhatIsNoRunDirectoryIsAnError) {
+  EXPECT_THROW(LoadRunDirectory(folder), Error);
+  EXPECT_THROW(LoadRunDirectory(folder / "none"), Error);
+  Write("file", "x");
+  EXPECT_THROW(LoadRunDirectory(folder / "file"), Error);
+}
+
+TEST_F(RunDirectoryTest, OneEtprofAtATime) {
+  const auto first = std::make_unique<RunDirectory>(RunDirectory::Open(folder));
+  try {
+    RunDirectory::Open(folder);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kDeviceFailed);
+    EXPECT_THAT(error.Message(), HasSubstr("another etprof (process " + std::to_string(::getpid()) + ")"));
+  }
+}
+
+TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
+  const RunDirectory directory = RunDirectory::Open(folder);
+  EXPECT_TRUE(directory.MoveOldRunAway({"a"}).empty());
+  directory.WriteManifest(ARun(folder));
+  Write("a/x.etdump", "x");
+  Write("b/x.etdump", "x");
+  Write("mine/notes.txt", "x");
+  Write("report.md", "x");
+  const std::string model = ARun(folder).model_id;
+  Write(model + "_comparison.csv", "x");
+  Write("mine_comparison.csv", "x");
+  const std::filesystem::path moved = directory.MoveOldRunAway({});
+  EXPECT_TRUE(std::filesystem::exists(moved / "a/x.etdump"));
+  EXPECT_TRUE(std::filesystem::exists(moved / "b/x.etdump"));
+  EXPECT_TRUE(std::filesystem::exists(moved / "report.md"));
+  EXPECT_TRUE(std::filesystem::exists(moved / (model + "_comparison.csv")));
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine_comparison.csv"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine/notes.txt"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
+}
+
+TEST_F(RunDirectoryTest, PartsAreMergedOnceHoweverOftenItIsTried) {
+  ExperimentData data;
+  data.name = "a";
+  const std::vector<RunLabel> twenty(20, RunLabel{0, 0, Phase::kSteady});
+  for (int i = 0; i < 2; ++i) {
+    Launch launch = ALaunch(i);
+    launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
+    launch.traced_runs = twenty;
+    CopyEtdump(launch.etdump_part);
+    data.launches.push_back(launch);
+  }
+  ExperimentData killed = data;  // as the manifest had it, when it was killed after merging
+  EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
+  EXPECT_EQ(data.etdump_runs.size(), 40u);
+  EXPECT_EQ(CountRuns(data.etdump), 40u);
+  MergeParts(folder, "a/toy_a_t1", killed);
+  EXPECT_EQ(CountRuns(killed.etdump), 40u);
+  EXPECT_EQ(killed.etdump_runs.size(), 40u);
+  EXPECT_TRUE(RemoveParts(folder, "a/toy_a_t1", data));
+  EXPECT_FALSE(std::filesystem::exists(folder / "a/launches"));
+  EXPECT_FALSE(MergeParts(folder, "a/toy_a_t1", data));
+  EXPECT_FALSE(RemoveParts(folder, "a/toy_a_t1", data));
+}
+
+TEST_F(RunDirectoryTest, AForeignManifestIsLeftAsItIs) {
+  const std::string text = R"({"name": "my web app", "status": "running"})";
+  WriteFileAtomically(folder / "manifest.json", text);
+  EXPECT_THROW(RecoverRunDirectory(folder), Error);
+  EXPECT_EQ(ReadTextFile(folder / "manifest.json"), text);
+}
+
+TEST_F(RunDirectoryTest, AManifestDoesNotLeadOutOfItsFolder) {
+  const std::filesystem::path run = folder / "run";
+  Write("outside.etdump", "not of the run");
+  for (const std::string& part : {std::string("../outside.etdump"), (folder / "outside.etdump").string(),
+                                  std::string("a/../../outside.etdump")}) {
+    SCOPED_TRACE(part);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {{{"experiment", "a"}, {"launches", {{{"index", 0}, {"etdump_part", part}}}}}};
+    Write("run/manifest.json", manifest.dump());
+    const RunData read = LoadRunDirectory(run);
+    EXPECT_EQ(read.experiments[0].launches[0].etdump_part, "");
+    EXPECT_THAT(read.problems, Contains(HasSubstr("1 entries are wrong")));
+    RecoverRunDirectory(run);
+    EXPECT_TRUE(std::filesystem::exists(folder / "outside.etdump"));
+  }
+  for (const char* name : {"..", "../b", "/tmp/b", "b/c"}) {
+    SCOPED_TRACE(name);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {
+        {{"experiment", name}, {"launches", {{{"index", 0}, {"etdump_part", "l0.etdump"}}}}}};
+    Write("run/manifest.json", manifest.dump());
+    EXPECT_THROW(RecoverRunDirectory(run), Error);
+  }
+}
+
+// The paths and contents of all files below a folder.
+std::map<std::string, std::string> Snapshot(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    files[entry.path().string()] = entry.is_regular_file() ? ReadTextFile(entry.path()) : "";
+  return files;
+}
+
+TEST_F(RunDirectoryTest, OnlyFilesThatEtprofNamesSoAreParts) {
+  const std::filesystem::path run = folder / "run";
+  Write("elsewhere/thesis.txt", "precious");
+  CopyEtdump("elsewhere/toy_a_t1_l000.etdump");
+  CopyEtdump("run/mine.etdump");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", run / "link");
+  std::filesystem::create_directories(run / "a");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", run / "a/launches");
+  for (const std::string& part : {std::string("link/thesis.txt"), std::string("link/toy_a_t1_l000.etdump"),
+                                  std::string("mine.etdump"), EtdumpPart("a/toy_a_t1", 0)}) {
+    SCOPED_TRACE(part);
+    nlohmann::json manifest = {{"status", "running"}, {"config_hash", "00"}, {"model", "/m/toy.pte"}};
+    manifest["results"] = {{{"experiment", "a"}, {"model", "/m/toy.pte"}}};
+    manifest["results"][0]["launches"] = {{{"index", 0}, {"etdump_part", part}}};
+    Write("run/manifest.json", manifest.dump());
+    const auto before = Snapshot(folder / "elsewhere");
+    const auto mine = Snapshot(run);
+    RunData read = LoadRunDirectory(run);
+    RecoverInMemory(read);
+    EXPECT_THAT(read.experiments[0].warnings, Contains(HasSubstr("is left out")));
+    EXPECT_EQ(Snapshot(run), mine);
+    RecoverRunDirectory(run);
+    EXPECT_EQ(Snapshot(folder / "elsewhere"), before);
+    EXPECT_TRUE(std::filesystem::exists(run / "mine.etdump"));
+  }
+}
+
+TEST_F(RunDirectoryTest, NumbersThatCannotBeAreLeftOutAndCounted) {
+  nlohmann::json manifest = {{"model", "/m/toy.pte"}};
+  nlohmann::json& result = manifest["results"][0];
+  result["experiment"] = "a";
+  result["threads"] = 4294967298;  // 2, were it cut to 32 bits
+  result["etdump_runs"] = {
+      {{"launch", 0}, {"runs", -1}}, {{"launch", 0}, {"runs", 4}}, {{"launch", 0}, {"runs", 9'999'999}}};
+  result["launches"] = {{{"index", 0}}};
+  Write("manifest.json", manifest.dump());
+  const RunData run = LoadRunDirectory(folder);
+  EXPECT_EQ(run.experiments[0].threads, 1);
+  EXPECT_THAT(run.problems, Contains(HasSubstr("3 entries are wrong")));
+}
+
+TEST_F(RunDirectoryTest, NestingWithoutEndIsNoManifest) {
+  Write("manifest.json", R"({"configuration": )" + std::string(200'000, '['));
+  EXPECT_THROW(LoadRunDirectory(folder), Error);
+  std::string whole;
+  for (int i = 0; i < 200'000; ++i) whole += R"({"configuration": )";
+  Write("manifest.json", whole + "1" + std::string(200'000, '}'));
+  EXPECT_THROW(LoadRunDirectory(folder), Error);
+}
+
+TEST_F(RunDirectoryTest, TheUsersConfigurationStaysWhenAnOldRunMovesAway) {
+  RunData run = ARun(folder);
+  const RunDirectory directory = RunDirectory::Open(folder);
+  directory.WriteManifest(run);
+  WriteFileAtomically(folder / "config.json", std::string("// mine\n{}"));
+  EXPECT_FALSE(directory.MoveOldRunAway({}, folder / "config.json").empty());
+  EXPECT_EQ(ReadTextFile(folder / "config.json"), "// mine\n{}");
+  EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
+}
+
+TEST_F(RunDirectoryTest, AKilledMeasurementIsRecovered) {
+  RunData run = ARun(folder);
+  run.config_hash = "00";
+  run.status = RunData::Status::kRunning;
+  run.pairs.clear();
+  run.experiments.resize(1);
+  Launch& launch = run.experiments[0].launches[0];
+  launch.etdump_part = EtdumpPart("a/toy_a_t1", 0);
+  launch.traced_runs.assign(20, RunLabel{});
+  CopyEtdump(launch.etdump_part);
+  AppendLatencies(run.experiments[0].latency_csv, launch, false);
+  {
+    const RunDirectory directory = RunDirectory::Open(folder);
+    directory.WriteManifest(run);
+    EXPECT_THROW(RecoverRunDirectory(folder), Error);  // it is still being measured
+  }
+  const auto before = Snapshot(folder);
+  RunData read = LoadRunDirectory(folder);
+  RecoverInMemory(read);
+  EXPECT_EQ(Snapshot(folder), before);
+  EXPECT_EQ(read.experiments[0].etdump_runs.size(), 20u);
+  ASSERT_TRUE(read.experiments[0].etdump_contents);
+  const std::string& contents = *read.experiments[0].etdump_contents;
+  EXPECT_EQ(ExecuteTimes(ReadEtdump(std::as_bytes(std::span(contents)), "memory")).size(), 20u);
+  EXPECT_TRUE(RecoverRunDirectory(folder));
+  EXPECT_FALSE(RecoverRunDirectory(folder));
+  const RunData back = LoadRunDirectory(folder);
+  EXPECT_EQ(back.status, RunData::Status::kInterrupted);
+  EXPECT_EQ(back.experiments[0].etdump_runs.size(), 20u);
+  EXPECT_TRUE(std::filesystem::exists(back.experiments[0].etdump));
+  EXPECT_EQ(back.experiments[0].launches[0].bursts[0].recorded.size(), 3u);
+}
+
+TEST_F(RunDirectoryTest, APartThatCannotBeReadStaysAPart) {
+  ExperimentData data;
+  data.name = "a";
+  for (int i = 0; i < 2; ++i) {
+    Launch launch = ALaunch(i);
+    launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
+    launch.traced_runs.assign(20, RunLabel{i, 0, Phase::kSteady});
+    data.launches.push_back(launch);
+  }
+  CopyEtdump(data.launches[1].etdump_part);
+  Write(data.launches[0].etdump_part, "not yet");
+  EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
+  EXPECT_THAT(data.warnings, ElementsAre(HasSubstr("launch 1: its ETDump is left out")));
+  EXPECT_EQ(data.etdump_runs.size(), 20u);
+  EXPECT_EQ(data.launches[0].etdump_part, EtdumpPart("a/toy_a_t1", 0));
+  EXPECT_EQ(data.launches[0].traced_runs.size(), 20u);
+  EXPECT_EQ(data.launches[1].etdump_part, "");
+  Write("a/launches/mine.etdump", "mine");
+  EXPECT_TRUE(RemoveParts(folder, "a/toy_a_t1", data));
+  EXPECT_EQ(ReadTextFile(folder / data.launches[0].etdump_part), "not yet");
+  EXPECT_FALSE(std::filesystem::exists(folder / EtdumpPart("a/toy_a_t1", 1)));
+  EXPECT_TRUE(std::filesystem::exists(folder / "a/launches/mine.etdump"));
+}
+
+TEST_F(RunDirectoryTest, RowsOfUnknownLaunchesAreDropped) {
+  const std::string stem = "a/toy_a_t1";
+  const std::filesystem::path file = folder / (stem + "_latency.csv");
+  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {}));
+  AppendLatencies(file, ALaunch(0), false);
+  const std::string first = ReadTextFile(file);
+  EXPECT_FALSE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
+  AppendLatencies(file, ALaunch(1), false);
+  WriteFileAtomically(file, ReadTextFile(file) + "0,1,0,3,reco");
+  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {ALaunch(0)}));
+  EXPECT_EQ(ReadTextFile(file), first);
+  // The manifest knows no launch at all: the disk was full before the first one.
+  EXPECT_TRUE(DropUnknownLatencies(folder, stem, {}));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_F(RunDirectoryTest, WhatAKilledWriterLeftGoesWithTheNextOne) {
+  const std::filesystem::path left = folder / "a" / ".etprof-999999999-0123456789abcdef.tmp";
+  Write("a/mine.tmp", "mine");
+  std::ofstream(left) << "half";
+  const RunDirectory directory = RunDirectory::Open(folder);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(folder / "a/mine.tmp"));
+}
+
+std::string Safetensors(const std::string& dtype, const std::string& bytes) {
+  const std::string header =
+      nlohmann::json{{"forward/0", {{"dtype", dtype}, {"shape", {1}}, {"data_offsets", {0, bytes.size()}}}}}
+          .dump();
+  std::string text(8, '\0');
+  text[0] = static_cast<char>(header.size());
+  return text + header + bytes;
+}
+
+TEST_F(RunDirectoryTest, OutputsAreCompared) {
+  ExperimentData a, b;
+  EXPECT_THAT(CompareOutputs(a, b, {}, {}).note, HasSubstr("not known"));
+  protocol::OutputDigest digest;
+  digest.info = {"Float", {2}};
+  digest.sha256 = "x";
+  a.output_digests = b.output_digests = {digest};
+  EXPECT_TRUE(CompareOutputs(a, b, {}, {}).equal);
+  b.output_digests[0].sha256 = "y";
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ");
+  const float ones[] = {1.0F, 4.0F}, others[] = {1.5F, 4.0F};
+  Write("a.st", Safetensors("F32", std::string(reinterpret_cast<const char*>(ones), 8)));
+  Write("b.st", Safetensors("F32", std::string(reinterpret_cast<const char*>(others), 8)));
+  const auto difference = CompareOutputs(a, b, folder / "a.st", folder / "b.st");
+  EXPECT_DOUBLE_EQ(*difference.largest_absolute, 0.5);
+  EXPECT_DOUBLE_EQ(*difference.largest_relative, 0.5 / 1.5);
+  Write("a.st", Safetensors("F16", std::string("\x00\x3c\x00\x44", 4)));  // 1, 4
+  Write("b.st", Safetensors("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
+  EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
+  Write("b.st", "junk");
+  EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));
+  b.output_digests[0].info.shape = {3};
+  EXPECT_FALSE(CompareOutputs(a, b, {}, {}).comparable);
+}
+
+}  // namespace
+}  // namespace etprof

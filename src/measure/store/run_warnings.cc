@@ -1,0 +1,49 @@
+#include "measure/store/run_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "measure/conditions/conditions.h"
+#include "measure/conditions/load_watch.h"
+#include "protocol/messages.h"
+
+namespace etprof {
+
+void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
+  for (ExperimentData& data : run.experiments) {
+    if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
+        data.executorch_version != data.export_executorch_version) {
+      AddOnce(fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
+                          data.export_executorch_version, data.executorch_version),
+              data.warnings);
+    }
+    if (data.emulated) AddOnce("the processor is emulated: times mean nothing", data.warnings);
+    if (data.operator_clock == protocol::kXnnpackClock) {
+      AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);
+    }
+    std::size_t restless = 0, bursts = 0;
+    for (const Launch& launch : data.launches) {
+      for (const Burst& burst : launch.bursts) {
+        ++bursts;
+        restless += burst.level ? 0 : 1;
+      }
+    }
+    if (restless > 0) {
+      std::erase_if(data.warnings, [](const std::string& text) {
+        return text.find("latency was level") != std::string::npos;
+      });
+      data.warnings.push_back(
+          fmt::format("{} of {} bursts began before the latency was level", restless, bursts));
+    }
+  }
+  for (const std::string& warning : LoadWarnings(run)) AddOnce(warning, run.warnings);
+  for (const std::string& warning : of_conditions) AddOnce(warning, run.warnings);
+  for (const std::string& warning : ConditionsWarnings(run)) AddOnce(warning, run.warnings);
+  if (run.device) {
+    for (const std::string& warning : run.device->warnings) AddOnce(warning, run.warnings);
+  }
+}
+
+}  // namespace etprof

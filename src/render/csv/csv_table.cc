@@ -1,0 +1,19 @@
+#include "render/csv/csv_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace etprof {
+
+std::string NumberCell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+std::string NumberCell(const std::optional<double>& value) { return value ? NumberCell(*value) : ""; }
+std::string MsCell(const std::optional<double>& ns) { return ns ? NumberCell(*ns / 1e6) : ""; }
+std::string MeanMsCell(Nanoseconds total, std::int64_t count) {
+  return count > 0 ? NumberCell(static_cast<double>(total) / static_cast<double>(count) / 1e6) : "";
+}
+std::string PercentCell(Nanoseconds part, Nanoseconds whole) {
+  return whole > 0 ? NumberCell(100.0 * static_cast<double>(part) / static_cast<double>(whole)) : "";
+}
+
+}  // namespace etprof

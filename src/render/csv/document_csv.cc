@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "render/csv/csv_table.h"
+#include "render/document.h"
+
+namespace etprof {
+namespace {
+
+// The fields of a value: their names, behind the column's, and what stands in them.
+struct Field {
+  std::string suffix, text;
+};
+using Fields = std::vector<Field>;
+
+struct FieldsOfValue {
+  Fields operator()(const say::Nothing&) const { return {}; }
+  Fields operator()(const std::string& text) const { return {{"", text}}; }
+  Fields operator()(const say::Duration& duration) const {
+    return {{"", MsCell(duration.ns)}, {"_unit", "ms"}};
+  }
+  Fields operator()(const say::Time& time) const { return {{"", MsCell(time.ns)}, {"_unit", "ms"}}; }
+  Fields operator()(const say::Size& size) const {
+    return {{"", NumberCell(size.bytes)}, {"_unit", "bytes"}};
+  }
+  Fields operator()(const say::Count& count) const { return {{"", fmt::format("{}", count.count)}}; }
+  Fields operator()(const say::Number& number) const {
+    if (number.unit.empty()) return {{"", NumberCell(number.value)}};
+    return {{"", NumberCell(number.value)}, {"_unit", number.unit}};
+  }
+  Fields operator()(const say::Change& change) const {
+    return {{"", NumberCell(change.change)},
+            {"_low", NumberCell(change.low)},
+            {"_high", NumberCell(change.high)}};
+  }
+};
+
+struct CsvRow {
+  const std::string* section;
+  const std::vector<say::Cell>* cells;
+};
+
+}  // namespace
+
+std::vector<std::string> TableIds(const say::Document& document) {
+  std::vector<std::string> ids;
+  for (const say::Section& section : document.sections) {
+    for (const auto& part : section.parts) {
+      if (const auto* table = std::get_if<say::Table>(&part)) AddOnce(table->id, ids);
+    }
+  }
+  return ids;
+}
+
+void RenderDocumentCsv(const say::Document& document, const std::string& id, std::ostream& out) {
+  std::vector<say::Table::Column> columns;
+  std::vector<CsvRow> rows;
+  for (const say::Section& section : document.sections) {
+    for (const auto& part : section.parts) {
+      const auto* table = std::get_if<say::Table>(&part);
+      if (table == nullptr || table->id != id) continue;
+      columns = table->columns;
+      for (const auto& row : table->rows) rows.push_back({&section.title, &row});
+    }
+  }
+  if (columns.empty()) {
+    throw Error(ExitCode::kUsage, fmt::format("there is no table \"{}\"", id))
+        .Remedy(fmt::format("tables: {}", fmt::join(TableIds(document), ", ")));
+  }
+  // A column has the fields that any of its values has.
+  std::vector<std::vector<std::string>> suffixes(columns.size(), {""});
+  for (const CsvRow& row : rows) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      for (const Field& field : std::visit(FieldsOfValue(), (*row.cells)[i].value))
+        AddOnce(field.suffix, suffixes[i]);
+    }
+  }
+  std::vector<std::string> titles = {document.sections_are};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (const std::string& suffix : suffixes[i]) titles.push_back(columns[i].id + suffix);
+  }
+  CsvTable csv(out, titles);
+  for (const CsvRow& row : rows) {
+    std::vector<std::string> texts = {*row.section};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Fields fields = std::visit(FieldsOfValue(), (*row.cells)[i].value);
+      for (const std::string& suffix : suffixes[i]) {
+        const auto field = std::ranges::find(fields, suffix, &Field::suffix);
+        texts.push_back(field == fields.end() ? "" : field->text);
+      }
+    }
+    csv.Row(texts);
+  }
+}
+
+}  // namespace etprof

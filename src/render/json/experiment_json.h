@@ -1,0 +1,396 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/describe.h"
+#include "core/views.h"
+#include "measure/config/config_keys.h"
+#include "program/tensors.h"
+#include "report/report.h"
+#include "say/facts.h"
+
+// An entry of "experiments" of analysis_summary.json.
+namespace etprof {
+
+// A table whose rows add up.
+struct BreakdownJson {
+  const Breakdown& of;
+  // The distribution of a row's self time over the runs, or null where a row has none.
+  std::function<const stats::Distribution*(const std::string&)> self = [](const auto&) { return nullptr; };
+
+  struct Row {
+    const Breakdown& in;
+    const AdditiveRow& row;
+    const stats::Distribution* distribution;
+
+    static void Describe(auto& v) {
+      using J = const Row&;
+      const auto quotient = [](Nanoseconds total, std::int64_t whole) {
+        return whole > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(whole))
+                         : std::nullopt;
+      };
+      v("name", [](J json) -> const auto& { return json.row.name; });
+      v("total_ns", [](J json) { return json.row.total; }, {.least = kAnyNumber});
+      v("operators", [](J json) { return json.row.operators; });
+      v("mean_ms", [quotient](J json) { return quotient(json.row.total, json.in.runs); }, kMs);
+      v("share", [quotient](J json) { return quotient(json.row.total, json.in.total); });
+      v("self_ms",
+        [](J json) {
+          return json.distribution != nullptr ? std::optional(*json.distribution) : std::nullopt;
+        },
+        {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
+    }
+  };
+
+  static constexpr const char* kSchemaName = "breakdown";
+  static void Describe(auto& v) {
+    v("runs", [](const BreakdownJson& json) { return json.of.runs; });
+    v("total_ns", [](const BreakdownJson& json) { return json.of.total; },
+      {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
+    v("rows", [](const BreakdownJson& json) {
+      std::vector<Row> rows;
+      for (const AdditiveRow& row : json.of.rows) rows.push_back({json.of, row, json.self(row.name)});
+      return rows;
+    });
+  }
+};
+
+std::vector<std::string> KeysOf(const Profile& profile, const std::vector<std::size_t>& operators);
+
+// How an operator is joined to the program that ran.
+struct SourceJson {
+  const Profile& profile;
+  const OperatorSource& source;
+
+  const SourcePlace* Place() const {
+    return source.place ? &profile.program->places[*source.place] : nullptr;
+  }
+  const SourceModule* Module() const {
+    return Place() != nullptr && !Place()->modules.empty() ? &Place()->modules.back() : nullptr;
+  }
+  const SourceFrame* Frame() const {
+    return Place() != nullptr && Place()->frame ? &*Place()->frame : nullptr;
+  }
+  std::optional<std::string> Line() const;  // "net.py:12"
+
+  static constexpr const char* kSchemaName = "operator_source";
+  static void Describe(auto& v) {
+    using J = const SourceJson&;
+    const auto text = [](const std::string* of) { return of != nullptr ? std::optional(*of) : std::nullopt; };
+    v("join", [](J json) { return json.source.join; },
+      {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
+                  "operator, an instruction"});
+    v("why", [](J json) { return json.source.why; }, {.meaning = "of none: why", .or_null = true});
+    v("why_not_delegated", [](J json) { return json.source.why_not_delegated; },
+      {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
+       .or_null = true});
+    v("layer", [text](J json) { return text(json.Module() ? &json.Module()->path : nullptr); },
+      {.meaning = "path of the innermost module; empty: the model itself"});
+    v("layer_type", [text](J json) { return text(json.Module() ? &json.Module()->type : nullptr); });
+    v("source", &SourceJson::Line, {.meaning = "file:line of the model"});
+    v("function", [text](J json) { return text(json.Frame() ? &json.Frame()->function : nullptr); });
+    v("between", [](J json) { return json.source.between; },
+      {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
+                  "it serves"});
+    v("nodes", [](J json) { return json.source.nodes; },
+      {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
+    v("debug_handles", [](J json) { return json.source.debug_handles; });
+    v("shape", [](J json) { return TensorsText(json.source.tensors); },
+      {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32",
+       .or_null = true});
+    v("macs", [](J json) { return json.source.work.macs; });
+    v("bytes_read", [](J json) { return json.source.work.read; });
+    v("bytes_written", [](J json) { return json.source.work.written; });
+    v("bytes", [](J json) { return json.source.work.bytes; },
+      {.meaning = "compulsory traffic: each tensor once"});
+    v("producers", [](J json) { return KeysOf(json.profile, json.source.producers); },
+      {.meaning = "keys of the operators that write what it reads, as far as that is certain"});
+    v("consumers", [](J json) { return KeysOf(json.profile, json.source.consumers); },
+      {.meaning = "keys of the operators that read what it writes, likewise"});
+  }
+};
+
+struct OperatorJson {
+  const Profile& profile;
+  const OperatorRow& row;
+
+  const Operator& Of() const { return profile.operators[row.op]; }
+
+  static constexpr const char* kSchemaName = "operator";
+  static void Describe(auto& v) {
+    using J = const OperatorJson&;
+    v("key", [](J json) { return KeyText(json.Of().key); });
+    v("name", [](J json) { return json.Of().name; });
+    v("type", [](J json) { return json.Of().type; });
+    v("backend", [](J json) { return json.Of().backend; }, {.or_null = true});
+    v("portable", [](J json) { return json.Of().portable; });
+    v("category", [](J json) { return json.Of().category.name; });
+    v("group", [](J json) { return GroupName(json.Of().category.group); });
+    v("call",
+      [](J json) { return json.Of().call_index >= 0 ? std::optional(json.Of().call_index) : std::nullopt; });
+    v("runs", [](J json) { return json.row.runs; });
+    v("total_ns", [](J json) { return json.row.total_self; }, {.least = kAnyNumber});
+    v("mean_ms", [](J json) { return json.row.mean_self; }, {.scale = 1e6, .or_null = true});
+    v("share", [](J json) { return json.row.share; }, {.or_null = true});
+    v("self_ms", [](J json) -> const auto& { return json.row.self; });
+    v("program",
+      [](J json) -> std::optional<SourceJson> {
+        if (!json.profile.program) return std::nullopt;
+        return SourceJson{json.profile, json.profile.program->operators[json.row.op]};
+      },
+      {.meaning = "null: which program ran is not known"});
+  }
+};
+
+struct RooflineRowJson {
+  const Operator& op;
+  const RooflineRow& row;
+
+  static void Describe(auto& v) {
+    using J = const RooflineRowJson&;
+    constexpr std::string_view kTypes = "fp32|fp16|bf16|int8";
+    v("key", [](J json) { return KeyText(json.op.key); });
+    v("name", [](J json) { return json.op.name; });
+    v("dtype", [](J json) { return json.row.dtype; }, {.choices = kTypes});
+    v("roof_dtype", [](J json) { return json.row.roof_dtype; }, {.choices = kTypes});
+    v("time_ms", [](J json) { return json.row.time.ns; }, kMs);
+    v("time_low_ms", [](J json) { return json.row.time.low; }, kMs);
+    v("time_high_ms", [](J json) { return json.row.time.high; }, kMs);
+    v("macs", [](J json) { return json.row.macs; });
+    v("bytes", [](J json) { return json.row.bytes; });
+    v("flops_per_byte",
+      [](J json) { return json.row.bytes == 0 ? std::nullopt : std::optional(json.row.intensity()); },
+      {.least = 0});
+    v("macs_per_s", [](J json) { return json.row.macs_per_s(); });
+    v("bytes_per_s", [](J json) { return json.row.bytes_per_s(); });
+    v("bound", [](J json) { return json.row.bound; });
+    v("roof_ms", [](J json) { return json.row.roof_ns; }, kMs);
+    v("share_of_roof", [](J json) { return json.row.share(); },
+      {.meaning = "the time at the roof / the time", .least = 0});
+    v("would_save_ms", [](J json) { return json.row.gap_ns(); }, kMs);
+  }
+};
+
+struct RooflineJson {
+  const Profile& profile;
+  const Roofline& roofline;
+
+  static void Describe(auto& v) {
+    using J = const RooflineJson&;
+    v("roofs", [](J json) -> const auto& { return json.roofline.roofs; });
+    v("covered_ms", [](J json) { return json.roofline.covered_ns; }, kMsOfTime);
+    v("roof_ms", [](J json) { return json.roofline.roof_ns; }, kMsOfTime);
+    v("not_covered_ms", [](J json) { return json.roofline.not_covered_ns; }, kMsOfTime);
+    v("rows", [](J json) {
+      std::vector<RooflineRowJson> rows;
+      for (const RooflineRow& row : json.roofline.rows) rows.push_back({json.profile.operators[row.op], row});
+      return rows;
+    });
+  }
+};
+
+struct MatrixKernelsJson {
+  const Profile& profile;
+  const MatrixKernelRow& row;
+
+  static void Describe(auto& v) {
+    using J = const MatrixKernelsJson&;
+    v("kernels", [](J json) { return json.row.ran; });
+    v("why", [](J json) { return json.row.why; }, {.or_null = true});
+    v("change", [](J json) { return json.row.change; }, {.or_null = true});
+    v("mean_ms", [](J json) { return json.row.mean_ns; }, kMsOfTime);
+    v("operators", [](J json) { return KeysOf(json.profile, json.row.operators); }, {.some = true});
+  }
+};
+
+// What the framework's own spans and clipping take: with `operators` they add up to the whole.
+struct RestJson {
+  std::string name = "framework's spans and clipped";
+  Nanoseconds total = 0;
+
+  static void Describe(auto& v) {
+    v("name", &RestJson::name);
+    v("total_ns", &RestJson::total, {.least = kAnyNumber});
+  }
+};
+
+struct ProgramJoinJson {
+  const ReportExperiment& experiment;
+
+  static void Describe(auto& v) {
+    using J = const ProgramJoinJson&;
+    v("problem", [](J json) { return json.experiment.profile->program->problem; },
+      {.meaning = "why operators are not joined to the program", .or_null = true});
+    v("no_sources", [](J json) { return json.experiment.profile->program->no_sources; },
+      {.meaning = "why layers are not known", .or_null = true});
+    v("attributed_share", [](J json) { return json.experiment.attributed; },
+      {.meaning = "of the operators' time, overheads apart", .least = 0});
+    v("layers", [](J json) -> const auto& { return json.experiment.layers; });
+    v("by_layer", [](J json) { return BreakdownJson{json.experiment.by_layer}; });
+    v("by_source", [](J json) { return BreakdownJson{json.experiment.by_source}; });
+  }
+};
+
+// What is known of an experiment with a trace.
+struct TracedJson {
+  const ExperimentData& data;
+  const ReportExperiment& experiment;
+
+  const Profile& Of() const { return *experiment.profile; }
+  BreakdownJson Groups() const;
+  BreakdownJson Categories() const;
+  RestJson Rest() const;
+  // Of the experiment's own method: a program of several has them in one file.
+  std::vector<CountersRow> Counters() const;
+
+  static void Describe(auto& v) {
+    using J = const TracedJson&;
+    v("mean_execute_ms", [](J json) { return json.experiment.MeanExecute(); }, kMs);
+    v("tracer_ms", [](J json) { return json.experiment.tracer; }, kMs);
+    v("groups", &TracedJson::Groups);
+    v("categories", &TracedJson::Categories);
+    v("places", [](J json) { return BreakdownJson{json.experiment.places}; });
+    v("by_delegate", [](J json) { return BreakdownJson{json.experiment.by_delegate}; });
+    v("program", [](J json) -> std::optional<ProgramJoinJson> {
+      if (!json.Of().program) return std::nullopt;
+      return ProgramJoinJson{json.experiment};
+    });
+    v("roofline",
+      [](J json) -> std::optional<RooflineJson> {
+        if (!json.experiment.roofline) return std::nullopt;
+        return RooflineJson{json.Of(), *json.experiment.roofline};
+      },
+      {.meaning = "null: the machine's roofs or the work of the operators are not known"});
+    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.experiment.operators, json.Of()); });
+    v("operators_rest", &TracedJson::Rest);
+    v("delegate_calls", [](J json) { return json.experiment.delegate_calls; });
+    v("portable_kernels", [](J json) { return json.experiment.portable_kernels; });
+    v("unknown_operators", [](J json) { return json.experiment.unknown_operators; });
+    v("kernel_evidence", [](J json) { return json.experiment.kernel_evidence; });
+    v("matrix_kernels",
+      [](J json) { return ViewsOf<MatrixKernelsJson>(json.experiment.matrix_kernels, json.Of()); },
+      {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
+                  "is no Arm one"});
+    v("counters", &TracedJson::Counters,
+      {.meaning =
+           "of the method, its delegate calls and operators (docs/counters.md); empty: none were read"});
+    v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
+  }
+};
+
+struct ExperimentJson {
+  const Report& report;
+  const ReportExperiment& of;
+
+  const ExperimentData& Data() const { return report.run.experiments[of.index]; }
+
+  static constexpr const char* kSchemaName = "experiment";
+  static void Describe(auto& v) {
+    using J = const ExperimentJson&;
+    v("name", [](J json) { return json.Data().name; });
+    v("label", [](J json) { return json.of.label; });
+    v("threads", [](J json) { return json.of.threads; }, {.least = 1});
+    v("mode", [](J json) { return json.Data().mode; }, {.choices = kModes});
+    v("isa", [](J json) { return json.Data().isa; }, {.or_null = true});
+    v("emulated", [](J json) { return json.Data().emulated; });
+    v("trace_enabled", [](J json) { return json.Data().trace_enabled; });
+    v("etdump", [](J json) { return json.of.etdump_name; }, {.or_null = true});
+    v("latency_from",
+      [](J json) -> std::optional<std::string_view> {
+        if (json.of.latency.n == 0) return std::nullopt;
+        return json.of.latency_from_trace ? "trace" : "untraced";
+      },
+      {.choices = "untraced|trace"});
+    v("tracer_always_on", [](J json) { return json.of.tracer_always_on; });
+    const auto if_paced = [](J json, auto value) {
+      return json.of.period > 0 ? std::optional(value) : std::nullopt;
+    };
+    v("period_ms", [if_paced](J json) { return if_paced(json, json.of.period); },
+      {.meaning = "runs were started so far apart; null: back to back", .least = 0, .scale = 1e6});
+    v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
+      {.meaning = "runs that took longer than the period"});
+    v("latency_ms", [](J json) -> const auto& { return json.of.latency; });
+    v("clean_runs", [](J json) { return json.of.clean_runs; },
+      {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "
+                  "these, or of all where there is none"});
+    v("all_runs", [](J json) { return json.of.latency_of_all.n; },
+      {.meaning = "untraced runs, clean or not"});
+    v("latency_of_all_ms", [](J json) -> const auto& { return json.of.latency_of_all; });
+    v("cpu_time_ms", [](J json) { return json.of.cpu_time; },
+      {.meaning = "processor time of all threads: median over the clean runs", .least = 0, .scale = 1e6});
+    v("cpu_of_busiest_thread_ms", [](J json) { return json.of.cpu_of_busiest; },
+      {.meaning = "of a run, on average", .least = 0, .scale = 1e6});
+    v("traced_ms", [](J json) -> const auto& { return json.of.traced; });
+    v.Object("latency_histogram", [](auto& in) {
+      const auto edge = [](double stats::Histogram::*which) {
+        return [which](J json) {
+          const stats::Histogram& histogram = json.of.latency_histogram;
+          return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*which);
+        };
+      };
+      in("from_ms", edge(&stats::Histogram::from), kMs);
+      in("width_ms", edge(&stats::Histogram::width), kMsOfTime);
+      in("counts", [](J json) { return json.of.latency_histogram.counts; });
+      in("beyond", [](J json) { return json.of.latency_histogram.beyond; },
+         {.meaning = "runs that took longer than the axis goes"});
+    });
+    v.Object("latency_ecdf", [](auto& in) {
+      in("ms", [](J json) { return Column(json.of.latency_ecdf, &stats::EcdfPoint::value); }, kMs);
+      in("share", [](J json) { return Column(json.of.latency_ecdf, &stats::EcdfPoint::share); },
+         {.least = 0});
+    });
+    v("first_run_ms", [](J json) { return json.of.first_run; }, kMsOfTime);
+    v("load_ms", [](J json) { return json.of.load; }, kMsOfTime);
+    v("peak_rss_bytes", [](J json) { return json.of.peak_rss; });
+    v("launches", [](J json) { return json.of.launches; });
+    v("bursts", [](J json) { return json.of.bursts.size(); });
+    v("disturbed_bursts", [](J json) { return json.of.disturbed_bursts; });
+    v.Object("burst_medians",
+             [](auto& in) {
+               const auto column = [](auto member) {
+                 return [member](J json) { return Column(json.of.bursts, member); };
+               };
+               in("launch", column(&BurstPoint::launch));
+               in("round", column(&BurstPoint::round));
+               in("seconds", column(&BurstPoint::seconds),
+                  {.meaning = "from the start of the run's first burst to its own"});
+               in("median_ms", column(&BurstPoint::median), kMsOfTime);
+               in("disturbed", column(&BurstPoint::disturbed));
+               in("throttled", column(&BurstPoint::throttled));
+               in("frequency_mhz", column(&BurstPoint::mhz), {.least = 0});
+               in("temperature_c", column(&BurstPoint::celsius));
+             },
+             {.meaning = "in columns: entry i of each is burst i"});
+    v("conditions", [](J json) { return ExperimentFacts(json.report, json.of); });
+    v("latency_interval_ms", [](J json) { return json.of.interval; });
+    v("sustained", [](J json) -> const auto& { return json.of.sustained; },
+      {.meaning = "of a run with --sustained"});
+    v.Object("runs", [](auto& in) {
+      in("traced", [](J json) { return json.of.traced_runs; });
+      in("first", [](J json) { return json.of.first_runs; });
+      in("warmup", [](J json) { return json.of.warmup_runs; });
+      in("steady", [](J json) { return json.of.steady_runs; });
+      in("disturbed", [](J json) { return json.of.disturbed_runs; },
+         {.meaning = "steady, but not clean: left out"});
+      in("common_set", [](J json) { return json.of.common_runs; });
+    });
+    v.Flat([](J json) -> std::optional<TracedJson> {
+      if (!json.of.profile) return std::nullopt;
+      return TracedJson{json.Data(), json.of};
+    });
+  }
+
+ private:
+  template <typename T, typename U>
+  static std::vector<U> Column(const std::vector<T>& of, U T::*member) {
+    std::vector<U> values;
+    for (const T& each : of) values.push_back(each.*member);
+    return values;
+  }
+};
+
+}  // namespace etprof

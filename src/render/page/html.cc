@@ -1,0 +1,94 @@
+#include "render/page/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/archive/iterators/base64_from_binary.hpp>
+#include <boost/archive/iterators/transform_width.hpp>
+#include <functional>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/escape.h"
+#include "render/json/json.h"
+#include "render/json/timeline_json.h"
+#include "render/page/gzip.h"
+#include "say/wording.h"
+
+namespace etprof {
+namespace {
+
+// web/dist/index.html, by cmake/EmbedText.cmake.
+constexpr char kPageText[] =
+#include "report_page.inc"
+    ;
+constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
+
+// The page reads elements of these names (web/src/report.ts), which stand before what draws it.
+constexpr std::string_view kBefore = R"(<div id="app">)";
+constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline";
+
+// RFC 4648.
+void WriteBase64(const std::string& bytes, std::ostream& out) {
+  using namespace boost::archive::iterators;
+  using Digits = base64_from_binary<transform_width<const char*, 6, 8>>;
+  std::copy(Digits(bytes.data()), Digits(bytes.data() + bytes.size()), std::ostreambuf_iterator<char>(out));
+  for (std::size_t i = bytes.size(); i % 3 != 0; ++i) out << '=';
+}
+
+// What HtmlAttribute was given; an ampersand last, which may stand before the other two's names.
+std::string Unescaped(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
+      {"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}};
+  for (const auto& [entity, character] : kEntities) {
+    for (std::size_t found = 0; (found = text.find(entity, found)) != std::string::npos; ++found)
+      text.replace(found, entity.size(), character);
+  }
+  return text;
+}
+
+// An element that holds what `write` writes; `attributes` stand in it after a space.
+void WriteData(std::string_view id, const std::string& attributes,
+               const std::function<void(std::ostream&)>& write, std::ostream& out) {
+  std::ostringstream packed;
+  WriteGzip(packed, write);
+  out << "<script type=\"application/octet-stream\" id=\"" << id << '"' << attributes << '>';
+  WriteBase64(packed.str(), out);
+  out << "</script>\n";
+}
+
+}  // namespace
+
+void RenderHtml(const Report& report, std::ostream& out) {
+  const std::size_t at = kPage.find(kBefore);
+  if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
+  out << kPage.substr(0, at);
+  // The title that was given, or a name that tells the method; without both the page is called as the model.
+  std::string heading;
+  if (!report.title.empty()) {
+    heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
+  } else if (const std::string method = MethodToTell(report); !method.empty()) {
+    heading = fmt::format(" data-name=\"{}\"",
+                          HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
+  }
+  WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+  WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
+  out << kPage.substr(at);
+}
+
+std::string ReadTitle(std::istream& page) {
+  constexpr std::string_view kAttribute = " data-title=\"";
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t at = line.find(kAttribute);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + kAttribute.size(), end = line.find('"', begin);
+    return Unescaped(line.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return "";
+}
+
+}  // namespace etprof

@@ -1,0 +1,56 @@
+#include "render/page/html.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+std::size_t CountOf(const std::string& part, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::string Page(const std::string& title, const std::string& method = "forward") {
+  Report report = example::MakePair();
+  report.title = title;
+  report.run.method = method;
+  std::ostringstream out;
+  RenderHtml(report, out);
+  return out.str();
+}
+
+TEST(Html, HoldsTheReportOnceBeforeWhatDrawsIt) {
+  const std::string page = Page("");
+  EXPECT_EQ(CountOf("id=\"etprof-report\">", page), 1U);
+  EXPECT_LT(page.find("id=\"etprof-report\">"), page.find("<div id=\"app\">"));
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_TRUE(page.ends_with("</html>\n"));
+}
+
+TEST(Html, ATitleIsAnAttributeAndEndsNone) {
+  EXPECT_EQ(Page("").find("data-title"), std::string::npos);
+  const std::string page = Page("a \"b\" <script> & \x1b[31m");
+  EXPECT_NE(page.find("data-title=\"a &quot;b&quot; &lt;script> &amp; \\x1b[31m\">"), std::string::npos);
+}
+
+TEST(Html, OfAMethodThatMustBeToldTheTitleNamesIt) {
+  const std::string name = example::MakePair().model_id + ", method decode";
+  EXPECT_NE(Page("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
+}
+
+TEST(Html, ATitleIsReadAsItWasGivenAndNoOther) {
+  for (const std::string method : {"forward", "decode"}) {
+    for (const std::string title : {"", "a title", "a \"b\" <script> & &lt; &amp;quot;", ">"}) {
+      std::istringstream page(Page(title, method));
+      EXPECT_EQ(ReadTitle(page), title) << method;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,173 @@
+#include "render/screen/latency_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/escape.h"
+#include "core/table.h"
+#include "core/units.h"
+#include "render/screen/terminal_text.h"
+#include "say/wording.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kMostLabel = 20;    // columns
+constexpr int kMostColumns = 96;  // of the plot: beyond, more width shows no more
+constexpr int kRows = 3;          // of a side where there are at most kTallSides, else one
+constexpr std::size_t kTallSides = 2;
+constexpr int kBetweenLabels = 4;  // columns, of the axis
+constexpr int kLevels = 8;         // a block character has
+
+const char* const kBlocks[kLevels + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+// The plot's columns: `merged` bins each, or a bin on `stretch` of them.
+struct Axis {
+  double from = 0, column = 0;  // ns; `column`: of one, 0 where there is just one value
+  std::size_t merged = 1, stretch = 1;
+  int columns = 1;
+
+  int ColumnOf(double ns) const {
+    if (column <= 0) return 0;
+    return std::clamp(static_cast<int>((ns - from) / column), 0, columns - 1);
+  }
+};
+
+Axis AxisOf(const stats::SharedHistogram& histogram, int room) {
+  const std::size_t bins = histogram.counts.front().size();
+  const auto most = static_cast<std::size_t>(std::max(1, room));
+  Axis axis;
+  axis.from = histogram.from;
+  axis.merged = (bins + most - 1) / most;
+  axis.stretch = axis.merged > 1 || histogram.width <= 0 ? 1 : most / bins;
+  const std::size_t columns = axis.merged > 1 ? (bins + axis.merged - 1) / axis.merged : bins * axis.stretch;
+  axis.columns = static_cast<int>(columns);
+  axis.column = histogram.width * static_cast<double>(axis.merged) / static_cast<double>(axis.stretch);
+  return axis;
+}
+
+std::vector<std::int64_t> Columns(const std::vector<std::int64_t>& counts, const Axis& axis) {
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(axis.columns), 0);
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    for (std::size_t i = 0; i < axis.stretch; ++i)
+      columns[bin / axis.merged * axis.stretch + i] += counts[bin];
+  }
+  return columns;
+}
+
+void Line(std::string line, std::ostream& out) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out << line << '\n';
+}
+
+// "▲ 2.03 ms" below its column, where there is no room on the right "2.03 ms ▲".
+std::string Marked(int column, const std::string& text, int columns) {
+  const int width = DisplayWidth(text);
+  if (column + 2 + width <= columns || column < width + 1) return Blanks(column) + "▲ " + text;
+  return Blanks(column - width - 1) + text + " ▲";
+}
+
+// 1, 2 or 5 times a power of ten, at least `step`.
+double Round(double step) {
+  const double power = std::pow(10, std::floor(std::log10(step)));
+  for (const double times : {1.0, 2.0, 5.0}) {
+    if (times * power >= step * (1 - 1e-9)) return times * power;
+  }
+  return 10 * power;
+}
+
+// The axis and its labels, in the unit of the scale; `room` columns are there behind the indent.
+void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, std::ostream& out) {
+  if (axis.column <= 0) {
+    Line(Blanks(indent) + "┴", out);
+    Line(Blanks(indent) + scale.Text(axis.from), out);
+    return;
+  }
+  const double unit = scale.unit_ns;
+  const double end = axis.from + axis.column * axis.columns;
+  const auto label_of = [&](double tick, double step) {
+    return fmt::format("{:.{}f}", tick, std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9))));
+  };
+  // Steps wide enough for their labels.
+  double step = Round(axis.column / unit);
+  while (step * unit / axis.column < DisplayWidth(label_of(end / unit, step)) + kBetweenLabels &&
+         step * unit < end - axis.from)
+    step = Round(step * 1.5);
+  std::string line, labels;
+  int column = 0;
+  for (double tick = std::ceil(axis.from / unit / step - 1e-9) * step; tick * unit <= end; tick += step) {
+    const int at = axis.ColumnOf(tick * unit);
+    for (; column < at; ++column) line += "─";
+    line += "┴";
+    ++column;
+    const std::string label = label_of(tick, step);
+    const int start = std::max(0, at - DisplayWidth(label) / 2);
+    const bool free = labels.empty() || start > DisplayWidth(labels);
+    if (!free || start + DisplayWidth(label) + 1 + DisplayWidth(scale.unit) > room) continue;
+    labels += Blanks(start - DisplayWidth(labels)) + label;
+  }
+  for (; column < axis.columns; ++column) line += "─";
+  Line(Blanks(indent) + line, out);
+  Line(Blanks(indent) + labels + (labels.empty() ? "" : " ") + scale.unit, out);
+}
+
+}  // namespace
+
+void DrawLatencyPlot(const Report& report, const LatencyPlot& plot, const TerminalOptions& options,
+                     std::ostream& out) {
+  double smallest = 1e300, largest = 0, slowest = 0;
+  int label_width = 0;
+  std::vector<std::string> labels, beyond;
+  std::int64_t all_beyond = 0;
+  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
+    const double median = experiment.latency.p50.value_or(0);
+    smallest = std::min(smallest, median);
+    largest = std::max(largest, median);
+    slowest = std::max(slowest, experiment.latency.max.value_or(0));
+    all_beyond += plot.histogram.beyond[i];
+    labels.push_back(Fitted(OneLine(experiment.label), kMostLabel));
+    beyond.push_back(plot.histogram.beyond[i] > 0 ? fmt::format("{} beyond", plot.histogram.beyond[i]) : "");
+    label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
+  }
+  const TimeScale scale = ScaleFor(smallest, largest);
+  const int indent = 2 + label_width + 2;
+  const Axis axis = AxisOf(plot.histogram, std::min(kMostColumns, options.width - indent - 1));
+  const int rows = plot.experiments.size() <= kTallSides ? kRows : 1;
+  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
+    const std::vector<std::int64_t> columns = Columns(plot.histogram.counts[i], axis);
+    const std::int64_t most = std::max<std::int64_t>(1, *std::max_element(columns.begin(), columns.end()));
+    const auto left = [&](int row) {
+      const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
+      return "  " + text + Blanks(label_width - DisplayWidth(text)) + "  ";
+    };
+    for (int row = 0; row < rows; ++row) {
+      std::string blocks;
+      for (const std::int64_t count : columns) {
+        // What is there is seen: the lowest level at least.
+        const double height = static_cast<double>(count) / static_cast<double>(most) * rows * kLevels;
+        const int levels = count > 0 ? std::max(1, static_cast<int>(std::lround(height))) : 0;
+        blocks += kBlocks[std::clamp(levels - (rows - 1 - row) * kLevels, 0, kLevels)];
+      }
+      Line(left(row) + blocks, out);
+    }
+    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
+    Line(left(rows) + (experiment.latency.p50 ? Marked(axis.ColumnOf(*experiment.latency.p50),
+                                                       scale.Text(*experiment.latency.p50), axis.columns)
+                                              : ""),
+         out);
+  }
+  DrawAxis(axis, scale, indent, options.width - indent, out);
+  std::string text = "▲ median; a column's height is its share of the side's runs";
+  if (axis.column > 0) text += ", its width " + FormatDuration(axis.column);
+  if (all_beyond > 0) {
+    text += fmt::format("; beyond: the runs past {}, the slowest {}",
+                        scale.Text(axis.from + axis.column * axis.columns), FormatDuration(slowest));
+  }
+  WriteWrapped("", text, 2, options.width, out);
+  out << '\n';
+}
+
+}  // namespace etprof

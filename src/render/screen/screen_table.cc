@@ -1,0 +1,71 @@
+#include "render/screen/screen_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/escape.h"
+#include "core/table.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kLeastName = 16;
+
+}  // namespace
+
+void ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
+  ScreenTable shown = *this;
+  for (auto& row : shown.rows) {
+    for (Cell& cell : row) cell.text = OneLine(cell.text);
+  }
+  shown.DrawShown(options, out);
+}
+
+void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) const {
+  std::vector<int> widths;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    int width = DisplayWidth(columns[i].title);
+    for (const auto& row : rows) width = std::max(width, DisplayWidth(row[i].text));
+    widths.push_back(width);
+  }
+  std::vector<std::size_t> shown(columns.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  // Of the columns but the first, with the blanks before each.
+  const auto others = [&] {
+    int width = 0;
+    for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
+    return width;
+  };
+  while (2 + std::min(widths[0], kLeastName) + others() > options.width) {
+    auto first = shown.end();
+    for (auto i = shown.begin(); i != shown.end(); ++i) {
+      if (columns[*i].goes > 0 && (first == shown.end() || columns[*i].goes < columns[*first].goes))
+        first = i;
+    }
+    if (first == shown.end()) break;
+    shown.erase(first);
+  }
+  widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others()));
+  const auto line = [&](const auto& cell_of) {
+    std::string text;
+    int blanks = 2;  // that are due before the next text: none is left at the end
+    for (const std::size_t i : shown) {
+      const Cell cell = cell_of(i);
+      const std::string fitted = i > 0       ? cell.text
+                                 : ends_tell ? FittedTail(cell.text, widths[0])
+                                             : FittedName(cell.text, widths[0]);
+      const int rest = widths[i] - DisplayWidth(fitted);
+      if (columns[i].right) blanks += rest;
+      if (!fitted.empty()) {
+        text += Blanks(blanks) + Paint(fitted, cell.color, options.colors);
+        blanks = 0;
+      }
+      blanks += 2 + (columns[i].right ? 0 : rest);
+    }
+    out << text << '\n';
+  };
+  line([&](std::size_t i) { return Cell{columns[i].title, Color::kDim}; });
+  for (const auto& row : rows) line([&](std::size_t i) { return row[i]; });
+}
+
+}  // namespace etprof

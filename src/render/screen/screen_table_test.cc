@@ -1,0 +1,70 @@
+#include "render/screen/screen_table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace etprof {
+namespace {
+
+ScreenTable ExampleOnScreen() {
+  return {{{"name"}, {"layer", false, 2}, {"time", true}, {"interval", false, 1}},
+          {{{"Convolution (NHWC, F32) IGEMM #12"}, {"features"}, {"1.0 ms"}, {"[1, 2]"}},
+           {{"Add"}, {""}, {"12.0 ms"}, {""}}}};
+}
+
+std::string DrawnAt(const ScreenTable& table, int width, bool colors = false) {
+  TerminalOptions options;
+  options.width = width;
+  options.colors = colors;
+  std::ostringstream out;
+  table.Draw(options, out);
+  return out.str();
+}
+
+TEST(ScreenTable, IsAlignedAndHasNoTrailingBlanks) {
+  EXPECT_EQ(DrawnAt(ExampleOnScreen(), 80),
+            "  name                               layer        time  interval\n"
+            "  Convolution (NHWC, F32) IGEMM #12  features   1.0 ms  [1, 2]\n"
+            "  Add                                          12.0 ms\n");
+}
+
+TEST(ScreenTable, ColumnsGoInTheirOrderBeforeNamesAreLost) {
+  // Names give way first, down to sixteen columns.
+  EXPECT_EQ(DrawnAt(ExampleOnScreen(), 48),
+            "  name               layer        time  interval\n"
+            "  Convolution … #12  features   1.0 ms  [1, 2]\n"
+            "  Add                          12.0 ms\n");
+  EXPECT_EQ(DrawnAt(ExampleOnScreen(), 44),
+            "  name                     layer        time\n"
+            "  Convolution … IGEMM #12  features   1.0 ms\n"
+            "  Add                                12.0 ms\n");
+  EXPECT_EQ(DrawnAt(ExampleOnScreen(), 30),
+            "  name                    time\n"
+            "  Convolution (N… #12   1.0 ms\n"
+            "  Add                  12.0 ms\n");
+  // What may not go stays, however narrow it is.
+  EXPECT_EQ(DrawnAt(ExampleOnScreen(), 5).substr(0, 28), "  name                 time\n");
+}
+
+TEST(ScreenTable, TheEndOfANameMayTell) {
+  ScreenTable table{{{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}}};
+  table.ends_tell = true;
+  EXPECT_EQ(DrawnAt(table, 20), "  line\n  …bilenet_v3.py:117\n");
+}
+
+TEST(ScreenTable, ColorsTakeNoColumns) {
+  ScreenTable table = ExampleOnScreen();
+  table.rows[0][2].color = Color::kGreen;
+  const std::string colored = DrawnAt(table, 80, true);
+  EXPECT_NE(colored.find("   \033[32m1.0 ms\033[0m  [1, 2]\n"), std::string::npos);
+  std::string plain = colored;
+  for (const char* const code : {"\033[32m", "\033[2m", "\033[0m"}) {
+    for (std::size_t at = plain.find(code); at != std::string::npos; at = plain.find(code))
+      plain.erase(at, std::string(code).size());
+  }
+  EXPECT_EQ(plain, DrawnAt(table, 80));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,240 @@
+#include "render/screen/terminal_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "core/escape.h"
+#include "core/table.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kLongerInAscii = 4;  // columns: a line holds few of the signs that become two characters
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::size_t NextCharacter(const std::string& text, std::size_t at) {
+  ++at;
+  while (at < text.size() && IsContinuation(text[at])) ++at;
+  return at;
+}
+
+// Whether a line does not end between the two: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
+bool StayTogether(const std::string& word, std::string next) {
+  static constexpr std::array<std::string_view, 11> kUnits = {"ns", "µs", "ms", "s",   "B", "kB",
+                                                              "MB", "GB", "%",  "GHz", "°C"};
+  if (next.starts_with('#') || (word.starts_with('[') && word.find(']') == std::string::npos)) return true;
+  if (word.empty() || std::string_view("0123456789]").find(word.back()) == std::string_view::npos)
+    return false;
+  while (!next.empty() && std::string_view(".,;:)").find(next.back()) != std::string_view::npos)
+    next.pop_back();
+  return std::find(kUnits.begin(), kUnits.end(), next) != kUnits.end();
+}
+
+}  // namespace
+
+void DrawOn(const TerminalOptions& options, std::ostream& out,
+            const std::function<void(const TerminalOptions&, std::ostream&)>& draw) {
+  if (!options.ascii) {
+    draw(options, out);
+    return;
+  }
+  TerminalOptions narrower = options;
+  narrower.width -= kLongerInAscii;
+  std::ostringstream drawn;
+  draw(narrower, drawn);
+  // What is less than half a column of a bar is a blank now.
+  std::istringstream lines(Ascii(drawn.str()));
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
+std::string Ascii(const std::string& text) {
+  static const std::map<std::string_view, std::string_view> kLikeness = {
+      // Bars by eighths of a column: half a column and more is drawn.
+      {"█", "#"},
+      {"▉", "#"},
+      {"▊", "#"},
+      {"▋", "#"},
+      {"▌", "#"},
+      {"▍", " "},
+      {"▎", " "},
+      {"▏", " "},
+      // Charts by eighths of a line.
+      {"▁", "."},
+      {"▂", ":"},
+      {"▃", "-"},
+      {"▄", "="},
+      {"▅", "+"},
+      {"▆", "*"},
+      {"▇", "%"},
+      // Plots.
+      {"─", "-"},
+      {"┬", "+"},
+      {"┴", "+"},
+      {"│", "|"},
+      {"┤", "+"},
+      {"└", "+"},
+      {"▲", "^"},
+      {"∙", "."},
+      {"•", "o"},
+      // Text.
+      {"·", "-"},
+      {"—", "-"},
+      {"…", "~"},
+      {"≈", "~"},
+      {"µ", "u"},
+      {"→", "->"},
+      {"±", "+-"},
+      {"∞", "inf"},
+      {"°", ""}};
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = NextCharacter(text, at);
+    const std::string character = text.substr(at, next - at);
+    at = next;
+    if (const auto known = kLikeness.find(character); known != kLikeness.end()) {
+      ascii += known->second;
+    } else if (character.size() == 1 && static_cast<unsigned char>(character[0]) < 0x80) {
+      ascii += character;
+    } else {
+      ascii.append(static_cast<std::size_t>(DisplayWidth(character)), '?');
+    }
+  }
+  return ascii;
+}
+
+std::string Fitted(const std::string& text, int columns) {
+  if (DisplayWidth(text) <= columns) return text;
+  std::string cut;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t next = NextCharacter(text, i);
+    const std::string longer = cut + text.substr(i, next - i);
+    if (DisplayWidth(longer) > columns - 1) break;
+    cut = longer;
+    i = next;
+  }
+  return cut + "…";
+}
+
+std::string FittedTail(const std::string& text, int columns) {
+  if (DisplayWidth(text) <= columns) return text;
+  std::size_t from = text.size();
+  while (from > 0) {
+    std::size_t before = from - 1;
+    while (before > 0 && IsContinuation(text[before])) --before;
+    if (DisplayWidth(text.substr(before)) > columns - 1) break;
+    from = before;
+  }
+  return "…" + text.substr(from);
+}
+
+std::string FittedName(const std::string& name, int columns) {
+  const std::size_t number = name.rfind(" #");
+  if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
+    return Fitted(name, columns);
+  std::string tail = name.substr(number);
+  // "IGEMM" and "DWConv" are numbered each on its own.
+  if (const std::size_t close = name.rfind(')', number); close != std::string::npos) {
+    const std::string kind = name.substr(close + 1);
+    if (2 * DisplayWidth(kind) <= columns) tail = kind;
+  }
+  return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
+}
+
+std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
+
+std::string Bar(double share, int columns) {
+  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (!(share > 0) || columns < 4) return "";
+  const auto eighths = static_cast<int>(std::lround(std::min(share, 1.0) * columns * 8));
+  if (eighths == 0) return "";
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  return bar + kEighths[eighths % 8];
+}
+
+std::string Paint(const std::string& text, Color color, bool colors) {
+  if (!colors || text.empty() || color == Color::kNone) return text;
+  std::string_view code;
+  switch (color) {
+    case Color::kGreen:
+      code = sgr::kGreen;
+      break;
+    case Color::kRed:
+      code = sgr::kRed;
+      break;
+    case Color::kYellow:
+      code = sgr::kYellow;
+      break;
+    case Color::kDim:
+      code = sgr::kDim;
+      break;
+    case Color::kBold:
+      code = sgr::kBold;
+      break;
+    case Color::kNone:
+      break;
+  }
+  return fmt::format("{}{}{}", code, text, sgr::kPlain);
+}
+
+Color ColorOf(stats::Verdict verdict) {
+  switch (verdict) {
+    case stats::Verdict::kFaster:
+      return Color::kGreen;
+    case stats::Verdict::kSlower:
+      return Color::kRed;
+    case stats::Verdict::kInconclusive:
+    case stats::Verdict::kContended:
+    case stats::Verdict::kEmulated:
+      return Color::kDim;
+    case stats::Verdict::kSame:
+      break;
+  }
+  return Color::kNone;
+}
+
+void WriteWrapped(const std::string& first, const std::string& paragraph, int indent, int width,
+                  std::ostream& out) {
+  const std::string text = OneLine(paragraph);
+  std::string line = first + Blanks(indent - DisplayWidth(first));
+  int column = indent;
+  bool at_start = true;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    while (end < text.size()) {
+      const std::size_t after = std::min(text.find(' ', end + 1), text.size());
+      if (!StayTogether(text.substr(at, end - at), text.substr(end + 1, after - end - 1))) break;
+      end = after;
+    }
+    const std::string word = text.substr(at, end - at);
+    const int word_width = DisplayWidth(word);
+    if (!at_start && column + 1 + word_width > width) {
+      out << line << '\n';
+      line = Blanks(indent);
+      column = indent;
+      at_start = true;
+    }
+    if (!at_start) {
+      line += ' ';
+      ++column;
+    }
+    line += word;
+    column += word_width;
+    at_start = false;
+    at = end + 1;
+  }
+  out << line << '\n';
+}
+
+}  // namespace etprof

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "render/screen/terminal.h"
+#include "stats/verdict.h"
+
+// Text as a terminal shows it, for the files that draw on it.
+namespace etprof {
+
+// Draws what the terminal can show: with `ascii`, what `draw` writes is put into ASCII (Ascii), a little
+// narrower, since "±" and "→" take two columns then.
+void DrawOn(const TerminalOptions& options, std::ostream& out,
+            const std::function<void(const TerminalOptions&, std::ostream&)>& draw);
+
+// The text with ASCII in place of what etprof draws and writes beyond it, column for column but for "±", "→"
+// and "∞"; what has no likeness is "?".
+std::string Ascii(const std::string& text);
+
+// Cut to a number of columns at a code point, the end or (FittedTail) the beginning replaced by "…".
+std::string Fitted(const std::string& text, int columns);
+std::string FittedTail(const std::string& text, int columns);
+// "Convolution (NHWC… IGEMM #2": what tells two operators of one type apart stays.
+std::string FittedName(const std::string& name, int columns);
+
+std::string Blanks(int count);
+
+// "███▏": `share` (0 to 1) of `columns` in eighths of a column; empty for less than four columns.
+std::string Bar(double share, int columns);
+
+enum class Color { kNone, kGreen, kRed, kYellow, kDim, kBold };
+// As ANSI; `text` itself where colours are off.
+std::string Paint(const std::string& text, Color color, bool colors);
+// Green faster, red slower, dim what cannot be told.
+Color ColorOf(stats::Verdict verdict);
+
+// `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
+// ended. A number and its unit, a name and its "#3", and an interval stay on one line.
+void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
+                  std::ostream& out);
+
+}  // namespace etprof

@@ -1,0 +1,116 @@
+#include "report/findings/contention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "report/check.h"
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Insight* Find(const Report& report, Insight::Kind kind) {
+  const auto found = std::find_if(report.insights.begin(), report.insights.end(),
+                                  [&](const Insight& insight) { return insight.kind == kind; });
+  return found == report.insights.end() ? nullptr : &*found;
+}
+
+// The example's pair, of whose baseline all runs of the first `launches` launches lost a time slice of 4 ms.
+Report Contended(int launches) {
+  Report made = example::MakePair();
+  RunData run = made.run;
+  for (Launch& launch : run.experiments[0].launches) {
+    for (Burst& burst : launch.bursts) {
+      for (Nanoseconds& latency : burst.recorded) {
+        const Nanoseconds wait = launch.index < launches ? 4'000'000 : 0;
+        latency += wait;
+        burst.recorded_wait.push_back(wait);
+      }
+    }
+  }
+  run.other_load_during = OtherLoad{};
+  run.other_load_during->cores = 2;
+  run.other_load_during->machine_cores = 1.9;
+  run.other_load_during->processes = {{"cc1plus", 2, 1.9}};
+  std::vector<std::optional<Profile>> profiles;
+  for (ReportExperiment& experiment : made.experiments) profiles.push_back(std::move(experiment.profile));
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+TEST(Contention, AFewDisturbedLaunchesChangeNothing) {
+  const Report report = Contended(3);
+  const Comparison& comparison = report.comparisons.at(0).comparison;
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(comparison.launches, 7);
+  ASSERT_TRUE(comparison.latency.estimate);
+  EXPECT_NEAR(comparison.latency.estimate->ratio(), 2.497, 0.001) << "as without contention";
+  EXPECT_EQ(report.experiments[0].clean_runs, 140);
+  EXPECT_EQ(report.experiments[0].latency.n, 140);
+  EXPECT_EQ(report.experiments[0].latency_of_all.n, 200);
+  EXPECT_GT(*report.experiments[0].latency_of_all.p99, 9'000'000);
+  EXPECT_LT(*report.experiments[0].latency.p99, 5'100'000);
+  EXPECT_EQ(Find(report, Insight::Kind::kContention), nullptr);
+}
+
+TEST(Contention, WithTooFewCleanLaunchesThereIsNoRatioAnywhere) {
+  const Report report = Contended(6);
+  const Comparison& comparison = report.comparisons.at(0).comparison;
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
+  EXPECT_FALSE(comparison.latency.estimate);
+  for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.quantity.estimate);
+  const Insight* found = Find(report, Insight::Kind::kContention);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(&report.insights.front(), found) << "it stands first";
+  EXPECT_EQ(
+      found->text,
+      "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
+      "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
+      "(--max-seconds).");
+}
+
+TEST(Contention, WhereNoRunIsCleanAllOfThemAreDescribed) {
+  const Report report = Contended(10);
+  EXPECT_EQ(report.experiments[0].clean_runs, 0);
+  EXPECT_EQ(report.experiments[0].latency.n, 200);
+  for (const LatencyPlot& plot : report.latency_plots)
+    EXPECT_EQ(plot.histogram.counts.size(), plot.experiments.size()) << "a column for each";
+}
+
+TEST(Contention, TheGateCannotDecide) {
+  const CheckReport check = AssembleCheck(Contended(10), CheckLimits{});
+  EXPECT_EQ(check.decision, GateDecision::kInconclusive);
+  EXPECT_THAT(check.pairs.at(0).items.at(0).why_not, HasSubstr("contended: 0 of 200 runs of off"));
+}
+
+// 2.497 times as fast by the clock on the wall.
+Report WithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
+  Report made = example::MakePair();
+  RunData run = made.run;
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (Launch& launch : run.experiments[side].launches) {
+      for (Burst& burst : launch.bursts)
+        burst.recorded_cpu.assign(burst.recorded.size(), side == 0 ? baseline : candidate);
+    }
+  }
+  return Assemble(std::move(run), {});
+}
+
+TEST(Contention, CpuTimeThatDisagreesIsAFinding) {
+  const Report report = WithCpuTimes(5'000'000, 4'000'000);
+  EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
+  const Insight* found = Find(report, Insight::Kind::kCpuTime);
+  ASSERT_NE(found, nullptr);
+  EXPECT_THAT(found->text, HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
+}
+
+TEST(Contention, CpuTimeThatAgreesIsNone) {
+  EXPECT_EQ(Find(WithCpuTimes(5'010'000, 2'005'000), Insight::Kind::kCpuTime), nullptr);
+  EXPECT_EQ(Find(example::MakePair(), Insight::Kind::kCpuTime), nullptr);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,24 @@
+#include "report/findings/insight_words.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(TimesWithin, HaveTheUnitAndTheDecimalsOfTheWhole) {
+  EXPECT_EQ(TimesWithin(1'526'343).Of(832'960), "0.833 of 1.526 ms (55%)");
+  EXPECT_EQ(TimesWithin(1'526'343).Text(33'040), "0.033 ms");
+  EXPECT_EQ(TimesWithin(41'300'000).Of(2'009'000), "2.01 of 41.30 ms (4.9%)");
+  EXPECT_EQ(TimesWithin(805'700'000).Text(802'250'000), "802.2 ms");
+  EXPECT_EQ(TimesWithin(805'700).Of(80'570), "80.6 of 805.7 µs (10%)");
+}
+
+TEST(TimesWithin, NeverRoundATimeToNothing) {
+  EXPECT_EQ(TimesWithin(1'526'343).Text(34.9), "<0.001 ms");
+  EXPECT_EQ(TimesWithin(1'526'343).Text(600), "0.001 ms");
+  EXPECT_EQ(TimesWithin(1'526'343).Text(0), "0.000 ms");
+  EXPECT_EQ(TimesWithin(1'526'343).Of(34.9), "<0.001 of 1.526 ms (<0.1%)");
+}
+
+}  // namespace
+}  // namespace etprof

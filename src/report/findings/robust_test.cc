@@ -1,0 +1,46 @@
+#include "report/findings/robust.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(DescribeRobustly, TellsOutliersFromTheRest) {
+  // Quartiles 2 and 4 (type 7), so the fences are -1 and 7.
+  const RobustLatency robust = DescribeRobustly({3, 100, 1, 2, 4});
+  EXPECT_EQ(robust.fences.low, -1);
+  EXPECT_EQ(robust.fences.high, 7);
+  EXPECT_THAT(robust.outliers, ElementsAre(100));
+  EXPECT_EQ(robust.p75, 4);
+  EXPECT_EQ(robust.all.n, 5);
+  EXPECT_EQ(robust.inside.n, 4);
+  EXPECT_EQ(robust.inside.mean, 2.5);
+}
+
+TEST(DescribeRobustly, OfNothingIsAbsent) {
+  const RobustLatency robust = DescribeRobustly({});
+  EXPECT_EQ(robust.all.n, 0);
+  EXPECT_FALSE(robust.p75);
+  EXPECT_FALSE(robust.inside.mean);
+}
+
+TEST(LatencySeries, IsWhatTheLatencyWasMadeOf) {
+  const Report pair = example::MakePair();
+  for (const ReportExperiment& experiment : pair.experiments) {
+    EXPECT_EQ(stats::Describe(LatencySeriesOf(pair, experiment).ns).p50, experiment.latency.p50);
+  }
+  const Report bare = example::MakeBare();
+  const LatencySeries series = LatencySeriesOf(bare, bare.experiments[0]);
+  ASSERT_TRUE(bare.experiments[0].latency_from_trace);
+  EXPECT_EQ(stats::Describe(series.ns).p50, bare.experiments[0].latency.p50);
+  ASSERT_FALSE(series.run.empty());
+  EXPECT_EQ(bare.experiments[0].profile->runs[series.run[0]].label.phase, Phase::kSteady);
+}
+
+}  // namespace
+}  // namespace etprof

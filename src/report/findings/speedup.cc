@@ -1,0 +1,141 @@
+#include "report/findings/speedup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "measure/store/peaks.h"
+#include "report/findings/traced.h"
+#include "report/pair.h"
+#include "report/report.h"
+
+namespace etprof {
+namespace {
+
+// Peaks are the best of many tries: where the median is below this part of it, something else was running.
+constexpr double kSteady = 0.9;
+// What both sides' peaks measured alike must agree to this, and a share of the peak may exceed 1 by it.
+constexpr double kAlike = 0.05;
+// Two peaks that differ by less explain nothing.
+constexpr double kFactorWorthSaying = 0.05;
+// Of the MACs in one data type; else it is mixed.
+constexpr double kNearlyAllOfIt = 0.95;
+constexpr double kDominates = 0.5;  // of the slower variant's time
+
+bool Decided(stats::Verdict verdict) {
+  return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
+}
+
+// The best of what reaches the data type's peak, where the tries were steady.
+std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dtype) {
+  const protocol::ComputePeak* best = nullptr;
+  for (const protocol::ComputePeak& peak : entry.roofs.compute) {
+    if (peak.dtype == dtype && (best == nullptr || peak.macs.best > best->macs.best)) best = &peak;
+  }
+  if (best == nullptr || best->macs.best <= 0 || best->macs.median < kSteady * best->macs.best)
+    return std::nullopt;
+  return best->macs.best;
+}
+
+// What both sides may use was measured for both: where that differs, the machine was not the same.
+bool SameMachine(const PeaksEntry& a, const PeaksEntry& b) {
+  if (a.roofs.threads != b.roofs.threads || a.roofs.cpus != b.roofs.cpus) return false;
+  for (const protocol::ComputePeak& one : a.roofs.compute) {
+    for (const protocol::ComputePeak& other : b.roofs.compute) {
+      if (one.level != other.level || one.dtype != other.dtype || one.instruction != other.instruction)
+        continue;
+      if (std::fabs(std::log(one.macs.best / other.macs.best)) > std::log1p(kAlike)) return false;
+    }
+  }
+  return true;
+}
+
+// That of nearly all MACs. Absent: mixed, none, or one that has no peak of its own (fp16 without fp16
+// instructions).
+std::optional<std::string> OneType(const Roofline& roofline) {
+  std::map<std::string, std::int64_t> macs;
+  std::int64_t all = 0;
+  for (const RooflineRow& row : roofline.rows) {
+    all += row.macs;
+    if (row.dtype == row.roof_dtype) macs[row.dtype] += row.macs;
+  }
+  for (const auto& [dtype, of_type] : macs) {
+    if (all > 0 && static_cast<double>(of_type) >= kNearlyAllOfIt * static_cast<double>(all)) return dtype;
+  }
+  return std::nullopt;
+}
+
+// By operator: the rows that the compute peak of the data type limits.
+std::map<std::size_t, const RooflineRow*> ComputeBound(const Roofline& roofline, const std::string& dtype) {
+  std::map<std::size_t, const RooflineRow*> rows;
+  for (const RooflineRow& row : roofline.rows) {
+    if (row.macs > 0 && row.bound == RooflineRow::Bound::kCompute && row.roof_dtype == dtype)
+      rows[row.op] = &row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison& comparison,
+                                            const ReportExperiment& baseline,
+                                            const ReportExperiment& candidate) {
+  const stats::Verdict verdict = comparison.latency.verdict;
+  if (!Decided(verdict) || !run.peaks || !baseline.roofline || !candidate.roofline ||
+      baseline.threads != candidate.threads || comparison.baseline_total <= 0 ||
+      comparison.candidate_total <= 0 || TracedRatioApart(comparison))
+    return std::nullopt;
+  const PeaksEntry* before = PeaksOf(*run.peaks, baseline.label);
+  const PeaksEntry* after = PeaksOf(*run.peaks, candidate.label);
+  if (before == nullptr || after == nullptr || !SameMachine(*before, *after)) return std::nullopt;
+  const auto dtype = OneType(*baseline.roofline);
+  if (!dtype || dtype != OneType(*candidate.roofline)) return std::nullopt;
+  const auto baseline_peak = SteadyPeak(*before, *dtype);
+  const auto candidate_peak = SteadyPeak(*after, *dtype);
+  if (!baseline_peak || !candidate_peak) return std::nullopt;
+
+  SpeedupFactors factors;
+  factors.dtype = *dtype;
+  factors.baseline_peak = *baseline_peak;
+  factors.candidate_peak = *candidate_peak;
+  if (std::fabs(std::log(factors.peak())) < std::log1p(kFactorWorthSaying)) return std::nullopt;
+
+  OperatorSet set;
+  const auto bound_before = ComputeBound(*baseline.roofline, *dtype);
+  const auto bound_after = ComputeBound(*candidate.roofline, *dtype);
+  for (const OperatorMatch& match : comparison.operators) {
+    if (!match.baseline || !match.candidate) continue;
+    const auto a = bound_before.find(*match.baseline);
+    const auto b = bound_after.find(*match.candidate);
+    if (a == bound_before.end() || b == bound_after.end() || a->second->macs != b->second->macs) continue;
+    set.baseline.push_back(*match.baseline);
+    set.candidate.push_back(*match.candidate);
+    ++factors.operators;
+    factors.macs += a->second->macs;
+  }
+  if (set.baseline.empty()) return std::nullopt;
+  const std::vector<DeltaRow> rows = CompareSetsOf(run, baseline, candidate, {set});
+  if (rows.empty()) return std::nullopt;
+  const DeltaRow& row = rows.front();
+  factors.share_of_baseline =
+      static_cast<double>(row.baseline_total) / static_cast<double>(comparison.baseline_total);
+  factors.share_of_candidate =
+      static_cast<double>(row.candidate_total) / static_cast<double>(comparison.candidate_total);
+  const double share =
+      verdict == stats::Verdict::kSlower ? factors.share_of_candidate : factors.share_of_baseline;
+  if (row.quantity.verdict != verdict || !row.quantity.estimate || share < kDominates) return std::nullopt;
+  factors.ratio = *row.quantity.estimate;
+  const auto baseline_ns = factors.ratio.baseline();
+  const auto candidate_ns = factors.ratio.candidate();
+  if (!baseline_ns || !candidate_ns) return std::nullopt;
+  const auto reached = [&](double ns, double peak) {
+    return static_cast<double>(factors.macs) / ns * 1e9 / peak;
+  };
+  factors.baseline_of_peak = reached(*baseline_ns, factors.baseline_peak);
+  factors.candidate_of_peak = reached(*candidate_ns, factors.candidate_peak);
+  if (std::max(factors.baseline_of_peak, factors.candidate_of_peak) > 1 + kAlike) return std::nullopt;
+  return factors;
+}
+
+}  // namespace etprof

@@ -1,0 +1,212 @@
+#include "report/findings/speedup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+// 80 million multiply-adds in the convolution, which takes 4 ms before and 1 ms after: 20 and 80 a ns.
+constexpr std::int64_t kMacs = 80'000'000;
+
+protocol::ComputePeak Compute(const char* level, const char* dtype, double macs) {
+  protocol::ComputePeak peak;
+  peak.level = level;
+  peak.dtype = dtype;
+  peak.instruction = level;
+  peak.macs = {macs, 0.99 * macs, 0.9 * macs, 40};
+  return peak;
+}
+
+// 40 a ns with what both may use; the candidate has 120, too. No memory is ever the limit.
+Peaks TwoPeaks() {
+  Peaks peaks;
+  for (const char* label : {"off", "on"}) {
+    PeaksEntry entry;
+    entry.experiments = {label};
+    entry.roofs.compute = {Compute("fma3", "fp32", 40e9)};
+    protocol::MemoryPeak memory;
+    memory.level = "DRAM";
+    memory.access = "read";
+    memory.bytes.best = 1e15;
+    entry.roofs.memory = {memory};
+    peaks.entries.push_back(std::move(entry));
+  }
+  peaks.entries[1].roofs.compute.push_back(Compute("avx512f", "fp32", 120e9));
+  return peaks;
+}
+
+struct SpeedupExample {
+  RunData run = example::MakePair().run;
+  std::vector<Profile> profiles = {example::MakeProfile("off", 4'000'000),
+                                   example::MakeProfile("on", 1'000'000, "PF32")};
+
+  SpeedupExample() {
+    run.peaks = TwoPeaks();
+    for (Profile& profile : profiles) {
+      profile.program.emplace();
+      profile.program->operators.resize(profile.operators.size());
+      SetWork(profile, "Convolution", {kMacs, 4000, 4000, 8000});
+    }
+  }
+
+  static void SetWork(Profile& profile, const std::string& start, const Work& work) {
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      if (profile.operators[op].name.starts_with(start)) profile.program->operators[op].work = work;
+    }
+  }
+
+  std::vector<protocol::ComputePeak>& peaks_off() { return run.peaks->entries[0].roofs.compute; }
+  std::vector<protocol::ComputePeak>& peaks_on() { return run.peaks->entries[1].roofs.compute; }
+
+  Report Make() const {
+    return Assemble(run, std::vector<std::optional<Profile>>(profiles.begin(), profiles.end()));
+  }
+};
+
+std::optional<SpeedupFactors> FactorsOf(const std::function<void(SpeedupExample&)>& change) {
+  SpeedupExample example;
+  change(example);
+  return example.Make().comparisons[0].factors;
+}
+bool Present(const std::function<void(SpeedupExample&)>& change) { return FactorsOf(change).has_value(); }
+
+// 20 of 40 before, 80 of 120 after: 4x is 3x peak and 1.33x better use of it.
+TEST(FactorSpeedup, IsPeakTimesUse) {
+  const auto factors = FactorsOf([](SpeedupExample&) {});
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_EQ(factors->dtype, "fp32");
+  EXPECT_EQ(factors->operators, 1);
+  EXPECT_EQ(factors->macs, kMacs);
+  EXPECT_NEAR(factors->share_of_baseline, 4.002 / 5.144, 0.001);
+  EXPECT_NEAR(factors->share_of_candidate, 1.002 / 2.144, 0.001);
+  EXPECT_NEAR(factors->ratio.ratio(), 4, 0.02);
+  EXPECT_DOUBLE_EQ(factors->peak(), 3);
+  EXPECT_NEAR(factors->use(), 4.0 / 3, 0.005);
+  EXPECT_NEAR(factors->baseline_of_peak, 0.5, 0.001);
+  EXPECT_NEAR(factors->candidate_of_peak, 2.0 / 3, 0.002);
+  EXPECT_NEAR(factors->peak() * factors->use(), factors->ratio.ratio(), 1e-9);
+}
+
+// A peak that grows more than the speed is used worse: 4x is 8x peak and half the use.
+TEST(FactorSpeedup, UseCanFall) {
+  const auto factors =
+      FactorsOf([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 320e9); });
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_DOUBLE_EQ(factors->peak(), 8);
+  EXPECT_NEAR(factors->use(), 0.5, 0.002);
+}
+
+TEST(FactorSpeedup, OfASlowerCandidateIsTheOtherWayRound) {
+  SpeedupExample example;
+  std::swap(example.run.pairs[0].baseline, example.run.pairs[0].candidate);
+  const auto factors = example.Make().comparisons[0].factors;
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_DOUBLE_EQ(factors->peak(), 1.0 / 3);
+  EXPECT_NEAR(factors->ratio.ratio(), 0.25, 0.002);
+}
+
+TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
+  Report report = SpeedupExample().Make();
+  Comparison& comparison = report.comparisons[0].comparison;
+  const auto again = [&] {
+    return FactorSpeedup(report.run, comparison, report.experiments[0], report.experiments[1]).has_value();
+  };
+  EXPECT_TRUE(again());
+  for (const stats::Verdict verdict : {stats::Verdict::kSame, stats::Verdict::kInconclusive,
+                                       stats::Verdict::kEmulated, stats::Verdict::kSlower}) {
+    comparison.latency.verdict = verdict;
+    EXPECT_FALSE(again()) << NameOf(verdict);
+  }
+}
+
+TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
+  Report report = SpeedupExample().Make();
+  stats::RatioEstimate& headline = *report.comparisons[0].comparison.latency.estimate;
+  headline.log_low += 1;
+  headline.log_high += 1;
+  EXPECT_FALSE(FactorSpeedup(report.run, report.comparisons[0].comparison, report.experiments[0],
+                             report.experiments[1])
+                   .has_value());
+}
+
+TEST(FactorSpeedup, IsAbsentWithoutBothPeaks) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks.reset(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries.pop_back(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[0].experiments = {"another"}; }));
+}
+
+TEST(FactorSpeedup, IsAbsentWhereThePeaksWereMeasuredOnABusyMachine) {
+  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.91 * 120e9; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1].macs.median = 0.89 * 120e9; }));
+  // What both may use was slower when the candidate's were measured.
+  EXPECT_TRUE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.96; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[0].macs.best *= 0.94; }));
+  // More than the peak cannot be reached.
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on()[1] = Compute("avx512f", "fp32", 75e9); }));
+}
+
+TEST(FactorSpeedup, IsAbsentWhereThePeaksAreTheSameOrOfOtherThreads) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.peaks_on().pop_back(); }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));
+}
+
+// int8 peaks do not limit fp32 operators.
+TEST(FactorSpeedup, IsAbsentForOtherOrMixedDataTypes) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
+    e.peaks_off()[0].dtype = "int8";
+    for (protocol::ComputePeak& peak : e.peaks_on()) peak.dtype = "int8";
+  }));
+  // A tenth of the multiply-adds in another type; a fortieth is a detail.
+  const auto with_int8 = [](std::int64_t macs) {
+    return [macs](SpeedupExample& e) {
+      e.peaks_off().push_back(Compute("avx2", "int8", 400e9));
+      e.peaks_on().push_back(Compute("avx2", "int8", 400e9));
+      for (Profile& profile : e.profiles) {
+        for (Operator& op : profile.operators) {
+          if (op.name.starts_with("Fully Connected")) op.name = "Fully Connected (NC, QS8, QC8W) GEMM #1";
+        }
+        SpeedupExample::SetWork(profile, "Fully Connected", {macs, 4000, 4000, 8000});
+      }
+    };
+  };
+  EXPECT_FALSE(Present(with_int8(kMacs / 9)));
+  const auto factors = FactorsOf(with_int8(kMacs / 40));
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_EQ(factors->operators, 1);
+}
+
+TEST(FactorSpeedup, LeavesOutWhatMemoryLimits) {
+  // 1 GB passes through the fully connected layer: 1 us of 1e15 bytes a second, more than its work takes.
+  const auto factors = FactorsOf([](SpeedupExample& e) {
+    for (Profile& profile : e.profiles)
+      SpeedupExample::SetWork(profile, "Fully Connected", {1000, 500'000'000, 500'000'000, 1'000'000'000});
+  });
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_EQ(factors->macs, kMacs);
+}
+
+TEST(FactorSpeedup, IsAbsentWhereOtherOperatorsDominate) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
+    for (Profile& profile : e.profiles) {
+      SpeedupExample::SetWork(profile, "Convolution", {});
+      SpeedupExample::SetWork(profile, "Fully Connected", {kMacs / 8, 4000, 4000, 8000});
+    }
+  }));
+}
+
+TEST(FactorSpeedup, IsAbsentWhereTheWorkDiffers) {
+  EXPECT_FALSE(Present([](SpeedupExample& e) {
+    SpeedupExample::SetWork(e.profiles[1], "Convolution", {kMacs / 2, 4000, 4000, 8000});
+  }));
+  EXPECT_FALSE(Present([](SpeedupExample& e) { e.profiles[1].program.reset(); }));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,177 @@
+#include "report/findings/traced.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<const Insight*> All(const Report& report, Insight::Kind kind) {
+  std::vector<const Insight*> found;
+  for (const Insight& insight : report.insights) {
+    if (insight.kind == kind) found.push_back(&insight);
+  }
+  return found;
+}
+
+bool AnyBound(const Report& report) {
+  return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
+    return insight.text.find("pper bound if") != std::string::npos ||
+           insight.text.find("Upper bounds per") != std::string::npos;
+  });
+}
+
+// The candidate's traced mean is 2 144 014 ns; its untraced median and fastest run as given.
+Report WithUntraced(double median, double fastest) {
+  Report report = example::MakePair();
+  ReportExperiment& on = report.experiments[1];
+  on.latency.p50 = median;
+  on.latency.min = fastest;
+  report.insights = FindInsights(report);
+  return report;
+}
+
+TEST(Traced, TenPercentApartIsStillABound) {
+  const Report report = WithUntraced(2'144'014 / 1.099, 1.9e6);
+  EXPECT_TRUE(All(report, Insight::Kind::kTracing).empty());
+  EXPECT_TRUE(AnyBound(report));
+}
+
+TEST(Traced, BeyondTenPercentThereIsNoBoundButOneFinding) {
+  for (const double factor : {1.101, 1.5, 1 / 1.2}) {
+    const Report report = WithUntraced(2'144'014 / factor, 1e6);
+    EXPECT_EQ(All(report, Insight::Kind::kTracing).size(), 1U) << factor;
+    EXPECT_EQ(report.insights.front().kind, Insight::Kind::kTracing) << factor;
+    EXPECT_FALSE(AnyBound(report)) << factor;
+    // The shares are still said: they need no untraced time.
+    EXPECT_EQ(All(report, Insight::Kind::kBottleneck).size(), 1U) << factor;
+  }
+}
+
+// Many small operators: all runs are longer by as much, which is what the tracer costs.
+TEST(Traced, OverheadIsToldByTheFastestRuns) {
+  std::vector<example::Inference> runs = example::Inferences(8, 100'000);
+  for (example::Inference& run : runs) {
+    for (int i = 1; i <= 92; ++i) run.delegate.push_back({"Add (ND) #" + std::to_string(i), 1'000});
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  ReportExperiment& net = report.experiments[0];
+  ASSERT_EQ(net.profile->operators.size(), 100U);
+  net.latency_from_trace = false;
+  net.latency.p50 = *net.MeanExecute() - 200'000;
+  net.latency.min = *net.traced.min - 180'000;
+  report.insights = FindInsights(report);
+  const Insight& finding = *All(report, Insight::Kind::kTracing).at(0);
+  EXPECT_THAT(finding.text,
+              HasSubstr("Traced runs take 1.336 ms (mean), 18% more than the untraced median of "
+                        "1.136 ms. Operator times are from traced runs, so no upper bounds are "
+                        "reported. Likely cause: tracing overhead, about 1.80 µs for each of 100 "
+                        "events."));
+  EXPECT_NEAR(finding.at_stake, 200'000, 1);
+  EXPECT_FALSE(AnyBound(report));
+}
+
+// No tracer takes 81 us for an event.
+TEST(Traced, ASlowMachineIsNotCalledOverhead) {
+  const Report report = WithUntraced(1'500'000, 1'495'000);
+  EXPECT_THAT(
+      All(report, Insight::Kind::kTracing).at(0)->text,
+      HasSubstr("Likely cause: a slower machine during traced runs (even the fastest takes 2.142 ms)."));
+}
+
+TEST(Traced, DisturbanceIsToldByThem) {
+  const Report report = WithUntraced(1'500'000, 2'140'000);
+  EXPECT_THAT(All(report, Insight::Kind::kTracing).at(0)->text,
+              HasSubstr("Likely cause: disturbed traced runs (the fastest takes 2.142 ms). Measure again"));
+  EXPECT_THAT(
+      All(WithUntraced(3'000'000, 2'000'000), Insight::Kind::kTracing).at(0)->text,
+      HasSubstr("29% less than the untraced median of 3.000 ms. Operator times are from traced runs, so "
+                "no upper bounds are reported. Likely cause: disturbed untraced runs."));
+}
+
+// There is no other time that they could disagree with.
+TEST(Traced, OfATraceAloneThereIsNoGap) {
+  const Report report = example::MakeBare();
+  EXPECT_FALSE(TracedGapOf(report.experiments[0]).has_value());
+  EXPECT_FALSE(TracedDisagree(report.experiments[0]));
+}
+
+// Traced 5 144 014 / 2 144 014 ns is 2.399; the headline's interval is around 2.497.
+TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
+  Report report = example::MakePair();
+  Comparison& comparison = report.comparisons[0].comparison;
+  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
+  EXPECT_TRUE(All(report, Insight::Kind::kTracing).empty());
+  const auto move_headline = [&](double ratio) {
+    comparison.latency.estimate->log_ratio = std::log(ratio);
+    comparison.latency.estimate->log_low = std::log(ratio * 0.99);
+    comparison.latency.estimate->log_high = std::log(ratio * 1.01);
+  };
+  // 2.399 / 1.1 = 2.181 is the least upper end that agrees, 2.399 * 1.1 = 2.639 the greatest lower one.
+  move_headline(2.16);
+  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
+  move_headline(2.15);
+  ASSERT_TRUE(TracedRatioApart(comparison).has_value());
+  EXPECT_NEAR(*TracedRatioApart(comparison), 2.3992, 1e-4);
+  move_headline(2.66);
+  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
+  move_headline(4);
+  report.insights = FindInsights(report);
+  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
+  const Insight& finding = *All(report, Insight::Kind::kTracing)[0];
+  EXPECT_EQ(&finding, &report.insights.front());
+  EXPECT_THAT(finding.text,
+              HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to "
+                        "2.144 ms), not to the measured speedup of 4.00x. Traced runs take 2.8% "
+                        "more time than untraced ones in off and 7.0% more in on. "));
+  // Each side's times agree, so its own bounds hold.
+  EXPECT_THAT(finding.text, Not(HasSubstr("No upper bounds")));
+  EXPECT_TRUE(AnyBound(report));
+}
+
+// Of traces alone there is no tracing overhead between the two.
+TEST(Traced, APairOfTracesIsExplainedByItsMeans) {
+  Report report = example::MakePair();
+  Comparison& comparison = report.comparisons[0].comparison;
+  comparison.latency_from_trace = true;
+  for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
+  comparison.latency.estimate->log_low = std::log(3.9);
+  comparison.latency.estimate->log_high = std::log(4.1);
+  report.insights = FindInsights(report);
+  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
+  EXPECT_THAT(report.insights.front().text,
+              HasSubstr("The measured speedup is of medians, the sums are of means"));
+  EXPECT_THAT(report.insights.front().text, Not(HasSubstr("Likely cause")));
+}
+
+// What the pair's finding says of the candidate is not said of it again.
+TEST(Traced, APairIsExplainedOnce) {
+  Report report = example::MakePair();
+  report.experiments[1].latency.p50 = 1e6;
+  report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
+  report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
+  report.insights = FindInsights(report);
+  ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
+  EXPECT_THAT(report.insights.front().text, HasSubstr("No upper bounds are reported for on."));
+  EXPECT_FALSE(AnyBound(report));
+}
+
+// Without an interval nothing can lie outside of it.
+TEST(Traced, NothingIsSaidOfAPairWithoutAnEstimate) {
+  Report report = example::MakePair();
+  report.comparisons[0].comparison.latency.estimate.reset();
+  EXPECT_FALSE(TracedRatioApart(report.comparisons[0].comparison).has_value());
+}
+
+}  // namespace
+}  // namespace etprof

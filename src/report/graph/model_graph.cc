@@ -1,0 +1,254 @@
+#include "report/graph/model_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/source_places.h"
+#include "core/error.h"
+#include "program/dataflow.h"
+
+namespace etprof {
+namespace {
+
+using Kind = ModelNode::Kind;
+
+constexpr std::size_t kMostNodes = 1'000'000;  // more than any viewer draws
+
+// An output of a node.
+struct Writer {
+  std::size_t node = 0, output = 0;
+};
+
+std::vector<std::string> SplitPath(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const Method& method, const Program& program, const MethodSources* sources, bool by_delegate)
+      : method_(method), program_(program), places_(sources), flow_(DataflowOf(method, program)) {
+    graph_.method = method.name;
+    if (sources != nullptr && !by_delegate) graph_.grouping = ModelGraph::Grouping::kLayer;
+  }
+
+  ModelGraph Build() {
+    for (std::size_t i = 0; i < method_.inputs.size(); ++i) {
+      const std::size_t node = Add(Kind::kInput, fmt::format("input/{}", i), fmt::format("input {}", i));
+      graph_.nodes[node].outputs = TensorsOf({method_.inputs[i]});
+      Write(method_.inputs[i], {node, 0});
+    }
+    for (std::size_t i = 0; i < method_.instructions.size(); ++i) AddInstruction(i);
+    for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
+      const std::size_t node = Add(Kind::kOutput, fmt::format("output/{}", i), fmt::format("output {}", i));
+      Read(node, method_.outputs[i], 0);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  std::size_t Add(Kind kind, const std::string& id, const std::string& label) {
+    if (graph_.nodes.size() == kMostNodes) {
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("the graph of method {} has more than {} nodes", method_.name, kMostNodes));
+    }
+    ModelNode node;
+    node.kind = kind;
+    node.id = fmt::format("{}/{}", method_.name, id);
+    node.label = label;
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.size() - 1;
+  }
+
+  std::vector<OperatorTensor> TensorsOf(const std::vector<std::size_t>& values) const {
+    std::vector<OperatorTensor> tensors;
+    for (const std::size_t value : values) {
+      const auto& tensor = method_.values[value].tensor;
+      if (tensor) tensors.push_back({tensor->type, tensor->shape, false});
+    }
+    return tensors;
+  }
+
+  bool IsConstant(std::size_t value) const {
+    const auto& tensor = method_.values[value].tensor;
+    return tensor && tensor->data != ProgramTensor::Data::kNone;
+  }
+
+  void Write(std::size_t value, Writer writer) { writers_[value] = {writer}; }
+
+  // Where branches meet, several nodes may have written it.
+  void Read(std::size_t node, std::size_t value, std::size_t input) {
+    const auto writers = writers_.find(flow_.Holder(value));
+    if (writers == writers_.end()) return;
+    for (const Writer& writer : writers->second)
+      graph_.nodes[node].edges.push_back({writer.node, writer.output, input});
+  }
+
+  void AddInstruction(std::size_t index) {
+    const Instruction& instruction = method_.instructions[index];
+    const std::string chain = instruction.chain == 0 ? "" : fmt::format("chain {}/", instruction.chain);
+    const std::string place = fmt::format("{}{}", chain, instruction.index);
+    switch (instruction.kind) {
+      case Instruction::Kind::kKernel:
+        AddKernel(index, place + "/kernel");
+        break;
+      case Instruction::Kind::kDelegate:
+        if (const auto graph = method_.delegates[instruction.target].graph) {
+          AddCall(instruction, program_.xnn_graphs[*graph], place + "/node/");
+        } else {
+          AddWhole(index, Kind::kDelegate, place + "/delegate",
+                   method_.delegates[instruction.target].backend);
+        }
+        break;
+      case Instruction::Kind::kMove:
+        AddMove(index, place + "/move");
+        break;
+      default:
+        break;  // jumps and frees have no data
+    }
+  }
+
+  void SetInstruction(ModelNode& node, const Instruction& instruction) const {
+    node.chain = instruction.chain;
+    node.instruction = instruction.index;
+    if (instruction.kind == Instruction::Kind::kDelegate) {
+      node.delegate = fmt::format("{} at instruction {}", method_.delegates[instruction.target].backend,
+                                  instruction.index);
+    }
+  }
+
+  // What an instruction reads and writes as a whole.
+  std::size_t AddWhole(std::size_t index, Kind kind, const std::string& id, const std::string& label) {
+    const Instruction& instruction = method_.instructions[index];
+    const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
+    const std::size_t node = Add(kind, id, label);
+    ModelNode& made = graph_.nodes[node];
+    SetInstruction(made, instruction);
+    std::size_t input = 0;
+    for (const std::size_t value : flow.read) {
+      if (IsConstant(value)) {
+        made.constants.push_back(TensorsOf({value}).front());
+      } else {
+        Read(node, value, input++);
+      }
+    }
+    made.outputs = TensorsOf(flow.written);
+    if (kind == Kind::kMove) return node;
+    for (std::size_t i = 0; i < flow.written.size(); ++i) Write(flow.written[i], {node, i});
+    Group(made);
+    return node;
+  }
+
+  void AddKernel(std::size_t index, const std::string& id) {
+    const Instruction& instruction = method_.instructions[index];
+    const SourcePlaces::Found found = places_.OfKernel(instruction, method_);
+    const std::size_t node = AddWhole(index, Kind::kKernel, id, method_.operators[instruction.target]);
+    ModelNode& made = graph_.nodes[node];
+    made.work = WorkOf(instruction, method_);
+    made.kleidiai = KleidiaiOf(instruction, method_);
+    SetPlace(made, found);
+  }
+
+  // The branches of a condition each move their result to the same value.
+  void AddMove(std::size_t index, const std::string& id) {
+    const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
+    if (flow.written.empty()) return;
+    const std::size_t node = AddWhole(index, Kind::kMove, id, "move");
+    std::vector<Writer>& writers = writers_[flow.written.front()];
+    std::erase_if(writers, [&](const Writer& other) { return graph_.nodes[other.node].kind != Kind::kMove; });
+    writers.push_back({node, 0});
+  }
+
+  void AddCall(const Instruction& call, const XnnGraph& graph, const std::string& id) {
+    std::map<std::uint32_t, Writer> written;  // by id of a value
+    std::map<std::uint32_t, std::size_t> given;
+    for (const std::uint32_t input : graph.inputs) {
+      if (const auto value = ArgumentOf(*graph.Find(input), call)) given[input] = *value;
+    }
+    for (const XnnNode& own : graph.nodes) {
+      const std::string label = own.type.starts_with("XNN") ? own.type.substr(3) : own.type;
+      const std::size_t node = Add(Kind::kDelegated, id + std::to_string(own.index), label);
+      ModelNode& made = graph_.nodes[node];
+      SetInstruction(made, call);
+      made.graph_node = own.index;
+      std::size_t input = 0;
+      for (const std::uint32_t value_id : DataflowOf({own.index}, graph).read) {
+        const XnnValue& value = *graph.Find(value_id);
+        if (value.constant) {
+          made.constants.push_back({value.type, value.shape, true});
+          continue;
+        }
+        const auto writer = written.find(value_id);
+        const auto argument = given.find(value_id);
+        if (writer != written.end()) {
+          made.edges.push_back({writer->second.node, writer->second.output, input});
+        } else if (argument != given.end()) {
+          Read(node, argument->second, input);
+        }
+        ++input;
+      }
+      for (const std::uint32_t value_id : own.outputs) {
+        const XnnValue* value = graph.Find(value_id);
+        if (value == nullptr) continue;
+        written[value_id] = {node, made.outputs.size()};
+        made.outputs.push_back({value->type, value->shape, false});
+      }
+      made.work = WorkOf(std::vector<std::size_t>{own.index}, graph);
+      made.kleidiai = KleidiaiOf(own, graph);
+      SetPlace(made, places_.OfNode(own, graph));
+    }
+    for (const std::uint32_t output : graph.outputs) {
+      const auto writer = written.find(output);
+      const auto value = ArgumentOf(*graph.Find(output), call);
+      if (value && writer != written.end()) Write(*value, writer->second);
+    }
+  }
+
+  void SetPlace(ModelNode& node, const SourcePlaces::Found& found) {
+    node.between = found.between;
+    if (found.place) {
+      const SourcePlace& place = places_.places()[*found.place];
+      if (!place.modules.empty()) {
+        node.layer = place.modules.back().path;
+        node.layer_type = place.modules.back().type;
+        for (const SourceModule& module : place.modules) graph_.types[module.path] = module.type;
+      }
+      if (place.frame) {
+        const std::string& file = place.frame->file;
+        node.source = fmt::format("{}:{}", file.substr(file.find_last_of("/\\") + 1), place.frame->line);
+      }
+    }
+    Group(node);
+  }
+
+  void Group(ModelNode& node) const {
+    node.group.clear();
+    if (graph_.grouping == ModelGraph::Grouping::kLayer) {
+      if (node.layer) node.group = SplitPath(*node.layer);
+    } else if (!node.delegate.empty()) {
+      node.group = {node.delegate};
+    }
+  }
+
+  const Method& method_;
+  const Program& program_;
+  SourcePlaces places_;
+  MethodDataflow flow_;
+  ModelGraph graph_;
+  std::map<std::size_t, std::vector<Writer>> writers_;  // by value of the method
+};
+
+}  // namespace
+
+ModelGraph GraphOf(const Method& method, const Program& program, const MethodSources* sources,
+                   bool by_delegate) {
+  return GraphBuilder(method, program, sources, by_delegate).Build();
+}
+
+}  // namespace etprof

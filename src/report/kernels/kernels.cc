@@ -1,0 +1,278 @@
+#include "report/kernels/kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "compare/comparison.h"
+#include "core/csv_reader.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+using xnnpack::KernelStatus;
+
+std::string LabelOf(const std::filesystem::path& log) {
+  std::string stem = log.stem().string();
+  for (const std::string_view end : {"_xnntrace", "_latency", "_kernels"})
+    if (stem.size() > end.size() && stem.ends_with(end)) stem.resize(stem.size() - end.size());
+  return stem;
+}
+
+bool IsKernelCsv(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  return line.find("kernel_name") != std::string_view::npos && line.find(',') != std::string_view::npos;
+}
+
+// The kit's table has no status: it takes what was registered for used, which is not repeated.
+void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& view) {
+  CsvReader reader(text, file);
+  std::vector<std::string_view> fields;
+  std::map<std::string, std::size_t, std::less<>> columns;
+  reader.Next(fields);
+  for (std::size_t i = 0; i < fields.size(); ++i) columns.emplace(fields[i], i);
+  const auto column = [&](std::string_view name) -> std::string_view {
+    const auto found = columns.find(name);
+    return found == columns.end() ? std::string_view() : fields[found->second];
+  };
+  while (reader.Next(fields)) {
+    xnnpack::LoggedKernel kernel;
+    kernel.name = column("kernel_name");
+    kernel.parsed = xnnpack::ParseMicrokernel(kernel.name);
+    const std::string_view count = column("count"), status = column("status");
+    std::from_chars(count.data(), count.data() + count.size(), kernel.count);
+    kernel.status = ValueNamed<KernelStatus>(status).value_or(kernel.status);
+    kernel.superseded_by = column("superseded_by");
+    if (view.model_id.empty()) view.model_id = column("model_id");
+    view.use.kernels.push_back(std::move(kernel));
+  }
+}
+
+// "Transpose (ND, X32) Transpose" of a log is "Transpose (ND, X32)" of an ETDump: kinds that say nothing are
+// left out there.
+bool SameOperator(std::string_view in_log, std::string_view in_etdump) {
+  return in_log == in_etdump ||
+         (in_log.starts_with(in_etdump) && in_log[in_etdump.size()] == ' ' && in_etdump.ends_with(')'));
+}
+
+std::vector<const Operator*> BackendOperators(const Profile& profile) {
+  std::vector<const Operator*> operators;
+  for (const Operator& op : profile.operators)
+    if (op.key.kind == SpanKind::kBackend) operators.push_back(&op);
+  std::stable_sort(operators.begin(), operators.end(), [](const Operator* a, const Operator* b) {
+    return std::pair(a->call_index, a->key.ordinal) < std::pair(b->call_index, b->key.ordinal);
+  });
+  return operators;
+}
+
+// Which of two labels is the side without: "sme2_off" and "sme2_on". Absent: they do not say.
+std::optional<std::pair<std::size_t, std::size_t>> OffAndOn(const std::vector<KernelView>& views) {
+  if (views.size() != 2) return std::nullopt;
+  for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
+    const std::string a = Lower(views[off].label), b = Lower(views[1 - off].label);
+    if (a.find("off") != std::string::npos && b.find("off") == std::string::npos &&
+        b.find("on") != std::string::npos)
+      return std::pair(off, 1 - off);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::size_t KernelView::Count(KernelStatus status) const {
+  return static_cast<std::size_t>(
+      std::count_if(use.kernels.begin(), use.kernels.end(),
+                    [&](const xnnpack::LoggedKernel& kernel) { return kernel.status == status; }));
+}
+
+KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
+  const MappedFile file = MappedFile::Open(log, kMostTable);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  KernelView view;
+  view.label = label.empty() ? LabelOf(log) : std::move(label);
+  view.model_id = std::move(model_id);
+  view.log = log;
+  if (IsKernelCsv(text)) {
+    ReadKernelCsv(text, log.string(), view);
+    return view;
+  }
+  const xnnpack::KernelLog read = xnnpack::ParseKernelLog(text);
+  view.lines = read.lines;
+  view.xnnpack_lines = read.xnnpack_lines;
+  view.cut_lines = read.cut_lines;
+  for (const xnnpack::LoggedGraph& graph : read.graphs)
+    for (const xnnpack::LoggedOperator& op : graph.operators) view.graphs.push_back(op.name);
+  view.use = xnnpack::FindUse(read);
+  return view;
+}
+
+std::filesystem::path KernelTableOf(const std::filesystem::path& log) {
+  return log.parent_path() / (LabelOf(log) + "_kernels.csv");
+}
+
+void HoldAgainst(const Profile& profile, KernelView& view) {
+  if (view.graphs.empty()) return;
+  const std::vector<const Operator*> operators = BackendOperators(profile);
+  view.etdump_agrees = operators.size() == view.graphs.size() &&
+                       std::equal(operators.begin(), operators.end(), view.graphs.begin(),
+                                  [](const Operator* op, const std::string& logged) {
+                                    return SameOperator(logged, op->type);
+                                  });
+}
+
+KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_t baseline,
+                                std::size_t candidate) {
+  KernelComparison comparison;
+  comparison.baseline_label = views[baseline].label;
+  comparison.candidate_label = views[candidate].label;
+  const xnnpack::KernelUse &a = views[baseline].use, &b = views[candidate].use;
+  std::vector<KernelComparison::Row> rows;
+  std::map<std::string, std::size_t> places;
+  const auto add = [&](const xnnpack::LoggedKernel& kernel, bool of_baseline) {
+    const auto [place, is_new] = places.try_emplace(kernel.name, rows.size());
+    if (is_new) rows.push_back({kernel.name, kernel.parsed, std::nullopt, std::nullopt});
+    (of_baseline ? rows[place->second].baseline : rows[place->second].candidate) = kernel.status;
+  };
+  for (const xnnpack::LoggedKernel& kernel : a.kernels) add(kernel, true);
+  for (const xnnpack::LoggedKernel& kernel : b.kernels) add(kernel, false);
+  for (KernelComparison::Row& row : rows) {
+    if (row.baseline == row.candidate) {
+      ++comparison.alike;
+    } else {
+      comparison.kernels.push_back(std::move(row));
+    }
+  }
+  const auto type = [](const xnnpack::OperatorUse& op) {
+    const auto name = xnnpack::ParseOperatorName(op.name);
+    return name ? name->type : op.name;
+  };
+  const bool alike =
+      std::equal(a.operators.begin(), a.operators.end(), b.operators.begin(), b.operators.end(),
+                 [&](const auto& x, const auto& y) { return type(x) == type(y); });
+  for (std::size_t i = 0; alike && i < a.operators.size(); ++i) {
+    comparison.operators.push_back(
+        {a.operators[i].name, b.operators[i].name, a.operators[i].kernel, b.operators[i].kernel});
+  }
+  return comparison;
+}
+
+void CompareOffWithOn(KernelReport& report) {
+  if (const auto sides = OffAndOn(report.views))
+    report.comparison = CompareKernels(report.views, sides->first, sides->second);
+}
+
+void TellApart(KernelReport& report) {
+  if (report.views.size() != 2 || report.views[0].label != report.views[1].label) return;
+  report.views[0].label += " off";
+  report.views[1].label += " on";
+}
+
+OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
+                                      const std::string& baseline_label, const std::string& candidate_label) {
+  OperatorEvidence evidence;
+  evidence.baseline_label = baseline_label;
+  evidence.candidate_label = candidate_label;
+  for (const MatchedPair& pair : MatchOperators(baseline, candidate)) {
+    OperatorEvidence::Row row;
+    const auto take = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
+                         bool& kleidiai, bool& sme) -> std::string {
+      if (!index || profile.operators[*index].key.kind != SpanKind::kBackend) return "";
+      const Operator& op = profile.operators[*index];
+      name = op.name;
+      if (const auto parsed = xnnpack::ParseOperatorName(op.name)) {
+        kleidiai = xnnpack::RunsOnKleidiai(*parsed);
+        sme = kleidiai && xnnpack::NeedsSme(*parsed);
+      }
+      return op.type;
+    };
+    const std::string a =
+        take(baseline, pair.baseline, row.baseline, row.baseline_kleidiai, row.baseline_sme);
+    const std::string b =
+        take(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
+    if (a.empty() && b.empty()) continue;
+    evidence.baseline_kleidiai += row.baseline_kleidiai ? 1 : 0;
+    evidence.candidate_kleidiai += row.candidate_kleidiai ? 1 : 0;
+    if (a == b) {
+      ++evidence.unchanged;
+    } else {
+      evidence.changed.push_back(std::move(row));
+    }
+  }
+  return evidence;
+}
+
+KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
+  KernelReport report;
+  report.model_id = run.model_id;
+  const auto label = [&](std::size_t i) {
+    const ExperimentData& data = run.experiments[i];
+    return data.label.empty() ? data.name : data.label;
+  };
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const ExperimentData& data = run.experiments[i];
+    // A trace of several methods is several experiments with one log.
+    const bool known = std::any_of(report.views.begin(), report.views.end(),
+                                   [&](const KernelView& view) { return view.log == data.xnntrace_log; });
+    if (data.xnntrace_log.empty() || known) continue;
+    try {
+      KernelView view = ReadKernelView(data.xnntrace_log, label(i),
+                                       data.model.empty() ? run.model_id : data.model.stem().string());
+      if (i < profiles.size() && profiles[i]) HoldAgainst(*profiles[i], view);
+      report.views.push_back(std::move(view));
+    } catch (const Error& error) {
+      report.notes.push_back(error.Message());
+    }
+  }
+  CompareOffWithOn(report);
+  for (const ComparePair& pair : run.pairs) {
+    if (pair.baseline >= profiles.size() || pair.candidate >= profiles.size() || !profiles[pair.baseline] ||
+        !profiles[pair.candidate]) {
+      continue;
+    }
+    report.evidence.push_back(
+        CompareOperatorNames(*profiles[pair.baseline], *profiles[pair.candidate],
+                             pair.baseline_label.empty() ? label(pair.baseline) : pair.baseline_label,
+                             pair.candidate_label.empty() ? label(pair.candidate) : pair.candidate_label));
+  }
+  return report;
+}
+
+void FilterKernels(const std::string& operation, KernelReport& report) {
+  const std::string wanted = Lower(operation);
+  report.filter = operation;
+  const auto has = [&](std::string_view text) { return Lower(text).find(wanted) != std::string::npos; };
+  const auto kernel_has = [&](const std::optional<xnnpack::Microkernel>& parsed, const std::string& name) {
+    return parsed ? has(parsed->op) || has(xnnpack::FamilyName(parsed->family)) ||
+                        has(xnnpack::CategoryName(parsed->family))
+                  : has(name);
+  };
+  const auto operator_has = [&](const std::string& name) {
+    const auto parsed = xnnpack::ParseOperatorName(name);
+    return parsed && (has(parsed->kind) || has(parsed->type));
+  };
+  for (KernelView& view : report.views) {
+    std::erase_if(view.use.kernels,
+                  [&](const auto& kernel) { return !kernel_has(kernel.parsed, kernel.name); });
+    std::erase_if(view.use.operators, [&](const auto& op) { return !operator_has(op.name); });
+  }
+  if (report.comparison) {
+    std::erase_if(report.comparison->kernels,
+                  [&](const auto& row) { return !kernel_has(row.parsed, row.kernel); });
+    std::erase_if(report.comparison->operators, [&](const auto& row) {
+      return !operator_has(row.baseline) && !operator_has(row.candidate);
+    });
+  }
+  for (OperatorEvidence& evidence : report.evidence) {
+    std::erase_if(evidence.changed, [&](const auto& row) {
+      return !operator_has(row.baseline) && !operator_has(row.candidate);
+    });
+  }
+}
+
+}  // namespace etprof

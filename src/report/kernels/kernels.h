@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "measure/store/run_data.h"
+#include "xnnpack/kernel_use.h"
+
+namespace etprof {
+
+// What one trace-enabled run's log says of microkernels.
+struct KernelView {
+  std::string model_id;  // empty: not known
+  std::string label;     // of its experiment; of a bare log the file's name
+  std::filesystem::path log;
+  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // as in xnnpack::KernelLog
+  std::vector<std::string> graphs;  // the names of the operators of all graphs in order, the skipped ones too
+  xnnpack::KernelUse use;
+  // Whether the ETDump of the same run has the same operators in the same order; absent: there is none.
+  std::optional<bool> etdump_agrees;
+
+  std::size_t Count(xnnpack::KernelStatus status) const;
+
+  static constexpr const char* kSchemaName = "log";
+  static void Describe(auto& v) {
+    v("label", &KernelView::label);
+    v("model_id", &KernelView::model_id, {.or_null = true});
+    v("log", &KernelView::log);
+    v("lines", &KernelView::lines);
+    v("xnnpack_lines", &KernelView::xnnpack_lines);
+    v("cut_lines", &KernelView::cut_lines);
+    v("etdump_agrees", &KernelView::etdump_agrees);
+    v("kernels", [](const KernelView& view) -> const auto& { return view.use.kernels; });
+    v("operators", [](const KernelView& view) -> const auto& { return view.use.operators; });
+  }
+};
+
+// Two logs held against each other.
+struct KernelComparison {
+  std::string baseline_label, candidate_label;
+  struct Row {
+    std::string kernel;
+    std::optional<xnnpack::Microkernel> parsed;
+    std::optional<xnnpack::KernelStatus> baseline, candidate;  // absent: the log does not name it
+
+    static void Describe(auto& v) {
+      v("name", &Row::kernel);
+      v("baseline", &Row::baseline);
+      v("candidate", &Row::candidate);
+      v("sme", [](const Row& row) { return row.parsed && row.parsed->HasSme(); });
+      v("sme2", [](const Row& row) { return row.parsed && row.parsed->HasSme2(); });
+    }
+  };
+  std::vector<Row> kernels;  // that differ: on one side alone, or with another status
+  std::size_t alike = 0;     // the others
+  struct OperatorRow {
+    std::string baseline, candidate;                // names
+    std::string baseline_kernel, candidate_kernel;  // proven; empty: not
+
+    static void Describe(auto& v) {
+      v("baseline", &OperatorRow::baseline);
+      v("candidate", &OperatorRow::candidate);
+      v("baseline_kernel", &OperatorRow::baseline_kernel, {.or_null = true});
+      v("candidate_kernel", &OperatorRow::candidate_kernel, {.or_null = true});
+    }
+  };
+  std::vector<OperatorRow> operators;  // that match one to one, in order; empty: they do not
+
+  static constexpr const char* kSchemaName = "comparison";
+  static void Describe(auto& v) {
+    v("baseline", &KernelComparison::baseline_label);
+    v("candidate", &KernelComparison::candidate_label);
+    v("alike", &KernelComparison::alike);
+    v("kernels", &KernelComparison::kernels);
+    v("operators", &KernelComparison::operators);
+  }
+};
+
+// The operators of two experiments of one model whose names say that they run on different microkernels:
+// evidence that needs no trace-enabled build. Times play no part in it.
+struct OperatorEvidence {
+  std::string baseline_label, candidate_label;
+  struct Row {
+    std::string baseline, candidate;  // names; empty: the side has no such operator
+    bool baseline_kleidiai = false, candidate_kleidiai = false;  // xnnpack::RunsOnKleidiai
+    bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and computes
+
+    static void Describe(auto& v) {
+      v("baseline", &Row::baseline, {.or_null = true});
+      v("candidate", &Row::candidate, {.or_null = true});
+      v("baseline_kleidiai", &Row::baseline_kleidiai);
+      v("candidate_kleidiai", &Row::candidate_kleidiai);
+      v("baseline_sme", &Row::baseline_sme);
+      v("candidate_sme", &Row::candidate_sme);
+    }
+  };
+  std::vector<Row> changed;   // the name without its number is another one, or one side lacks it
+  std::size_t unchanged = 0;  // delegated operators that have the same name on both sides
+  std::size_t baseline_kleidiai = 0, candidate_kleidiai = 0;  // operators, the unchanged ones too
+
+  static constexpr const char* kSchemaName = "pair";
+  static void Describe(auto& v) {
+    v("baseline", &OperatorEvidence::baseline_label);
+    v("candidate", &OperatorEvidence::candidate_label);
+    v("unchanged", &OperatorEvidence::unchanged);
+    v("baseline_kleidiai", &OperatorEvidence::baseline_kleidiai);
+    v("candidate_kleidiai", &OperatorEvidence::candidate_kleidiai);
+    v("changed", &OperatorEvidence::changed);
+  }
+};
+
+struct KernelReport {
+  std::string title;  // empty: the default
+  std::string model_id;
+  std::string filter;  // as given; empty: none
+  std::vector<KernelView> views;
+  std::optional<KernelComparison> comparison;
+  std::vector<OperatorEvidence> evidence;
+  std::vector<std::string> notes;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("model_id", &KernelReport::model_id, {.or_null = true});
+    v("filter", &KernelReport::filter, {.or_null = true});
+    v("logs", &KernelReport::views);
+    v("comparison", &KernelReport::comparison);
+    v("pairs", &KernelReport::evidence);
+    v("notes", &KernelReport::notes);
+  }
+};
+
+// Reads the log, or `<stem>_kernels.csv` as etprof or the profiling kit writes it (which has no operators).
+// Throws Error (kBadInput) for a file that cannot be read.
+KernelView ReadKernelView(const std::filesystem::path& log, std::string label = {},
+                          std::string model_id = {});
+
+// Where the table of a log's microkernels lies: "x/net_t1_kernels.csv" of "x/net_t1_xnntrace.log".
+std::filesystem::path KernelTableOf(const std::filesystem::path& log);
+
+// Sets etdump_agrees of `view` by the operators of one inference of `profile`.
+void HoldAgainst(const Profile& profile, KernelView& view);
+
+// `baseline` against `candidate` of `views`.
+KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_t baseline,
+                                std::size_t candidate);
+
+// Compares the only two views where one is called "... off" and the other "... on".
+void CompareOffWithOn(KernelReport& report);
+
+// Two views of one label get others, in the order with SME2 off, with SME2 on.
+void TellApart(KernelReport& report);
+
+OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
+                                      const std::string& baseline_label, const std::string& candidate_label);
+
+// The views of the trace-enabled experiments of a run (profiles by experiment; where none is, nothing is held
+// against the log), compared where there are two, one called "... off" and the other "... on", and the
+// evidence of the run's pairs.
+KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles);
+
+// Keeps what has to do with one operation ("GEMM", "igemm", "vadd"): of kernels by operation, family or
+// category that contains it, in any case, of operators by kind.
+void FilterKernels(const std::string& operation, KernelReport& report);
+
+}  // namespace etprof

@@ -1,0 +1,137 @@
+#include "report/kernels/kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "etdump/reader.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using xnnpack::KernelStatus;
+
+const std::string kData = ETPROF_TEST_DATA;
+const std::string kIgemm = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast";
+
+Profile ProfileOfFile(const std::string& file) { return Attribute(ReadEtdumpFile(kData + "/" + file), {}); }
+
+class Kernels : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path Write(const std::string& name, const std::string& text) {
+    WriteFileAtomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("etprof_kernels_test_" + std::to_string(::getpid()));
+};
+
+TEST_F(Kernels, OfARealLogAndItsEtdump) {
+  KernelView view = ReadKernelView(kData + "/toy_cnn.t1.log");
+  EXPECT_EQ(view.label, "toy_cnn.t1");
+  EXPECT_EQ(view.Count(KernelStatus::kUsed), 1U);
+  EXPECT_EQ(view.Count(KernelStatus::kSuperseded), 9U);
+  EXPECT_FALSE(view.etdump_agrees);
+  HoldAgainst(ProfileOfFile("toy_cnn.t1.etdump"), view);
+  EXPECT_EQ(view.etdump_agrees, true);
+  HoldAgainst(ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
+  EXPECT_EQ(view.etdump_agrees, false);
+}
+
+TEST_F(Kernels, OfTheKitsTableAreNoneUsed) {
+  // The kit writes what was registered, without a status.
+  const KernelView view = ReadKernelView(
+      Write("net_kernels.csv", "model_id,kernel_name,category,count,dtype\nnet," + kIgemm + ",GEMM,3,f32\n"));
+  EXPECT_EQ(view.label, "net");
+  EXPECT_EQ(view.model_id, "net");
+  ASSERT_THAT(view.use.kernels, SizeIs(1));
+  EXPECT_EQ(view.use.kernels[0].count, 3U);
+  EXPECT_EQ(view.use.kernels[0].status, KernelStatus::kRegistered);
+}
+
+TEST_F(Kernels, AMissingFileIsBadInput) { EXPECT_THROW(ReadKernelView(folder_ / "none.log"), Error); }
+
+TEST_F(Kernels, TwoLogsComparedByStatusAndOperator) {
+  const std::string text = ReadTextFile(kData + "/toy_cnn.t1.log");
+  std::string on;  // as though SME2 were there
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    std::string line = text.substr(at, end - at);
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      if (const std::size_t found = line.find(from); found != std::string::npos)
+        line.replace(found, from.size(), to);
+    };
+    replace("(Convolution (NHWC, F32)", "(Convolution (NHWC, PF32)");
+    replace("mr=7, nr=32", "mr=32, nr=32");
+    replace(kIgemm, "xnn_pf32_igemm_minmax_ukernel_32x32__neonsme2");
+    on += line;
+    at = end;
+  }
+  KernelReport report;
+  report.views = {ReadKernelView(kData + "/toy_cnn.t1.log", "sme2_off"),
+                  ReadKernelView(Write("on.log", on), "sme2_on")};
+  CompareOffWithOn(report);
+  ASSERT_TRUE(report.comparison);
+  EXPECT_EQ(report.comparison->alike, 37U);
+  ASSERT_THAT(report.comparison->kernels, SizeIs(2));
+  EXPECT_EQ(report.comparison->kernels[0].kernel, kIgemm);
+  EXPECT_EQ(report.comparison->kernels[0].baseline, KernelStatus::kUsed);
+  EXPECT_FALSE(report.comparison->kernels[0].candidate);
+  EXPECT_EQ(report.comparison->kernels[1].candidate, KernelStatus::kUsed);
+  EXPECT_TRUE(report.comparison->kernels[1].parsed->HasSme2());
+  ASSERT_THAT(report.comparison->operators, SizeIs(10));
+  EXPECT_EQ(report.comparison->operators[1].candidate, "Convolution (NHWC, PF32) IGEMM #1");
+  EXPECT_EQ(report.comparison->operators[1].candidate_kernel,
+            "xnn_pf32_igemm_minmax_ukernel_32x32__neonsme2");
+
+  FilterKernels("GEMM", report);
+  for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels)
+    EXPECT_THAT(kernel.name, HasSubstr("gemm"));
+  EXPECT_THAT(report.views[0].use.operators, SizeIs(5));
+  EXPECT_THAT(report.comparison->operators, SizeIs(5));
+}
+
+TEST_F(Kernels, LabelsThatDoNotSayOffAndOnAreNotCompared) {
+  KernelReport report;
+  report.views = {ReadKernelView(kData + "/toy_cnn.t1.log", "a"),
+                  ReadKernelView(kData + "/toy_cnn.t1.log", "b")};
+  CompareOffWithOn(report);
+  EXPECT_FALSE(report.comparison);
+}
+
+TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
+  struct Case {
+    const char* model;
+    std::size_t changed, kleidiai;
+  };
+  for (const Case& c : {Case{"toy_cnn", 5, 5}, Case{"toy_fp16", 5, 5}, Case{"toy_q8", 5, 5}}) {
+    const std::string stem = std::string("sme2_emulated/") + c.model;
+    const OperatorEvidence evidence = CompareOperatorNames(
+        ProfileOfFile(stem + ".sme2_off.etdump"), ProfileOfFile(stem + ".sme2_on.etdump"), "off", "on");
+    EXPECT_EQ(evidence.baseline_kleidiai, 0U) << c.model;
+    EXPECT_EQ(evidence.candidate_kleidiai, c.kleidiai) << c.model;
+    EXPECT_EQ(evidence.changed.size(), c.changed) << c.model;
+    for (const OperatorEvidence::Row& row : evidence.changed) {
+      EXPECT_TRUE(row.candidate_sme) << row.candidate;
+      EXPECT_FALSE(row.baseline_kleidiai) << row.baseline;
+      EXPECT_NE(row.baseline, row.candidate);
+    }
+    EXPECT_GT(evidence.unchanged, 0U);
+  }
+  // A side against itself shows nothing.
+  const Profile same = ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump");
+  const OperatorEvidence none = CompareOperatorNames(same, same, "a", "b");
+  EXPECT_THAT(none.changed, IsEmpty());
+  EXPECT_EQ(none.unchanged, 11U);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,107 @@
+#include "report/kernels/matrix_kernels.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "analysis/operators.h"
+#include "isa/features.h"
+#include "xnnpack/operator_name.h"
+
+namespace etprof {
+namespace {
+
+using Kernels = KleidiaiUse::Kernels;
+
+bool Has(const std::vector<std::string>& features, std::string_view feature) {
+  return std::find(features.begin(), features.end(), feature) != features.end();
+}
+
+// What a CPU of this architecture has at least one of.
+bool IsArm(const protocol::IsaState& isa) {
+  const auto& known = isa::Features(isa::Architecture::kAarch64);
+  return std::any_of(known.begin(), known.end(),
+                     [&](const isa::Feature& feature) { return Has(isa.detected, feature.name); });
+}
+
+// Absent: the operator multiplies no matrices.
+std::optional<Kernels> KernelsOf(const Profile& profile, std::size_t op) {
+  const std::string& type = profile.operators[op].type;
+  if (const auto name = xnnpack::ParseOperatorName(type)) {
+    if (xnnpack::NeedsSme(*name))
+      return xnnpack::RunsOnKleidiai(*name) ? std::optional(Kernels::kSme) : std::nullopt;
+    if (xnnpack::RunsOnKleidiai(*name)) return Kernels::kKleidiai;
+    for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
+      if (name->type == one) return Kernels::kOwn;
+    return std::nullopt;
+  }
+  if (profile.program && profile.program->operators[op].kleidiai) return Kernels::kPortable;
+  return std::nullopt;
+}
+
+// Why an operator that would run KleidiAI's kernels for SME2 did not.
+std::string WhyNotSme(const std::optional<protocol::IsaState>& isa) {
+  if (!isa) return "SME2 was off, or the CPU has none";
+  if (Has(isa->enabled, "sme2")) return "by its types it could: why it did not is not known";
+  return Has(isa->detected, "sme2") ? "SME2 was masked" : "the CPU has no SME2";
+}
+
+void Explain(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
+             MatrixKernelRow& row) {
+  if (row.ran == Kernels::kSme) return;
+  if (row.ran == Kernels::kKleidiai) {
+    row.why = "dynamically quantized (QP8): the name does not say whether with SME2";
+    return;
+  }
+  if (!profile.program) {
+    row.why = "not known without the .pte";
+    return;
+  }
+  const std::optional<KleidiaiUse>& use = profile.program->operators[op].kleidiai;
+  if (!use || use->kernels == Kernels::kUnknown) {
+    row.why = "not known";
+    return;
+  }
+  if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
+    row.why = WhyNotSme(isa);
+    return;
+  }
+  row.why = use->why;
+  row.change = use->change;
+}
+
+}  // namespace
+
+bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa) {
+  if (isa && IsArm(*isa)) return true;
+  return std::any_of(profile.operators.begin(), profile.operators.end(), [](const Operator& op) {
+    const auto name = xnnpack::ParseOperatorName(op.type);
+    return name && xnnpack::RunsOnKleidiai(*name);
+  });
+}
+
+std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
+                                           const std::optional<protocol::IsaState>& isa) {
+  std::vector<MatrixKernelRow> rows;
+  const auto runs = static_cast<double>(profile.CommonSet().size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (!IsOperator(profile.operators[op])) continue;
+    const auto ran = KernelsOf(profile, op);
+    if (!ran) continue;
+    MatrixKernelRow row;
+    row.ran = *ran;
+    Explain(profile, op, isa, row);
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const MatrixKernelRow& other) {
+      return std::tie(other.ran, other.why, other.change) == std::tie(row.ran, row.why, row.change);
+    });
+    if (found == rows.end()) found = rows.insert(found, std::move(row));
+    found->operators.push_back(op);
+    if (runs > 0) found->mean_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const MatrixKernelRow& a, const MatrixKernelRow& b) {
+    return std::tuple(a.ran, -a.mean_ns) < std::tuple(b.ran, -b.mean_ns);
+  });
+  return rows;
+}
+
+}  // namespace etprof

@@ -1,0 +1,85 @@
+#include "report/kernels/matrix_kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "etdump/reader.h"
+
+namespace etprof {
+namespace {
+
+using Used = KleidiaiUse::Kernels;
+using testing::SizeIs;
+
+const std::string kTraces = ETPROF_TEST_DATA;
+
+Profile ProfileOfModel(const std::string& file) {
+  return Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
+}
+
+// As if each operator that multiplies matrices were joined to a node that `use` is known of.
+Profile Joined(const std::string& file, const KleidiaiUse& use) {
+  Profile profile = ProfileOfModel(file);
+  profile.program.emplace();
+  profile.program->operators.resize(profile.operators.size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    const std::string& type = profile.operators[op].type;
+    if (type.starts_with("Convolution") || type.starts_with("Fully"))
+      profile.program->operators[op].kleidiai = use;
+  }
+  return profile;
+}
+
+protocol::IsaState Isa(std::vector<std::string> detected, std::vector<std::string> enabled) {
+  protocol::IsaState isa;
+  isa.detected = std::move(detected);
+  isa.enabled = std::move(enabled);
+  return isa;
+}
+
+TEST(MatrixKernels, NamesProveWhatRan) {
+  const auto on = MatrixKernels(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
+  ASSERT_THAT(on, SizeIs(1));
+  EXPECT_EQ(on[0].ran, Used::kSme);
+  EXPECT_THAT(on[0].operators, SizeIs(5));  // three convolutions, two fully connected layers; packing is none
+  EXPECT_GT(on[0].mean_ns, 0);
+  EXPECT_EQ(on[0].why, "");
+  EXPECT_TRUE(RanOnArm(ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
+  // Without them nothing shows that the CPU was an Arm one, but its features.
+  const Profile off = ProfileOfModel("sme2_emulated/toy_cnn.sme2_off.etdump");
+  EXPECT_FALSE(RanOnArm(off, std::nullopt));
+  EXPECT_FALSE(RanOnArm(off, Isa({"avx2", "avx512fp16"}, {"avx2"})));
+  EXPECT_TRUE(RanOnArm(off, Isa({"dotprod", "fp16"}, {"dotprod"})));
+}
+
+TEST(MatrixKernels, TheReasonIsTheMachinesWhereTheNodeCould) {
+  const Profile off = Joined("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
+  const std::vector<std::string> all = {"dotprod", "fp16", "sme", "sme2"}, less = {"dotprod", "fp16"};
+  const auto why = [&](const protocol::IsaState& isa) {
+    const auto rows = MatrixKernels(off, isa);
+    EXPECT_THAT(rows, SizeIs(1));
+    EXPECT_EQ(rows.at(0).ran, Used::kOwn);
+    EXPECT_EQ(rows.at(0).change, "");
+    return rows.at(0).why;
+  };
+  EXPECT_EQ(why(Isa(all, less)), "SME2 was masked");
+  EXPECT_EQ(why(Isa(less, less)), "the CPU has no SME2");
+  EXPECT_EQ(why(Isa(all, all)), "by its types it could: why it did not is not known");
+}
+
+TEST(MatrixKernels, TheReasonIsTheNodesWhereItCouldNot) {
+  const KleidiaiUse use = {Used::kOwn, "weights are quantized per tensor", "quantize weights per channel"};
+  const auto isa = Isa({"sme", "sme2"}, {"sme", "sme2"});
+  const auto rows = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].why, use.why);
+  EXPECT_EQ(rows[0].change, use.change);
+  // What ran nevertheless is what the name says.
+  const auto ran = MatrixKernels(Joined("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
+  ASSERT_THAT(ran, SizeIs(1));
+  EXPECT_EQ(ran[0].ran, Used::kSme);
+  EXPECT_EQ(ran[0].why, "");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,456 @@
+#include "report/ladder/ladder.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/operators.h"
+#include "core/error.h"
+#include "isa/ladder.h"
+#include "report/ladder/matrix.h"
+#include "report/pair.h"
+#include "report/report.h"
+#include "stats/multiple.h"
+
+namespace etprof {
+namespace {
+
+using FeatureSet = isa::FeatureSet;
+
+// What a mask left visible, as the worker said it or, of one that could not start, as it would have been.
+std::optional<FeatureSet> VisibleOf(const ExperimentData& data, const FeatureSet& detected) {
+  if (data.isa_state) return FeatureSet(data.isa_state->enabled.begin(), data.isa_state->enabled.end());
+  if (detected.empty()) return std::nullopt;
+  try {
+    return isa::ParseMask(isa::ArchitectureOf(detected), detected, data.isa).enabled;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// What the experiments of a ladder have in common.
+auto SharedOf(const ExperimentData& data) {
+  return std::tuple(data.model_sha256, data.model, data.runner_sha256, data.runner, data.cpus, data.period,
+                    data.mode);
+}
+
+struct Rung {
+  FeatureSet visible;
+  std::vector<std::size_t> experiments;
+};
+
+// The experiments by level, the lowest first; empty: they are no ladder.
+std::vector<std::pair<std::string, Rung>> FindRungs(const Report& report) {
+  if (report.run.schedule.sustained_seconds > 0 || report.experiments.empty()) return {};
+  const auto data_of = [&](std::size_t i) -> const ExperimentData& {
+    return report.run.experiments[report.experiments[i].index];
+  };
+  FeatureSet detected;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    if (const auto& state = data_of(i).isa_state)
+      detected.insert(state->detected.begin(), state->detected.end());
+  }
+  std::map<std::string, Rung> by_name;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ExperimentData& data = data_of(i);
+    if (data.isa.empty() || data.foreign || data.trace_enabled || SharedOf(data) != SharedOf(data_of(0)))
+      return {};
+    const auto visible = VisibleOf(data, detected);
+    if (!visible) return {};
+    Rung& rung = by_name[data.name];
+    if (!rung.experiments.empty() && rung.visible != *visible) return {};
+    rung.visible = *visible;
+    for (const std::size_t other : rung.experiments) {
+      if (data_of(other).threads == data.threads) return {};
+    }
+    rung.experiments.push_back(i);
+  }
+  std::vector<std::pair<std::string, Rung>> rungs(by_name.begin(), by_name.end());
+  std::stable_sort(rungs.begin(), rungs.end(), [](const auto& a, const auto& b) {
+    return a.second.visible.size() < b.second.visible.size();
+  });
+  for (std::size_t i = 1; i < rungs.size(); ++i) {
+    const FeatureSet& below = rungs[i - 1].second.visible;
+    const FeatureSet& here = rungs[i].second.visible;
+    if (here.size() == below.size() || !std::includes(here.begin(), here.end(), below.begin(), below.end()))
+      return {};
+  }
+  if (rungs.size() < 2) return {};
+  return rungs;
+}
+
+class Builder {
+ public:
+  Builder(const Report& report, const std::vector<std::pair<std::string, Rung>>& rungs) : report_(report) {
+    std::set<int> threads;
+    for (const auto& [name, rung] : rungs) {
+      for (const std::size_t i : rung.experiments) threads.insert(report.experiments[i].threads);
+    }
+    ladder_.threads.assign(threads.begin(), threads.end());
+    const FeatureSet* below = nullptr;
+    for (const auto& [name, rung] : rungs) {
+      LadderLevel level;
+      level.name = name;
+      const ExperimentData& data = DataOf(rung.experiments.front());
+      level.isa = data.isa;
+      for (const std::string& feature : rung.visible) {
+        if (below == nullptr || !below->contains(feature)) level.adds.push_back(feature);
+      }
+      below = &rung.visible;
+      ladder_.levels.push_back(std::move(level));
+    }
+    ladder_.experiments.assign(ladder_.threads.size(),
+                               std::vector<std::optional<std::size_t>>(ladder_.levels.size()));
+    for (std::size_t l = 0; l < rungs.size(); ++l) {
+      for (const std::size_t i : rungs[l].second.experiments) {
+        const ReportExperiment& experiment = report.experiments[i];
+        const auto t = static_cast<std::size_t>(
+            std::find(ladder_.threads.begin(), ladder_.threads.end(), experiment.threads) -
+            ladder_.threads.begin());
+        if (experiment.latency.n > 0) {
+          ladder_.experiments[t][l] = i;
+        } else if (ladder_.levels[l].error.empty()) {
+          const std::string& error = DataOf(i).error;
+          ladder_.levels[l].error = error.empty() ? "it has no times" : error;
+        }
+      }
+    }
+  }
+
+  std::optional<Ladder> Build() {
+    std::size_t measured = 0;
+    for (const auto& levels : ladder_.experiments) {
+      for (const auto& experiment : levels) measured += experiment ? 1 : 0;
+    }
+    if (measured == 0) return std::nullopt;
+    MakeRows();
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+      std::optional<LadderSetting> lowest;
+      std::optional<LadderSetting> below;
+      for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+        const LadderSetting here{l, t};
+        if (!ladder_.Measured(here)) continue;
+        if (below) CompareTwo(*below, here, &LadderCell::over_below);
+        if (below && *below == *lowest) {
+          ForEachRow([&](LadderRow& row) { row.At(here).over_lowest = row.At(here).over_below; });
+        } else if (lowest) {
+          CompareTwo(*lowest, here, &LadderCell::over_lowest);
+        }
+        below = here;
+        if (!lowest) lowest = here;
+      }
+    }
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      std::optional<LadderSetting> fewest;
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+        const LadderSetting here{l, t};
+        if (!ladder_.Measured(here)) continue;
+        if (fewest) CompareTwo(*fewest, here, &LadderCell::over_fewest);
+        if (!fewest) fewest = here;
+      }
+    }
+    TidyRows();
+    FindSwings();
+    FindBest();
+    FindPortable();
+    return std::move(ladder_);
+  }
+
+ private:
+  const ExperimentData& DataOf(std::size_t experiment) const {
+    return report_.run.experiments[report_.experiments[experiment].index];
+  }
+  const ReportExperiment& ExperimentAt(const LadderSetting& setting) const {
+    return report_.experiments[*ladder_.experiments[setting.threads][setting.level]];
+  }
+
+  template <typename Visit>
+  void ForEachRow(const Visit& visit) {
+    visit(ladder_.latency);
+    for (auto* rows : {&ladder_.groups, &ladder_.categories, &ladder_.operators}) {
+      for (LadderRow& row : *rows) visit(row);
+    }
+  }
+  template <typename Visit>
+  void ForEachSetting(const Visit& visit) const {
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+      for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+        if (ladder_.Measured({l, t})) visit(LadderSetting{l, t});
+      }
+    }
+  }
+
+  LadderRow EmptyRow(const std::string& name) const {
+    return {name, std::vector<std::vector<LadderCell>>(ladder_.threads.size(),
+                                                       std::vector<LadderCell>(ladder_.levels.size()))};
+  }
+
+  static LadderRow& Named(const std::string& name, std::vector<LadderRow>& rows, const LadderRow& empty) {
+    for (LadderRow& row : rows) {
+      if (row.name == name) return row;
+    }
+    rows.push_back(empty);
+    rows.back().name = name;
+    return rows.back();
+  }
+
+  void MakeRows() {
+    const LadderRow empty = EmptyRow("");
+    ladder_.latency = EmptyRow("Median latency");
+    ForEachSetting([&](const LadderSetting& here) {
+      const ReportExperiment& experiment = ExperimentAt(here);
+      ladder_.latency.At(here).ns = experiment.latency.p50;
+      const auto add = [&](const Breakdown& breakdown, std::vector<LadderRow>& rows) {
+        for (std::size_t i = 0; i + 1 < breakdown.rows.size(); ++i) {  // but "Clipped"
+          Named(breakdown.rows[i].name, rows, empty).At(here).ns =
+              static_cast<double>(breakdown.rows[i].total) / static_cast<double>(breakdown.runs);
+        }
+      };
+      if (experiment.groups.runs > 0) add(experiment.groups, ladder_.groups);
+      if (experiment.categories.runs > 0) add(experiment.categories, ladder_.categories);
+    });
+    ChainOperators();
+  }
+
+  // Every level's operators are matched with those of the next level below that was measured; what that
+  // one lacks begins a row. More threads are matched with the fewest at the same level.
+  void ChainOperators() {
+    std::optional<LadderSetting> below;
+    std::map<std::size_t, LadderSetting> first_of_level;
+    ForEachSetting([&](const LadderSetting& here) {
+      if (!ExperimentAt(here).profile) return;
+      std::optional<LadderSetting> from = below;
+      if (const auto first = first_of_level.find(here.level); first != first_of_level.end())
+        from = first->second;
+      first_of_level.try_emplace(here.level, here);
+      ChainTo(here, from);
+      below = here;
+    });
+  }
+
+  void ChainTo(const LadderSetting& here, const std::optional<LadderSetting>& from) {
+    const Profile& profile = *ExperimentAt(here).profile;
+    std::vector<std::size_t>& rows = row_of_[{here.threads, here.level}];
+    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    rows.assign(profile.operators.size(), kNone);
+    if (from) {
+      const std::vector<std::size_t>& earlier = row_of_.at({from->threads, from->level});
+      for (const MatchedPair& pair : MatchOperators(*ExperimentAt(*from).profile, profile)) {
+        if (pair.baseline && pair.candidate) rows[*pair.candidate] = earlier[*pair.baseline];
+      }
+    }
+    for (std::size_t op = 0; op < rows.size(); ++op) {
+      if (rows[op] == kNone) {
+        rows[op] = ladder_.operators.size();
+        ladder_.operators.push_back(EmptyRow(""));
+      }
+      ladder_.operators[rows[op]].At(here).op = op;
+    }
+    const ReportExperiment& experiment = ExperimentAt(here);
+    for (const OperatorRow& row : experiment.operators)
+      ladder_.operators[rows[row.op]].At(here).ns = row.mean_self;
+  }
+
+  // As the chain has them; nullopt where a side has no trace.
+  std::optional<std::vector<MatchedPair>> MatchesOf(const LadderSetting& from,
+                                                    const LadderSetting& to) const {
+    const auto a = row_of_.find({from.threads, from.level});
+    const auto b = row_of_.find({to.threads, to.level});
+    if (a == row_of_.end() || b == row_of_.end()) return std::nullopt;
+    std::map<std::size_t, MatchedPair> by_row;
+    for (std::size_t op = 0; op < a->second.size(); ++op) by_row[a->second[op]].baseline = op;
+    for (std::size_t op = 0; op < b->second.size(); ++op) by_row[b->second[op]].candidate = op;
+    std::vector<MatchedPair> matches;
+    for (const auto& [row, pair] : by_row) matches.push_back(pair);
+    return matches;
+  }
+
+  void CompareTwo(const LadderSetting& from, const LadderSetting& to,
+                  std::optional<Quantity> LadderCell::*member) {
+    const auto matches = MatchesOf(from, to);
+    const Comparison comparison = CompareExperiments(report_.run, ExperimentAt(from), ExperimentAt(to), "",
+                                                     "", matches ? &*matches : nullptr);
+    ladder_.interleaved = ladder_.interleaved && comparison.pairing == Pairing::kLaunches;
+    ladder_.latency.At(to).*member = comparison.latency;
+    const auto place = [&](const std::vector<DeltaRow>& deltas, std::vector<LadderRow>& rows) {
+      for (const DeltaRow& delta : deltas) {
+        for (LadderRow& row : rows) {
+          if (row.name == delta.name && row.At(from).ns && row.At(to).ns) row.At(to).*member = delta.quantity;
+        }
+      }
+    };
+    place(comparison.groups, ladder_.groups);
+    place(comparison.categories, ladder_.categories);
+    if (!matches) return;
+    const std::vector<std::size_t>& rows = row_of_.at({to.threads, to.level});
+    for (const OperatorMatch& match : comparison.operators) {
+      if (match.baseline && match.candidate)
+        ladder_.operators[rows[*match.candidate]].At(to).*member = match.quantity;
+    }
+  }
+
+  static double Largest(const LadderRow& row) {
+    double largest = 0;
+    for (const auto& levels : row.cells) {
+      for (const LadderCell& cell : levels) largest = std::max(largest, cell.ns.value_or(0));
+    }
+    return largest;
+  }
+
+  // Names operators, drops the framework's spans and what never takes time, and sorts.
+  void TidyRows() {
+    for (LadderRow& row : ladder_.operators) {
+      ForEachSetting([&](const LadderSetting& here) {
+        if (const auto& op = row.At(here).op; op && (here.threads == 0 || row.name.empty()))
+          row.name = ExperimentAt(here).profile->operators[*op].name;
+      });
+    }
+    std::erase_if(ladder_.operators, [&](const LadderRow& row) {
+      bool computes = false;
+      ForEachSetting([&](const LadderSetting& here) { computes = computes || row.At(here).ns.has_value(); });
+      return !computes;
+    });
+    for (auto* rows : {&ladder_.groups, &ladder_.categories})
+      std::erase_if(*rows, [](const LadderRow& row) { return Largest(row) == 0; });
+    std::stable_sort(ladder_.operators.begin(), ladder_.operators.end(),
+                     [](const LadderRow& a, const LadderRow& b) { return Largest(a) > Largest(b); });
+  }
+
+  void FindSwings() {
+    const auto look = [&](const LadderRow& row, LadderSwing::Of of, std::size_t index,
+                          std::vector<LadderSwing>& found) {
+      for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+        LadderSwing swing{of, index, l, {}, {}, 0};
+        for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+          const LadderCell& cell = row.cells[t][l];
+          if (!cell.over_below) continue;
+          if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(t);
+          if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(t);
+          swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));
+        }
+        if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
+      }
+    };
+    look(ladder_.latency, LadderSwing::Of::kLatency, 0, ladder_.swings);
+    for (const auto& [rows, of] : {std::pair{&ladder_.groups, LadderSwing::Of::kGroup},
+                                   {&ladder_.operators, LadderSwing::Of::kOperator}}) {
+      std::vector<LadderSwing> found;
+      for (std::size_t i = 0; i < rows->size(); ++i) look((*rows)[i], of, i, found);
+      std::stable_sort(found.begin(), found.end(),
+                       [](const LadderSwing& a, const LadderSwing& b) { return a.at_stake > b.at_stake; });
+      ladder_.swings.insert(ladder_.swings.end(), found.begin(), found.end());
+    }
+  }
+
+  // Baseline over candidate of the latency; by the paired estimate where there is one.
+  double Ratio(const LadderSetting& from, const LadderSetting& to) const {
+    if (from == to) return 1;
+    return RatioOf(CompareLatencies(report_.run, ExperimentAt(from), ExperimentAt(to)).latency).value_or(0);
+  }
+
+  void FindBest() {
+    std::vector<LadderSetting> settings;
+    ForEachSetting([&](const LadderSetting& here) { settings.push_back(here); });
+    if (settings.size() < 2 || report_.emulated) return;
+    LadderBest best;
+    double most = 0;
+    for (const LadderSetting& here : settings) {
+      const double ratio = Ratio(settings.front(), here);
+      if (ratio <= most) continue;
+      most = ratio;
+      best.setting = here;
+    }
+    std::vector<stats::RatioEstimate> estimates;
+    for (const LadderSetting& other : settings) {
+      if (other == best.setting) continue;
+      best.others.push_back(
+          {other, CompareLatencies(report_.run, ExperimentAt(other), ExperimentAt(best.setting)).latency});
+      if (best.others.back().against.estimate) estimates.push_back(*best.others.back().against.estimate);
+    }
+    if (estimates.empty() &&
+        std::any_of(best.others.begin(), best.others.end(), [](const LadderBest::Other& other) {
+          return other.against.verdict == stats::Verdict::kContended;
+        })) {
+      return;
+    }
+    // The best was chosen by these very times: they are judged together, and at the level of a stop rule
+    // that looked several times.
+    const ScheduleData& schedule = report_.run.schedule;
+    const double level = schedule.look_confidence > 0 ? schedule.look_confidence : schedule.confidence;
+    const double margin = schedule.margin > 0 ? schedule.margin : CompareOptions{}.margin;
+    const auto verdicts = stats::JudgeMany(estimates, 1 - level, margin);
+    auto verdict = verdicts.begin();
+    for (LadderBest::Other& other : best.others) {
+      if (!other.against.estimate) continue;
+      other.against.estimate = verdict->estimate;
+      other.against.verdict = verdict->verdict;
+      ++verdict;
+    }
+    std::stable_sort(best.others.begin(), best.others.end(),
+                     [](const LadderBest::Other& a, const LadderBest::Other& b) {
+                       return RatioOf(a.against).value_or(1e300) < RatioOf(b.against).value_or(1e300);
+                     });
+    ladder_.best = std::move(best);
+  }
+
+  void FindPortable() {
+    const std::size_t highest = ladder_.Highest();
+    if (!ladder_.Measured({highest, 0})) return;
+    const ReportExperiment& experiment = ExperimentAt({highest, 0});
+    for (const OperatorRow& row : experiment.operators) {
+      if (experiment.profile->operators[row.op].portable) ladder_.portable_share += row.share;
+    }
+  }
+
+  const Report& report_;
+  Ladder ladder_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>>
+      row_of_;  // (threads, level) -> row of each of the profile's operators
+};
+
+}  // namespace
+
+std::size_t Ladder::Highest() const {
+  for (std::size_t l = levels.size(); l-- > 0;) {
+    if (Measured({l, 0})) return l;
+  }
+  return levels.size() - 1;
+}
+
+std::size_t Ladder::Lowest() const {
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    if (Measured({l, 0})) return l;
+  }
+  return 0;
+}
+
+const LadderRow& Ladder::RowOf(const LadderSwing& swing) const {
+  switch (swing.of) {
+    case LadderSwing::Of::kGroup:
+      return groups[swing.row];
+    case LadderSwing::Of::kOperator:
+      return operators[swing.row];
+    case LadderSwing::Of::kLatency:
+      break;
+  }
+  return latency;
+}
+
+std::optional<Ladder> FindLadder(const Report& report) {
+  const auto rungs = FindRungs(report);
+  if (rungs.empty()) return std::nullopt;
+  return Builder(report, rungs).Build();
+}
+
+std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting) {
+  const LadderCell& cell = row.At(setting);
+  if (!cell.over_fewest) return std::nullopt;
+  for (std::size_t t = 0; t < ladder.threads.size(); ++t) {
+    if (ladder.Measured({setting.level, t}))
+      return EfficiencyOf(*cell.over_fewest, ladder.threads[t], ladder.threads[setting.threads]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace etprof

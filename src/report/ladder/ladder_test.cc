@@ -1,0 +1,259 @@
+#include "report/ladder/ladder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "etdump/reader.h"
+#include "report/ladder/example_ladder.h"
+#include "report/ladder/matrix.h"
+
+namespace etprof {
+namespace {
+
+using example::LadderPoint;
+using example::MakeLadder;
+using example::Sme2Points;
+using stats::Verdict;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// The points of one number of threads.
+std::vector<LadderPoint> With(std::vector<LadderPoint> points, int threads) {
+  std::erase_if(points, [&](const LadderPoint& point) { return point.threads != threads; });
+  return points;
+}
+
+const LadderRow* Find(const std::vector<LadderRow>& rows, const std::string& name) {
+  for (const LadderRow& row : rows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Verdict VerdictAt(const LadderRow& row, std::size_t threads, std::size_t level) {
+  return row.cells[threads][level].over_below->verdict;
+}
+
+TEST(Ladder, ALevelThatPaysAtOneThreadAndHurtsAtFour) {
+  const Report report = MakeLadder(Sme2Points());
+  ASSERT_TRUE(report.ladder);
+  const Ladder& ladder = *report.ladder;
+  ASSERT_THAT(ladder.levels, SizeIs(3));
+  EXPECT_THAT(ladder.threads, ElementsAre(1, 4));
+  EXPECT_TRUE(ladder.interleaved);
+  EXPECT_TRUE(report.matrices.empty()) << "the ladder is the matrix";
+  EXPECT_THAT(ladder.levels[1].adds, ElementsAre("bf16", "fp16", "sme"));
+  EXPECT_THAT(ladder.levels[2].adds, ElementsAre("sme2"));
+
+  const double whole = 1'040'000;
+  const LadderRow& latency = ladder.latency;
+  EXPECT_EQ(VerdictAt(latency, 0, 1), Verdict::kSame);
+  EXPECT_EQ(VerdictAt(latency, 1, 1), Verdict::kSame);
+  EXPECT_EQ(VerdictAt(latency, 0, 2), Verdict::kFaster);
+  EXPECT_EQ(VerdictAt(latency, 1, 2), Verdict::kSlower);
+  // The machine's speed wandered by 5 %; what it shares with its neighbour does not show.
+  EXPECT_NEAR(*RatioOf(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
+  EXPECT_NEAR(*RatioOf(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
+  EXPECT_NEAR(*EfficiencyAt(ladder, latency, {0, 1}), (8e6 + whole) / (2e6 + whole) / 4, 0.01);
+  EXPECT_FALSE(EfficiencyAt(ladder, latency, {0, 0}));
+
+  const LadderRow* convolution = Find(ladder.groups, "Convolution");
+  ASSERT_NE(convolution, nullptr);
+  EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_below), 4, 0.02);
+  EXPECT_NEAR(*RatioOf(*convolution->cells[1][2].over_below), 0.5, 0.005);
+  EXPECT_EQ(VerdictAt(*convolution, 0, 1), Verdict::kSame) << "not dropped: shown to change nothing";
+
+  ASSERT_FALSE(ladder.swings.empty());
+  EXPECT_EQ(ladder.swings[0].of, LadderSwing::Of::kLatency);
+  EXPECT_EQ(ladder.swings[0].level, 2u);
+  EXPECT_THAT(ladder.swings[0].helps, ElementsAre(0u));
+  EXPECT_THAT(ladder.swings[0].hurts, ElementsAre(1u));
+  const auto of_group =
+      std::find_if(ladder.swings.begin(), ladder.swings.end(),
+                   [](const LadderSwing& swing) { return swing.of == LadderSwing::Of::kGroup; });
+  ASSERT_NE(of_group, ladder.swings.end());
+  EXPECT_EQ(ladder.RowOf(*of_group).name, "Convolution");
+}
+
+TEST(Ladder, TheBestSettingAndWhatCannotBeToldFromIt) {
+  const Ladder ladder = *MakeLadder(Sme2Points()).ladder;
+  ASSERT_TRUE(ladder.best);
+  EXPECT_EQ(ladder.best->setting.threads, 1u) << "four threads";
+  EXPECT_NE(ladder.best->setting.level, 2u) << "where SME2 hurts";
+  ASSERT_THAT(ladder.best->others, SizeIs(5));
+  const LadderBest::Other& twin = ladder.best->others[0];  // neon and sme are the same at four threads
+  EXPECT_EQ(twin.setting.threads, 1u);
+  EXPECT_EQ(twin.against.verdict, Verdict::kSame);
+  const LadderBest::Other& next = ladder.best->others[1];
+  EXPECT_EQ(next.setting, (LadderSetting{2, 0}));
+  EXPECT_EQ(next.against.verdict, Verdict::kFaster);
+  EXPECT_NEAR(*RatioOf(next.against), 3.14 / 3.04, 0.005);
+  for (std::size_t i = 1; i < ladder.best->others.size(); ++i)
+    EXPECT_LE(*RatioOf(ladder.best->others[i - 1].against), *RatioOf(ladder.best->others[i].against));
+}
+
+// Over many seeds: without an effect a level is next to never said to pay, and the truth is in the intervals.
+TEST(Ladder, SimulatedLaunchesAreJudgedRightly) {
+  int wrong = 0;
+  int missed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Ladder ladder = *MakeLadder(With(Sme2Points(), 1), seed).ladder;
+    wrong += VerdictAt(ladder.latency, 0, 1) == Verdict::kSame ? 0 : 1;
+    missed += VerdictAt(ladder.latency, 0, 2) == Verdict::kFaster ? 0 : 1;
+    EXPECT_EQ(ladder.best->setting.level, 2u) << seed;
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(missed, 0);
+}
+
+TEST(Ladder, OperatorsAreChainedWhereTheirNamesChange) {
+  const Report report = MakeLadder(With(Sme2Points(), 1));
+  const Ladder& ladder = *report.ladder;
+  const LadderRow* convolution = Find(ladder.operators, "Convolution (NHWC, PF32) IGEMM #1");
+  ASSERT_NE(convolution, nullptr) << "called as at the highest level";
+  for (const LadderCell& cell : convolution->cells[0]) EXPECT_TRUE(cell.op && cell.ns);
+  const auto name_at = [&](std::size_t level) {
+    const ReportExperiment& experiment = report.experiments[*ladder.experiments[0][level]];
+    return experiment.profile->operators[*convolution->cells[0][level].op].name;
+  };
+  EXPECT_EQ(name_at(0), "Convolution (NHWC, F32) IGEMM #1");
+  EXPECT_EQ(name_at(2), "Convolution (NHWC, PF32) IGEMM #1");
+  EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_lowest), 4, 0.02);
+  // What only one level has, has no gain.
+  const LadderRow* pack = Find(ladder.operators, "Pack Lh (NC, X32) #1");
+  ASSERT_NE(pack, nullptr);
+  EXPECT_FALSE(pack->cells[0][0].ns || pack->cells[0][1].ns);
+  EXPECT_NEAR(*pack->cells[0][2].ns, 1e5, 5e3);
+  EXPECT_FALSE(pack->cells[0][2].over_below || pack->cells[0][2].over_lowest);
+  // Every operator of every level is in one row, and their times add up to what the experiment has.
+  for (std::size_t l = 0; l < 3; ++l) {
+    const ReportExperiment& experiment = report.experiments[*ladder.experiments[0][l]];
+    double sum = 0;
+    std::size_t count = 0;
+    for (const LadderRow& row : ladder.operators) {
+      count += row.cells[0][l].ns ? 1 : 0;
+      sum += row.cells[0][l].ns.value_or(0);
+    }
+    double expected = 0;
+    for (const OperatorRow& row : experiment.operators) expected += row.mean_self;
+    EXPECT_EQ(count, experiment.operators.size());
+    EXPECT_NEAR(sum, expected, 1e-6 * expected);
+  }
+}
+
+// Recorded on an emulated CPU, off and on: KleidiAI's operators have other names, and other layouts around
+// them.
+TEST(Ladder, RecordedSme2OperatorsAreChained) {
+  const std::string folder = std::string(ETPROF_TEST_DATA) + "/sme2_emulated/";
+  for (const auto& [model, before, after] :
+       {std::tuple{"toy_cnn", "Convolution (NHWC, F32) IGEMM", "Convolution (NHWC, PF32) IGEMM"},
+        {"toy_fp16", "Convolution (NHWC, F16) IGEMM", "Convolution (NHWC, PF16) IGEMM"},
+        {"toy_q8", "Convolution (NHWC, QC8) IGEMM", "Convolution (NHWC, PQS8, QS8, QC8W) IGEMM"}}) {
+    RunData run;
+    std::vector<std::optional<Profile>> profiles;
+    for (const bool on : {false, true}) {
+      ExperimentData data;
+      data.name = on ? "sme2" : "sme";
+      data.isa = on ? "all" : "=sme";
+      data.emulated = true;
+      data.isa_state.emplace();
+      data.isa_state->detected = {"bf16", "fp16", "sme", "sme2"};
+      data.isa_state->enabled = {"bf16", "fp16", "sme"};
+      if (on) data.isa_state->enabled.emplace_back("sme2");
+      run.experiments.push_back(std::move(data));
+      profiles.emplace_back(
+          Attribute(ReadEtdumpFile(folder + model + (on ? ".sme2_on.etdump" : ".sme2_off.etdump")),
+                    AttributeOptions{}));
+    }
+    const Report report = Assemble(std::move(run), std::move(profiles));
+    ASSERT_TRUE(report.ladder) << model;
+    int changed = 0;
+    std::size_t only_on_one_side = 0;
+    for (const LadderRow& row : report.ladder->operators) {
+      const auto type_at = [&](std::size_t level) -> std::string {
+        const auto& op = row.cells[0][level].op;
+        return op ? report.experiments[level].profile->operators[*op].type : "";
+      };
+      if (type_at(0).empty() || type_at(1).empty()) {
+        ++only_on_one_side;
+        EXPECT_FALSE(row.cells[0][1].over_below);
+      } else if (type_at(0) == before) {
+        EXPECT_EQ(type_at(1), after) << model;
+        ++changed;
+      }
+      if (const auto& over = row.cells[0][1].over_below) {
+        EXPECT_EQ(over->verdict, Verdict::kEmulated);
+      }
+    }
+    EXPECT_GE(changed, 1) << model;
+    const std::size_t off = report.experiments[0].operators.size();
+    const std::size_t on = report.experiments[1].operators.size();
+    EXPECT_EQ(report.ladder->operators.size() * 2 - only_on_one_side, off + on) << model;
+  }
+}
+
+TEST(Ladder, ALevelThatCannotRunIsToldAndSkipped) {
+  std::vector<LadderPoint> points = With(Sme2Points(), 1);
+  points[1].error = "the model asks for what this CPU lacks";
+  const Report report = MakeLadder(points);
+  ASSERT_TRUE(report.ladder);
+  const Ladder& ladder = *report.ladder;
+  ASSERT_THAT(ladder.levels, SizeIs(3));
+  EXPECT_EQ(ladder.levels[1].name, "sme") << "its place is that of its mask";
+  EXPECT_EQ(ladder.levels[1].error, points[1].error);
+  EXPECT_FALSE(ladder.Measured({1, 0}));
+  EXPECT_EQ(VerdictAt(ladder.latency, 0, 2), Verdict::kFaster) << "against neon, the next below that ran";
+  points[0].error = points[1].error;
+  const Ladder alone = *MakeLadder(points).ladder;
+  EXPECT_EQ(alone.Lowest(), 2u);
+  EXPECT_FALSE(alone.latency.cells[0][2].over_below);
+  EXPECT_FALSE(alone.best);
+}
+
+TEST(Ladder, KernelsThatNoMaskReachesAreTold) {
+  const Ladder ladder = *MakeLadder(With(Sme2Points(), 1)).ladder;
+  EXPECT_NEAR(ladder.portable_share, 200'000.0 / 3'140'000, 0.002);
+}
+
+TEST(Ladder, WhatIsNoLadderIsNone) {
+  const std::vector<LadderPoint> good = With(Sme2Points(), 1);
+  std::vector<LadderPoint> points = good;
+  points[2].isa = "";
+  EXPECT_FALSE(MakeLadder(points).ladder) << "profile --vs isa=...: one side says no mask";
+  points = good;
+  points[1].visible = {"dotprod"};
+  EXPECT_FALSE(MakeLadder(points).ladder) << "not nested";
+  points = good;
+  points[1].visible = {};
+  EXPECT_FALSE(MakeLadder(points).ladder) << "two levels that are one";
+  points = good;
+  points.push_back(good[2]);
+  EXPECT_FALSE(MakeLadder(points).ladder) << "one level twice";
+  EXPECT_FALSE(MakeLadder({good[0]}).ladder);
+  EXPECT_FALSE(example::MakePair().ladder);
+  EXPECT_FALSE(example::MakeBare().ladder);
+  RunData run = MakeLadder(good).run;
+  run.experiments[1].cpus = "0";
+  EXPECT_FALSE(Assemble(run, {}).ladder) << "they differ in more than the level";
+  run.experiments[1].cpus = "";
+  EXPECT_TRUE(Assemble(run, {}).ladder) << "without traces there are latencies";
+  run.experiments[1].foreign = true;
+  EXPECT_FALSE(Assemble(run, {}).ladder);
+}
+
+TEST(Ladder, AnEmulatedCpuHasNoBest) {
+  RunData run = MakeLadder(With(Sme2Points(), 1)).run;
+  for (ExperimentData& data : run.experiments) data.emulated = true;
+  const Report report = Assemble(std::move(run), {});
+  ASSERT_TRUE(report.ladder);
+  EXPECT_FALSE(report.ladder->best);
+  EXPECT_THAT(report.ladder->swings, IsEmpty());
+  EXPECT_EQ(VerdictAt(report.ladder->latency, 0, 2), Verdict::kEmulated);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,147 @@
+#include "report/ladder/matrix.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/pair.h"
+
+namespace etprof {
+namespace {
+
+class MatrixBuilder {
+ public:
+  MatrixBuilder(const Report& report, bool threads, std::size_t baseline) : report_(report) {
+    matrix_.threads = threads;
+    matrix_.baseline = baseline;
+    const ReportExperiment& experiment = report.experiments[baseline];
+    matrix_.latency.name = "Median latency";
+    if (!experiment.profile) return;
+    for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // but "Clipped"
+      matrix_.groups.push_back({experiment.groups.rows[i].name, std::nullopt, {}});
+    // By falling time.
+    for (const OperatorRow& row : experiment.operators) {
+      row_of_[row.op] = matrix_.operators.size();
+      matrix_.operators.push_back({experiment.profile->operators[row.op].name, row.op, {}});
+    }
+  }
+
+  void Add(std::size_t candidate, const Comparison& comparison) {
+    matrix_.candidates.push_back(candidate);
+    matrix_.interleaved = matrix_.interleaved && comparison.pairing == Pairing::kLaunches;
+    matrix_.latency.against.push_back(comparison.latency);
+    for (MatrixRow& row : matrix_.groups) {
+      row.against.emplace_back();
+      for (const DeltaRow& delta : comparison.groups) {
+        if (delta.name == row.name) row.against.back() = delta.quantity;
+      }
+    }
+    for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
+    for (const OperatorMatch& match : comparison.operators) {
+      if (!match.baseline) continue;
+      if (const auto row = row_of_.find(*match.baseline); row != row_of_.end())
+        matrix_.operators[row->second].against.back() = match.quantity;
+    }
+    const ReportExperiment& before = report_.experiments[matrix_.baseline];
+    matrix_.costs.push_back(CompareSideCosts(report_.run, before, report_.experiments[candidate],
+                                             comparison.pairing == Pairing::kLaunches));
+  }
+
+  Matrix Take() {
+    std::erase_if(matrix_.groups, [](const MatrixRow& row) {
+      return std::all_of(row.against.begin(), row.against.end(), [](const Quantity& quantity) {
+        return quantity.baseline_ns.value_or(0) == 0 && quantity.candidate_ns.value_or(0) == 0;
+      });
+    });
+    return std::move(matrix_);
+  }
+
+ private:
+  const Report& report_;
+  Matrix matrix_;
+  std::map<std::size_t, std::size_t> row_of_;  // operator of the baseline's profile -> row
+};
+
+const Comparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate) {
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.baseline == baseline && pair.candidate == candidate) return &pair.comparison;
+  }
+  return nullptr;
+}
+
+// Experiments of one name, by rising threads.
+std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
+  std::vector<std::vector<std::size_t>> sweeps;
+  std::map<std::string, std::size_t> place;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ExperimentData& data = report.run.experiments[report.experiments[i].index];
+    if (data.trace_enabled || report.experiments[i].latency.n == 0) continue;
+    const auto [known, is_new] = place.try_emplace(data.name, sweeps.size());
+    if (is_new) sweeps.emplace_back();
+    sweeps[known->second].push_back(i);
+  }
+  const auto threads_of = [&](std::size_t i) { return report.experiments[i].threads; };
+  for (auto& sweep : sweeps) {
+    std::stable_sort(sweep.begin(), sweep.end(),
+                     [&](std::size_t a, std::size_t b) { return threads_of(a) < threads_of(b); });
+  }
+  // Equal numbers of threads under one name are no sweep: nobody can tell them apart.
+  std::erase_if(sweeps, [&](const auto& sweep) {
+    std::set<int> distinct;
+    for (const std::size_t i : sweep) distinct.insert(threads_of(i));
+    return sweep.size() < 2 || distinct.size() != sweep.size();
+  });
+  return sweeps;
+}
+
+}  // namespace
+
+std::vector<Matrix> FindMatrices(const Report& report) {
+  std::vector<Matrix> matrices;
+  std::set<std::pair<std::size_t, std::size_t>> in_sweep;
+  for (const std::vector<std::size_t>& sweep : Sweeps(report)) {
+    MatrixBuilder builder(report, true, sweep.front());
+    for (std::size_t i = 1; i < sweep.size(); ++i) {
+      in_sweep.emplace(sweep.front(), sweep[i]);
+      const Comparison* known = FindComparison(report, sweep.front(), sweep[i]);
+      if (known != nullptr) {
+        builder.Add(sweep[i], *known);
+      } else {
+        builder.Add(sweep[i], CompareExperiments(report.run, report.experiments[sweep.front()],
+                                                 report.experiments[sweep[i]]));
+      }
+    }
+    matrices.push_back(builder.Take());
+  }
+  std::map<std::size_t, std::vector<const ReportComparison*>> by_baseline;
+  for (const ReportComparison& pair : report.comparisons) {
+    if (!in_sweep.contains({pair.baseline, pair.candidate})) by_baseline[pair.baseline].push_back(&pair);
+  }
+  for (const auto& [baseline, pairs] : by_baseline) {
+    if (pairs.size() < 2) continue;
+    MatrixBuilder builder(report, false, baseline);
+    for (const ReportComparison* pair : pairs) builder.Add(pair->candidate, pair->comparison);
+    matrices.push_back(builder.Take());
+  }
+  return matrices;
+}
+
+std::optional<double> RatioOf(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated || quantity.verdict == stats::Verdict::kContended) {
+    return std::nullopt;
+  }
+  if (quantity.estimate) return quantity.estimate->ratio();
+  if (!quantity.baseline_ns || !quantity.candidate_ns || *quantity.baseline_ns <= 0 ||
+      *quantity.candidate_ns <= 0) {
+    return std::nullopt;
+  }
+  return *quantity.baseline_ns / *quantity.candidate_ns;
+}
+
+std::optional<double> EfficiencyOf(const Quantity& quantity, int baseline_threads, int threads) {
+  const auto ratio = RatioOf(quantity);
+  if (!ratio || threads <= 0) return std::nullopt;
+  return *ratio * static_cast<double>(baseline_threads) / static_cast<double>(threads);
+}
+
+}  // namespace etprof

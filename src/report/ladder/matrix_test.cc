@@ -1,0 +1,139 @@
+#include "report/ladder/matrix.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/example_run.h"
+#include "report/pair.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// An experiment of `threads` threads whose convolution and latency scale as they should, and nothing else.
+void AddThreads(RunData& run, std::vector<std::optional<Profile>>& profiles, const std::string& name,
+                int threads, Nanoseconds latency, Nanoseconds convolution) {
+  run.experiments.push_back(example::MakeExperiment(name, latency));
+  run.experiments.back().threads = threads;
+  run.experiments.back().label = name + ", " + std::to_string(threads) + " threads";
+  profiles.emplace_back(example::MakeProfile(name, convolution));
+}
+
+Report Sweep() {
+  RunData run;
+  run.model_id = "net";
+  std::vector<std::optional<Profile>> profiles;
+  AddThreads(run, profiles, "on", 4, 2'000'000, 1'000'000);
+  AddThreads(run, profiles, "on", 1, 5'000'000, 4'000'000);
+  AddThreads(run, profiles, "on", 2, 3'000'000, 2'000'000);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+TEST(Matrix, AThreadSweepIsAgainstTheFewestThreads) {
+  const Report report = Sweep();
+  ASSERT_THAT(report.matrices, SizeIs(1));
+  const Matrix& matrix = report.matrices[0];
+  EXPECT_TRUE(matrix.threads);
+  EXPECT_TRUE(matrix.interleaved);
+  EXPECT_EQ(matrix.baseline, 1u);
+  EXPECT_THAT(matrix.candidates, ElementsAre(2u, 0u));
+  // The latency has a jitter of some µs.
+  EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[0], 1, 2), 5.0 / 3 / 2, 0.01);
+  EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[1], 1, 4), 5.0 / 2 / 4, 0.01);
+  const MatrixRow& costliest = matrix.operators[0];
+  EXPECT_EQ(costliest.name, "Convolution (NHWC, F32) IGEMM #1");
+  EXPECT_NEAR(*EfficiencyOf(costliest.against[0], 1, 2), 1, 0.01);
+  EXPECT_NEAR(*EfficiencyOf(costliest.against[1], 1, 4), 1, 0.01);
+  EXPECT_EQ(costliest.against[1].verdict, stats::Verdict::kFaster);
+  for (const MatrixRow& row : matrix.operators) {
+    if (row.name != "mean.out" && row.name != "native_call_mean.out") continue;
+    EXPECT_NEAR(*EfficiencyOf(row.against[1], 1, 4), 0.25, 0.001) << "what does not scale";
+  }
+  for (const MatrixRow& row : matrix.groups) {
+    if (row.name != "GEMM") continue;
+    EXPECT_NEAR(*EfficiencyOf(row.against[0], 1, 2), 0.5, 0.001);
+  }
+}
+
+TEST(Matrix, SeveralAgainstOneBaselineAreOneTable) {
+  RunData run;
+  std::vector<std::optional<Profile>> profiles;
+  for (const auto& [name, latency] :
+       {std::pair{"base", 5'000'000}, std::pair{"a", 2'500'000}, std::pair{"b", 5'000'000}}) {
+    run.experiments.push_back(example::MakeExperiment(name, latency));
+    profiles.emplace_back(example::MakeProfile(name, latency - 1'000'000));
+  }
+  for (const std::size_t candidate : {1U, 2U}) {
+    ComparePair pair;
+    pair.candidate = candidate;
+    run.pairs.push_back(pair);
+  }
+  const Report report = Assemble(std::move(run), std::move(profiles));
+  ASSERT_THAT(report.matrices, SizeIs(1));
+  const Matrix& matrix = report.matrices[0];
+  EXPECT_FALSE(matrix.threads);
+  EXPECT_THAT(matrix.candidates, ElementsAre(1u, 2u));
+  EXPECT_EQ(matrix.latency.against[0].verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(matrix.latency.against[1].verdict, stats::Verdict::kSame);
+  EXPECT_NEAR(*RatioOf(matrix.latency.against[0]), 2, 0.01);
+  ASSERT_THAT(matrix.costs, SizeIs(2));
+  EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
+}
+
+TEST(Matrix, OnePairIsNone) {
+  EXPECT_THAT(example::MakePair().matrices, IsEmpty());
+  EXPECT_THAT(example::MakeBare().matrices, IsEmpty());
+}
+
+TEST(Matrix, TwoOfOneNumberOfThreadsAreNoSweep) {
+  RunData run;
+  std::vector<std::optional<Profile>> profiles;
+  AddThreads(run, profiles, "on", 2, 5'000'000, 4'000'000);
+  AddThreads(run, profiles, "on", 2, 3'000'000, 2'000'000);
+  EXPECT_THAT(Assemble(std::move(run), std::move(profiles)).matrices, IsEmpty());
+}
+
+TEST(Matrix, AnEmulatedCpuHasNoEfficiency) {
+  Quantity quantity;
+  quantity.baseline_ns = 4;
+  quantity.candidate_ns = 2;
+  EXPECT_EQ(EfficiencyOf(quantity, 1, 2), 1.0);
+  quantity.verdict = stats::Verdict::kEmulated;
+  EXPECT_FALSE(EfficiencyOf(quantity, 1, 2));
+  quantity = {};
+  EXPECT_FALSE(RatioOf(quantity));
+}
+
+TEST(SideCosts, ArePairedByLaunch) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
+  for (std::size_t i = 0; i < 10; ++i) {
+    // Launches differ by far more than the sides do.
+    const auto drift = static_cast<std::int64_t>(i * 1'000'000);
+    run.experiments[0].launches[i].load = 2'000'000 + drift;
+    run.experiments[1].launches[i].load = (2'000'000 + drift) * 11 / 10;
+    run.experiments[0].launches[i].peak_rss = 40'000'000;
+    run.experiments[1].launches[i].peak_rss = 20'000'000;
+  }
+  run.pairs.push_back({});
+  run.pairs[0].candidate = 1;
+  const Report report = Assemble(std::move(run), {});
+  const SideCosts& costs = report.comparisons[0].costs;
+  EXPECT_EQ(costs.load.verdict, stats::Verdict::kSlower);
+  EXPECT_NEAR(costs.load.estimate->ratio(), 1 / 1.1, 1e-6);
+  EXPECT_EQ(costs.peak_memory.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(costs.peak_memory.candidate, 20e6);
+  EXPECT_EQ(costs.first_run.verdict, stats::Verdict::kSame);
+  RunData few = report.run;
+  few.experiments[1].launches.resize(4);
+  EXPECT_FALSE(CompareSideCosts(few, report.experiments[0], report.experiments[1], true).load.estimate);
+  const SideCosts apart = CompareSideCosts(report.run, report.experiments[0], report.experiments[1], false);
+  EXPECT_FALSE(apart.load.estimate) << "launches of different runs have nothing to do with each other";
+  EXPECT_EQ(apart.load.baseline, costs.load.baseline);
+}
+
+}  // namespace
+}  // namespace etprof
