@@ -30,4 +30,10 @@ struct Words {
 
 std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
 
+std::string HeadingOf(const Document& document) {
+  std::string heading = document.title;
+  for (const std::string& fact : document.facts) heading += " · " + fact;
+  return heading;
+}
+
 }  // namespace etprof::say

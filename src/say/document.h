@@ -119,4 +119,7 @@ inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>
 // The value in words, as sentences, screens, and pages have it; a Time as a Duration.
 std::string TextOf(const Cell& cell);
 
+// "etprof check · toy_cnn · linux-x86_64, 2 cores": title and facts.
+std::string HeadingOf(const Document& document);
+
 }  // namespace etprof::say

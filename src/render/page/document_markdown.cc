@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -84,10 +83,8 @@ void WriteSection(const say::Section& section, int depth, markdown::Out& out) {
 
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file) {
   markdown::Out out(file);
-  std::vector<std::string> head = {document.title};
-  head.insert(head.end(), document.facts.begin(), document.facts.end());
-  out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' '
-      << fmt::format("{}", fmt::join(head, " · ")) << "\n\n";
+  out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << say::HeadingOf(document)
+      << "\n\n";
   if (!document.answer.empty()) out << "**" << document.answer << "**\n\n";
   for (const say::Section& section : document.sections) WriteSection(section, depth + 1, out);
   for (const std::string& note : document.notes) out << "- " << note << '\n';

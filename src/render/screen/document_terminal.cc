@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -141,20 +140,25 @@ class SectionScreen {
     }
   }
 
-  // Eight levels from the least to the largest value; what does not exist is a blank. As many columns as
-  // there is room for.
+  // Eight levels from the least to the largest value; what does not exist is a blank. Where there is room for
+  // fewer columns than values, a column is the mean of several.
   std::string Sparkline(const std::vector<std::optional<double>>& values, double low, double high) const {
     static const char* const kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const auto room = static_cast<std::size_t>(std::max(10, options_.width - 45));
     const std::size_t step = (values.size() + room - 1) / room;
     std::string line;
     for (std::size_t i = 0; i < values.size(); i += step) {
-      const std::optional<double>& value = values[i];
-      if (!value) {
+      double sum = 0;
+      int count = 0;
+      for (std::size_t j = i; j < std::min(i + step, values.size()); ++j) {
+        sum += values[j].value_or(0);
+        count += values[j] ? 1 : 0;
+      }
+      if (count == 0) {
         line += ' ';
         continue;
       }
-      const double place = high > low ? (*value - low) / (high - low) : 0;
+      const double place = high > low ? (sum / count - low) / (high - low) : 0;
       line += kLevels[std::clamp(static_cast<int>(place * 8), 0, 7)];
     }
     return line;
@@ -170,9 +174,7 @@ void DrawDocument(const say::Document& document, const TerminalOptions& options,
     WriteWrapped("", text, 0, options.width, wrapped);
     out << Paint(wrapped.str(), color, options.colors);
   };
-  std::vector<std::string> head = {document.title};
-  head.insert(head.end(), document.facts.begin(), document.facts.end());
-  painted(fmt::format("{}", fmt::join(head, " · ")), Color::kBold);
+  painted(say::HeadingOf(document), Color::kBold);
   out << '\n';
   for (const say::Section& section : document.sections) DrawSection(section, options, out);
   for (const std::string& note : document.notes) WriteWrapped("  note", note, 8, options.width, out);
