@@ -39,6 +39,7 @@ class GraphBuilder {
   }
 
   ModelGraph Build() {
+    RequireDrawable();
     for (std::size_t i = 0; i < method_.inputs.size(); ++i) {
       const std::size_t node = Add(Kind::kInput, fmt::format("input/{}", i), fmt::format("input {}", i));
       graph_.nodes[node].outputs = TensorsOf({method_.inputs[i]});
@@ -53,11 +54,20 @@ class GraphBuilder {
   }
 
  private:
-  std::size_t Add(Kind kind, const std::string& id, const std::string& label) {
-    if (graph_.nodes.size() == kMostNodes) {
+  // Counted before any is made: a small file may call one delegate many times.
+  void RequireDrawable() const {
+    std::size_t nodes = method_.inputs.size() + method_.outputs.size();
+    for (const Instruction& instruction : method_.instructions) {
+      const bool call = instruction.kind == Instruction::Kind::kDelegate;
+      const auto graph = call ? method_.delegates[instruction.target].graph : std::nullopt;
+      nodes += graph ? program_.xnn_graphs[*graph].nodes.size() : 1;
+      if (nodes <= kMostNodes) continue;
       throw Error(ExitCode::kBadInput,
                   fmt::format("the graph of method {} has more than {} nodes", method_.name, kMostNodes));
     }
+  }
+
+  std::size_t Add(Kind kind, const std::string& id, const std::string& label) {
     ModelNode node;
     node.kind = kind;
     node.id = fmt::format("{}/{}", method_.name, id);
