@@ -12,8 +12,10 @@
 namespace etprof {
 
 void RenderDocumentTerminal(const say::Document& document, const TerminalOptions& options, std::ostream& out);
-// Markdown whose title is a heading of `depth` (1: "#").
-void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& out);
+// Markdown whose title is a heading of `depth` (1: "#"), of what is at most at that level: kBrief for the
+// short form.
+void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& out,
+                            say::Level most = say::Level::kFolded);
 
 // RFC 4180: the tables of that id, one after the other, each row with its section's title. A value has the
 // columns that it needs: its unit beside it ("baseline", "baseline_unit": ms, bytes), a change its bounds
@@ -24,6 +26,7 @@ std::vector<std::string> TableIds(const say::Document& document);
 
 // One section, for a screen or page that is not a document yet.
 void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out);
-void WriteSection(const say::Section& section, int depth, markdown::Out& out);
+void WriteSection(const say::Section& section, int depth, markdown::Out& out,
+                  say::Level most = say::Level::kFolded);
 
 }  // namespace etprof

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "core/csv_reader.h"
@@ -18,6 +19,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+Quantity TwiceAsFast() {
+  Quantity quantity;
+  quantity.estimate.emplace();
+  quantity.estimate->log_ratio = std::log(2.0);
+  quantity.estimate->log_low = std::log(1.9);
+  quantity.estimate->log_high = std::log(2.1);
+  quantity.verdict = stats::Verdict::kFaster;
+  return quantity;
+}
+
 // Every kind of value and part.
 say::Document OneOfEach() {
   say::Table table{"values",
@@ -30,6 +41,9 @@ say::Document OneOfEach() {
                     {"size", say::Size{2e6}, "x"},
                     {"count", say::Count{1204}, "x"},
                     {"number", say::Number{3.25, "GHz"}, "x"},
+                    {"share", say::Share{0.54}, "x"},
+                    {"speedup", say::Speedup{TwiceAsFast()}, "x"},
+                    {"interval", say::Interval{TwiceAsFast()}, "x"},
                     {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
   say::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, say::Level::kFolded};
   say::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
@@ -41,8 +55,8 @@ say::Document OneOfEach() {
   document.title = "all <of> it";
   document.sections_are = "section";
   document.facts = {"a fact"};
-  document.answer = "the answer";
-  document.answered = say::Tone::kGood;
+  document.answers = {{"the answer", "", say::Tone::kGood}};
+  document.concludes = true;
   document.notes = {"a note"};
   document.method = "the method";
   document.sections = {
@@ -81,7 +95,7 @@ TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
                           HasSubstr("More (--all shows them)"), Not(HasSubstr("folded away")),
                           HasSubstr("and 1 more (--all shows them)"), Not(HasSubstr("line 2")),
                           HasSubstr("and 2 more (--all shows them)"), Not(HasSubstr("second"))));
-  EXPECT_THAT(text, AllOf(HasSubstr("2.500 ms"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
+  EXPECT_THAT(text, AllOf(HasSubstr("name, ms"), HasSubstr("2.500"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
                           HasSubstr("3.25 GHz"), HasSubstr("+10.0 % [+9.0, +11.0] %"), HasSubstr("—")));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note  a note"),
                           HasSubstr("more  there")));
@@ -110,9 +124,36 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
   EXPECT_THAT(text, testing::StartsWith("# all &lt;of&gt; it · a fact\n\n**the answer**\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("## one\n"), HasSubstr("### Values\n"), HasSubstr("## two\n"),
                           HasSubstr("words of a page"), HasSubstr("- line 2\n"),
-                          HasSubstr("| words | a\\|b | x |"), HasSubstr("| time | 2.50 ms | x |"),
+                          HasSubstr("| words | a\\|b | x |"), HasSubstr("| name, ms |"),
+                          HasSubstr("| time | 2.500 | x |"), HasSubstr("| speedup | 2.00x | x |"),
                           HasSubstr("third"), HasSubstr("<details><summary>More</summary>\n\n| name |"),
                           HasSubstr("and 2 more in a file"), HasSubstr("- a note"), HasSubstr("the method")));
+}
+
+TEST(DocumentTables, PartsAddUpAsPrinted) {
+  using Role = say::Row::Role;
+  say::Document document;
+  say::Table table{"parts",
+                   "",
+                   {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
+                   {{{"a", say::Time{1.0004e6}, say::Share{0.5}}, Role::kPart},
+                    {{"b", say::Time{1.0004e6}, say::Share{0.25}}, Role::kPart},
+                    {{"sum", say::Time{2.0008e6}}, Role::kSum},
+                    {{"rest", say::Time{0.0004e6}}, Role::kPart},
+                    {{"whole", say::Time{2.0012e6}}, Role::kSum},
+                    {{"tiny", say::Time{1}}}}};
+  for (say::Row& row : table.rows) row.cells.resize(3, std::string());
+  document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
+  EXPECT_EQ(OnScreen(document, {.width = 60, .more = ""}),
+            "\n\n"
+            "  part, ms    time  share\n"
+            "  a          1.001   50 %  ████████████████\n"
+            "  b          1.000   25 %  ████████\n"
+            "  sum        2.001\n"
+            "  rest      <0.001\n"
+            "  whole      2.001\n"
+            "  tiny      <0.001\n\n");
+  EXPECT_THAT(OnPage(document), AllOf(HasSubstr("| a | 1.001 | 50 % |"), HasSubstr("| whole | 2.001 |  |")));
 }
 
 TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
@@ -127,15 +168,18 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
   EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "elsewhere"));
   EXPECT_EQ(AsCsv(document, "values"),
-            "section,name,value,value_unit,value_low,value_high,note\n"
-            "one,words,a|b,,,,x\n"
-            "one,nothing,,,,,x\n"
-            "one,duration,1.5,ms,,,x\n"
-            "one,time,2.5,ms,,,x\n"
-            "one,size,2000000,bytes,,,x\n"
-            "one,count,1204,,,,x\n"
-            "one,number,3.25,GHz,,,x\n"
-            "one,change,0.1,,0.09,0.11,worse\n");
+            "section,name,value,value_unit,value_verdict,value_low,value_high,note\n"
+            "one,words,a|b,,,,,x\n"
+            "one,nothing,,,,,,x\n"
+            "one,duration,1.5,ms,,,,x\n"
+            "one,time,2.5,ms,,,,x\n"
+            "one,size,2000000,bytes,,,,x\n"
+            "one,count,1204,,,,,x\n"
+            "one,number,3.25,GHz,,,,x\n"
+            "one,share,0.54,,,,,x\n"
+            "one,speedup,2,,faster,,,x\n"
+            "one,interval,,,,1.9,2.1,x\n"
+            "one,change,0.1,,,0.09,0.11,worse\n");
   EXPECT_EQ(AsCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
   try {
     AsCsv(document, "of nothing");

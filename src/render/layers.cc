@@ -243,7 +243,7 @@ ScreenTable ScreenTableOf(const Part& part, By by) {
   constexpr int kType = 20;
   const Table table = TableOf(part, by, "  ");
   ScreenTable screen;
-  screen.ends_tell = by == By::kSource || by == By::kDelegate;
+  if (by == By::kSource || by == By::kDelegate) screen.keep = say::Table::Keep::kEnd;
   for (const Table::Column& column : table.columns) {
     static const std::map<std::string, int> kGoes = {
         {"interval", 1}, {"operators", 1}, {"its own", 2}, {"type", 3}, {"share now", 4}};

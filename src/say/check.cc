@@ -70,13 +70,13 @@ Section SectionOf(const CheckPair& pair) {
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  if (std::vector<std::string> moved = MovedLines(pair); !moved.empty())
-    section.parts.emplace_back(List{"operators that moved", std::move(moved), kUsualMoved});
+  if (const std::vector<std::string> moved = MovedLines(pair); !moved.empty())
+    section.parts.emplace_back(List{"operators that moved", {moved.begin(), moved.end()}, kUsualMoved});
   List open{"not decided", {}};
   for (const CheckItem& item : pair.items) {
-    if (!item.why_not.empty() && IsListed(item)) open.lines.push_back(item.name + ": " + item.why_not);
+    if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
   }
-  if (!open.lines.empty()) section.parts.emplace_back(std::move(open));
+  if (!open.items.empty()) section.parts.emplace_back(std::move(open));
   section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
                                                 : Paragraph{"error: " + pair.error});
   return section;
@@ -167,10 +167,11 @@ Document SayCheck(const CheckReport& check) {
     if (!fact.empty()) document.facts.push_back(fact);
   }
   if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
-  document.answer = Conclusion(check);
-  document.answered =
-      ToneOf(check.decision == GateDecision::kInconclusive && check.require_conclusive ? GateDecision::kFail
-                                                                                       : check.decision);
+  document.concludes = true;
+  document.answers = {
+      {Conclusion(check), "",
+       ToneOf(check.decision == GateDecision::kInconclusive && check.require_conclusive ? GateDecision::kFail
+                                                                                        : check.decision)}};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
   if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
   document.notes = check.notes;

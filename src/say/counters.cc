@@ -77,7 +77,7 @@ Table TableOf(const std::vector<CountersRow>& all) {
   const std::vector<const CountersRow*> rows = Ordered(all);
   Table table{"counters", "", {{"operator", "operator"}}, {}};
   table.rows.resize(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].emplace_back(rows[i]->name);
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
   for (const CounterColumn& column : kColumns) {
     std::vector<Cell> cells;
     for (const CountersRow* const row : rows) cells.push_back(column.cell(*row));
@@ -85,7 +85,7 @@ Table TableOf(const std::vector<CountersRow>& all) {
     const int goes =
         table.columns.size() == 1 ? 0 : static_cast<int>(std::size(kColumns) - table.columns.size());
     table.columns.push_back({column.id, column.title, true, goes});
-    for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].push_back(std::move(cells[i]));
+    for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
   }
   table.usual_rows = kUsualOperators + 1;
   table.elsewhere = "in its `_counters.csv`";

@@ -20,6 +20,9 @@ struct Words {
   std::string operator()(const Number& number) const {
     return ThreeDigits(number.value) + (number.unit.empty() ? "" : " " + number.unit);
   }
+  std::string operator()(const Share& share) const { return PercentText(share.share); }
+  std::string operator()(const Speedup& speedup) const { return GainText(speedup.quantity); }
+  std::string operator()(const Interval& interval) const { return IntervalText(interval.quantity); }
   std::string operator()(const Change& change) const {
     return change.low && change.high ? ChangeText(change.change, *change.low, *change.high)
                                      : ChangeText(change.change);
@@ -29,6 +32,21 @@ struct Words {
 }  // namespace
 
 std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
+
+Tone ToneOf(const Cell& cell) {
+  const auto* speedup = std::get_if<Speedup>(&cell.value);
+  if (speedup == nullptr || cell.tone != Tone::kPlain) return cell.tone;
+  switch (speedup->quantity.verdict) {
+    case stats::Verdict::kFaster:
+      return Tone::kGood;
+    case stats::Verdict::kSlower:
+      return Tone::kBad;
+    case stats::Verdict::kSame:
+      return Tone::kPlain;
+    default:
+      return Tone::kUnknown;
+  }
+}
 
 std::string HeadingOf(const Document& document) {
   std::string heading = document.title;

@@ -2,27 +2,32 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
+
+#include "compare/comparison.h"
 
 // What is said of a subject: a value that any format can draw (render/document.h) and that knows none of
 // them. Texts are plain; escaping, units, digits, widths and what does not fit are the formats'.
 namespace etprof::say {
 
-// Where it is shown: on every screen and page; on pages, and on screens where all is asked for; the same, and
-// on a page only once it is unfolded.
-enum class Level { kUsual, kPage, kFolded };
+// Where it is shown: everywhere, also in the short form of a page (report.md for a pull request); on every
+// screen and page; on pages, and on screens where all is asked for; the same, and on a page only once it is
+// unfolded.
+enum class Level { kBrief, kUsual, kPage, kFolded };
 
 // How the reader is to take it.
-enum class Tone { kPlain, kGood, kBad, kUnsure };
+enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
 
 struct Nothing {};  // not known, or not defined: "—"
 struct Duration {   // in the unit that suits it
   double ns = 0;
 };
-struct Time {  // in the unit that suits the times of its table
+struct Time {  // in the unit of its table, which the heading of the table's first column names
   double ns = 0;
 };
 struct Size {
@@ -35,16 +40,29 @@ struct Number {  // three significant digits; `unit` stands behind it
   double value = 0;
   std::string unit;
 };
+struct Share {  // of a whole: 0 to 1
+  double share = 0;
+};
 // A relative change, +0.02 for 2 % more, with its bounds where there are any.
 struct Change {
   double change = 0;
   std::optional<double> low, high;
 };
+// How many times faster the candidate is than the baseline, with its verdict: "2.46x", "same", or "—" where
+// the measurement cannot tell.
+struct Speedup {
+  Quantity quantity;
+};
+// The interval of that speedup: "[2.41, 2.50]".
+struct Interval {
+  Quantity quantity;
+};
 
 struct Cell {
-  using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Number, Change>;
+  using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Number, Share, Change,
+                             Speedup, Interval>;
   Value value = Nothing();
-  Tone tone = Tone::kPlain;
+  Tone tone = Tone::kPlain;  // of a Speedup its verdict's, unless another is given
 
   Cell() = default;
   // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values
@@ -60,20 +78,45 @@ Cell Maybe(const std::optional<double>& value) {
   return value ? Cell(T{*value}) : Cell();
 }
 
+// One row of a table.
+struct Row {
+  // Times of parts are rounded so that, as printed, they add up to the next sum: the value of a kSum row is
+  // that of all kPart rows before it.
+  enum class Role { kPlain, kPart, kSum };
+  std::vector<Cell> cells;
+  Role role = Role::kPlain;
+  int depth = 0;                // in a tree: the first cell is indented by it
+  Level level = Level::kUsual;  // kPage: a screen leaves it out unless all is asked for
+
+  Row() = default;
+  // NOLINTBEGIN(google-explicit-constructor)
+  Row(std::initializer_list<Cell> of) : cells(of) {}
+  Row(std::vector<Cell> of, Role is = Role::kPlain, int at = 0) : cells(std::move(of)), role(is), depth(at) {}
+  // NOLINTEND(google-explicit-constructor)
+};
+
 struct Table {
+  // What stays of words that are too long: the beginning, the end ("….py:86"), or of an operator's name both
+  // ("Convolution (NHWC… IGEMM #2").
+  enum class Keep { kBeginning, kEnd, kName };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
     std::string title;  // what people read
     bool right = false;
-    int goes = 0;  // on a screen that is too narrow: 1 is left out first, then 2, ...; 0: never
+    int goes = 0;       // on a screen that is too narrow: 1 is left out first, then 2, ...; 0: never
+    bool bars = false;  // of shares: a screen with room draws them as bars, too
+    Keep keep = Keep::kBeginning;
+    int most = 0;  // columns of a screen that its words take at most; 0: as many as there are
   };
   std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title;  // "": none
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // columns.size() cells each. Only CSV shows a table without rows
+  std::vector<Row> rows;  // columns.size() cells each. Only CSV shows a table without rows
   Level level = Level::kUsual;
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
   std::string elsewhere = {};  // where the others are for who reads a page, which then shows no more either
+  std::optional<double> largest_ns = {};  // of the times whose unit and digits this table takes over; absent:
+                                          // its own
 };
 
 struct Paragraph {
@@ -82,9 +125,29 @@ struct Paragraph {
 };
 
 struct List {
+  struct Item {
+    std::string text;
+    std::vector<std::string> details;  // on pages, and on screens where all is asked for
+
+    // NOLINTBEGIN(google-explicit-constructor)
+    Item(const char* of) : text(of) {}
+    Item(std::string of, std::vector<std::string> more = {})
+        : text(std::move(of)), details(std::move(more)) {}
+    // NOLINTEND(google-explicit-constructor)
+  };
   std::string title;  // of the lines; "": none
-  std::vector<std::string> lines;
-  std::size_t usual_lines = SIZE_MAX;  // what a screen shows of them
+  std::vector<Item> items;
+  std::size_t usual_items = SIZE_MAX;  // what a screen shows of them
+  bool numbered = false;
+  Level level = Level::kUsual;
+};
+
+// Names with what is to be said of each: "precision  ±4 %". A name that repeats is shown once.
+struct Facts {
+  std::string id;     // stable, of the table that CSV makes of it
+  std::string title;  // "": none
+  std::vector<std::pair<std::string, std::string>> facts;
+  Level level = Level::kUsual;
 };
 
 // Series over the same stretch of time, each drawn on its own scale.
@@ -97,18 +160,26 @@ struct Chart {
   std::vector<Series> series;
 };
 
+using Part = std::variant<Paragraph, Table, List, Facts, Chart>;
+
 struct Section {
   std::string title;  // "": none
   Level level = Level::kUsual;
-  std::vector<std::variant<Paragraph, Table, List, Chart>> parts;
+  std::vector<Part> parts;
+};
+
+struct Answer {
+  std::string text;  // in one sentence
+  std::string rest;  // how sure that is: "95% CI [1.69, 1.83]"
+  Tone tone = Tone::kPlain;
 };
 
 struct Document {
   std::string title;
   std::string sections_are;        // what the titles of sections name, as a column of CSV: "pair"
   std::vector<std::string> facts;  // beside the title: model, device, seconds
-  std::string answer;              // in one sentence; "": there is none. First on a page, last on a screen
-  Tone answered = Tone::kPlain;
+  std::vector<Answer> answers;
+  bool concludes = false;  // a screen has the answers last, below what they are made of
   std::vector<Section> sections;
   std::vector<std::string> notes;  // what one has to know to trust it
   std::string method;              // how it was found out, for a page; ""
@@ -118,6 +189,8 @@ inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>
 
 // The value in words, as sentences, screens, and pages have it; a Time as a Duration.
 std::string TextOf(const Cell& cell);
+// Of a Speedup its verdict's, unless the cell has another.
+Tone ToneOf(const Cell& cell);
 
 // "etprof check · toy_cnn · linux-x86_64, 2 cores": title and facts.
 std::string HeadingOf(const Document& document);

@@ -47,8 +47,10 @@ double UnitsPerNs(const TimeScale& scale) {
 
 }  // namespace
 
-std::string TimeScale::Number(double ns) const {
-  return Units(std::llround(ns * UnitsPerNs(*this)), decimals);
+std::string TimeScale::Number(double ns) const { return OfUnits(std::llround(ns * UnitsPerNs(*this)), ns); }
+std::string TimeScale::OfUnits(std::int64_t units) const { return Units(units, decimals); }
+std::string TimeScale::OfUnits(std::int64_t units, double ns) const {
+  return units != 0 || ns == 0 ? OfUnits(units) : (ns < 0 ? ">−" : "<") + OfUnits(1);
 }
 std::string TimeScale::Text(double ns) const { return Number(ns) + ' ' + unit; }
 std::string TimeScale::Text(const std::optional<double>& ns) const { return ns ? Text(*ns) : kUndefined; }
@@ -76,12 +78,15 @@ TimeScale ScaleOfLatencies(const Report& report) {
   return ScaleFor(smallest, largest);
 }
 
-std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale) {
+std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale) {
   std::vector<double> units;
   for (const double value : ns) units.push_back(value * UnitsPerNs(scale));
+  return stats::LargestRemainder(units);
+}
+
+std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale) {
   std::vector<std::string> texts;
-  for (const std::int64_t rounded : stats::LargestRemainder(units))
-    texts.push_back(Units(rounded, scale.decimals));
+  for (const std::int64_t units : AddingUpUnits(ns, scale)) texts.push_back(scale.OfUnits(units));
   return texts;
 }
 

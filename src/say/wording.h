@@ -19,7 +19,9 @@ struct TimeScale {
   const char* unit = "ms";
   int decimals = 2;
 
-  std::string Number(double ns) const;                      // "7.92"
+  std::string Number(double ns) const;                      // "7.92"; what is not 0 never reads as 0: "<0.01"
+  std::string OfUnits(std::int64_t units) const;            // of units of the last digit: 792 -> "7.92"
+  std::string OfUnits(std::int64_t units, double ns) const;  // the same, of a time that was rounded to them
   std::string Text(double ns) const;                        // "7.92 ms"
   std::string Text(const std::optional<double>& ns) const;  // "—" where there is none
 };
@@ -34,6 +36,8 @@ TimeScale ScaleOfLatencies(const Report& report);
 // The values rounded to the scale's last digit by largest remainder, so that they add up, as printed, to
 // their sum.
 std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale);
+// The same as units of that digit.
+std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale);
 
 // The mean over runs; 0 for none.
 double MeanOf(Nanoseconds total, std::int64_t runs);

@@ -32,6 +32,17 @@ struct FieldsOfValue {
     if (number.unit.empty()) return {{"", NumberCell(number.value)}};
     return {{"", NumberCell(number.value)}, {"_unit", number.unit}};
   }
+  Fields operator()(const say::Share& share) const { return {{"", NumberCell(share.share)}}; }
+  Fields operator()(const say::Speedup& speedup) const {
+    const auto& estimate = speedup.quantity.Told();
+    return {{"", estimate ? NumberCell(estimate->ratio()) : ""},
+            {"_verdict", NameOf(speedup.quantity.verdict)}};
+  }
+  Fields operator()(const say::Interval& interval) const {
+    const auto& estimate = interval.quantity.Told();
+    if (!estimate) return {};
+    return {{"_low", NumberCell(estimate->low())}, {"_high", NumberCell(estimate->high())}};
+  }
   Fields operator()(const say::Change& change) const {
     return {{"", NumberCell(change.change)},
             {"_low", NumberCell(change.low)},
@@ -41,7 +52,7 @@ struct FieldsOfValue {
 
 struct CsvRow {
   const std::string* section;
-  const std::vector<say::Cell>* cells;
+  const say::Row* row;
 };
 
 }  // namespace
@@ -64,7 +75,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
       const auto* table = std::get_if<say::Table>(&part);
       if (table == nullptr || table->id != id) continue;
       columns = table->columns;
-      for (const auto& row : table->rows) rows.push_back({&section.title, &row});
+      for (const say::Row& row : table->rows) rows.push_back({&section.title, &row});
     }
   }
   if (columns.empty()) {
@@ -72,12 +83,15 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
         .Remedy(fmt::format("tables: {}", fmt::join(TableIds(document), ", ")));
   }
   // A column has the fields that any of its values has.
-  std::vector<std::vector<std::string>> suffixes(columns.size(), {""});
+  std::vector<std::vector<std::string>> suffixes(columns.size());
   for (const CsvRow& row : rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Field& field : std::visit(FieldsOfValue(), (*row.cells)[i].value))
+      for (const Field& field : std::visit(FieldsOfValue(), row.row->cells[i].value))
         AddOnce(field.suffix, suffixes[i]);
     }
+  }
+  for (std::vector<std::string>& of_column : suffixes) {
+    if (of_column.empty()) of_column.emplace_back();
   }
   std::vector<std::string> titles = {document.sections_are};
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -87,7 +101,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts = {*row.section};
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Fields fields = std::visit(FieldsOfValue(), (*row.cells)[i].value);
+      const Fields fields = std::visit(FieldsOfValue(), row.row->cells[i].value);
       for (const std::string& suffix : suffixes[i]) {
         const auto field = std::ranges::find(fields, suffix, &Field::suffix);
         texts.push_back(field == fields.end() ? "" : field->text);

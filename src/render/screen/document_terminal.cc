@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/escape.h"
 #include "core/table.h"
 #include "render/document.h"
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
+#include "render/table_text.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -23,24 +25,12 @@ Color ColorOfTone(say::Tone tone) {
       return Color::kRed;
     case say::Tone::kUnsure:
       return Color::kYellow;
+    case say::Tone::kUnknown:
+      return Color::kDim;
     case say::Tone::kPlain:
       break;
   }
   return Color::kNone;
-}
-
-// The unit of the table's times.
-TimeScale ScaleOf(const say::Table& table) {
-  double smallest = 1e300, largest = 0;
-  for (const auto& row : table.rows) {
-    for (const say::Cell& cell : row) {
-      if (const auto* time = std::get_if<say::Time>(&cell.value)) {
-        smallest = std::min(smallest, time->ns);
-        largest = std::max(largest, time->ns);
-      }
-    }
-  }
-  return ScaleFor(smallest, largest);
 }
 
 class SectionScreen {
@@ -56,7 +46,7 @@ class SectionScreen {
   }
 
  private:
-  bool Shown(say::Level level) const { return options_.all || level == say::Level::kUsual; }
+  bool Shown(say::Level level) const { return options_.all || level <= say::Level::kUsual; }
   void Line(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
 
   void Part(const say::Paragraph& paragraph) {
@@ -64,11 +54,30 @@ class SectionScreen {
   }
 
   void Part(const say::List& list) {
+    if (!Shown(list.level)) return;
     if (!list.title.empty()) Line(list.title + ":");
     const std::size_t shown =
-        options_.all ? list.lines.size() : std::min(list.lines.size(), list.usual_lines);
-    for (std::size_t i = 0; i < shown; ++i) WriteWrapped("  ", list.lines[i], 4, options_.width, out_);
-    if (shown < list.lines.size()) Line(fmt::format("and {} more{}", list.lines.size() - shown, kAllShows));
+        options_.all ? list.items.size() : std::min(list.items.size(), list.usual_items);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const std::string mark = list.numbered ? fmt::format("  {}.", i + 1) : "  ";
+      WriteWrapped(mark, list.items[i].text, list.numbered ? 5 : 4, options_.width, out_);
+      if (!options_.all) continue;
+      for (const std::string& detail : list.items[i].details)
+        WriteWrapped("      ", detail, 8, options_.width, out_);
+    }
+    if (shown < list.items.size()) Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
+  }
+
+  void Part(const say::Facts& facts) {
+    if (!Shown(facts.level)) return;
+    if (!facts.title.empty()) Line(facts.title + ":");
+    int widest = 0;
+    for (const auto& [name, value] : facts.facts) widest = std::max(widest, DisplayWidth(OneLine(name)));
+    std::string before;
+    for (const auto& [name, value] : facts.facts) {
+      WriteWrapped(name == before ? "  " : "  " + OneLine(name), value, widest + 4, options_.width, out_);
+      before = name;
+    }
   }
 
   void Part(const say::Table& table) {
@@ -77,29 +86,38 @@ class SectionScreen {
       if (table.level == say::Level::kFolded) Line(table.title + kAllShows);
       return;
     }
-    if (table.level == say::Level::kFolded) Line(table.title + ":");
-    const TimeScale scale = ScaleOf(table);
+    if (!table.title.empty() && table.level == say::Level::kFolded) Line(table.title + ":");
+    const TableText text = TextOf(table);
     ScreenTable screen;
-    for (const say::Table::Column& column : table.columns)
-      screen.columns.push_back({OneLine(column.title), column.right, column.goes});
-    const std::size_t shown =
-        options_.all ? table.rows.size() : std::min(table.rows.size(), table.usual_rows);
-    for (std::size_t i = 0; i < shown; ++i) {
+    screen.keep = table.columns.front().keep;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const say::Table::Column& column = table.columns[i];
+      screen.columns.push_back({OneLine(text.titles[i]), column.right, column.goes});
+    }
+    std::size_t shown = 0, left = 0;
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      if (!options_.all && (shown == table.usual_rows || !Shown(table.rows[r].level))) {
+        ++left;
+        continue;
+      }
+      ++shown;
       auto& row = screen.rows.emplace_back();
-      for (const say::Cell& cell : table.rows[i]) {
-        const auto* time = std::get_if<say::Time>(&cell.value);
-        row.push_back(
-            {OneLine(time != nullptr ? scale.Text(time->ns) : say::TextOf(cell)), ColorOfTone(cell.tone)});
+      for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const say::Table::Column& column = table.columns[i];
+        std::string words = OneLine(text.rows[r][i].text);
+        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * table.rows[r].depth), ' ');
+        if (column.most > 0) words = FittedTo(words, column.most, column.keep);
+        row.push_back({std::move(words), ColorOfTone(text.rows[r][i].tone), text.rows[r][i].bar});
       }
     }
     LeaveOutWhatIsEmpty(screen);
     CutLastColumn(screen);
     out_ << '\n';
     screen.Draw(options_, out_);
-    if (shown < table.rows.size()) {
+    if (left > 0) {
       out_ << '\n';
-      Line(fmt::format("and {} more{}{}", table.rows.size() - shown,
-                       table.elsewhere.empty() ? "" : " " + table.elsewhere, kAllShows));
+      Line(fmt::format("and {} more{}{}", left, table.elsewhere.empty() ? "" : " " + table.elsewhere,
+                       kAllShows));
     }
   }
 
@@ -168,22 +186,52 @@ class SectionScreen {
   std::ostream& out_;
 };
 
-void DrawDocument(const say::Document& document, const TerminalOptions& options, std::ostream& out) {
-  const auto painted = [&](const std::string& text, Color color) {
+class DocumentScreen {
+ public:
+  DocumentScreen(const say::Document& document, const TerminalOptions& options, std::ostream& out)
+      : document_(document), options_(options), out_(out) {}
+
+  void Draw() {
+    Painted(say::HeadingOf(document_), Color::kBold);
+    out_ << '\n';
+    if (!document_.concludes && !document_.answers.empty()) {
+      Answers();
+      out_ << '\n';
+    }
+    for (const say::Section& section : document_.sections) DrawSection(section, options_, out_);
+    for (const std::string& note : document_.notes) WriteWrapped("  note", note, 8, options_.width, out_);
+    if (!options_.more.empty()) WriteWrapped("  more", options_.more, 8, options_.width, out_);
+    if (options_.all && !document_.method.empty())
+      WriteWrapped("  ", document_.method, 2, options_.width, out_);
+    if (!document_.concludes || document_.answers.empty()) return;
+    if (!document_.notes.empty() || !options_.more.empty()) out_ << '\n';
+    Answers();
+  }
+
+ private:
+  // Painted word by word it would not wrap: it is painted as a whole.
+  void Painted(const std::string& text, Color color) {
     std::ostringstream wrapped;
-    WriteWrapped("", text, 0, options.width, wrapped);
-    out << Paint(wrapped.str(), color, options.colors);
-  };
-  painted(say::HeadingOf(document), Color::kBold);
-  out << '\n';
-  for (const say::Section& section : document.sections) DrawSection(section, options, out);
-  for (const std::string& note : document.notes) WriteWrapped("  note", note, 8, options.width, out);
-  if (!options.more.empty()) WriteWrapped("  more", options.more, 8, options.width, out);
-  if (options.all && !document.method.empty()) WriteWrapped("  ", document.method, 2, options.width, out);
-  if (document.answer.empty()) return;
-  if (!document.notes.empty() || !options.more.empty()) out << '\n';
-  painted(document.answer, ColorOfTone(document.answered));
-}
+    WriteWrapped("", text, 0, options_.width, wrapped);
+    out_ << Paint(wrapped.str(), color, options_.colors);
+  }
+
+  void Answers() {
+    for (const say::Answer& answer : document_.answers) {
+      const std::string text = OneLine(answer.text), rest = OneLine(answer.rest);
+      if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
+        out_ << Paint(text, ColorOfTone(answer.tone), options_.colors) << "   " << rest << '\n';
+        continue;
+      }
+      Painted(text, ColorOfTone(answer.tone));
+      if (!rest.empty()) WriteWrapped("  ", rest, 2, options_.width, out_);
+    }
+  }
+
+  const say::Document& document_;
+  const TerminalOptions& options_;
+  std::ostream& out_;
+};
 
 }  // namespace
 
@@ -196,7 +244,7 @@ void RenderDocumentTerminal(const say::Document& document, const TerminalOptions
   TerminalOptions wide_enough = options;
   wide_enough.width = std::max(kLeastWidth, options.width);
   DrawOn(wide_enough, out,
-         [&](const TerminalOptions& on, std::ostream& text) { DrawDocument(document, on, text); });
+         [&](const TerminalOptions& on, std::ostream& text) { DocumentScreen(document, on, text).Draw(); });
 }
 
 }  // namespace etprof

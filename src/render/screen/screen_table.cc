@@ -10,8 +10,21 @@ namespace etprof {
 namespace {
 
 constexpr int kLeastName = 16;
+constexpr int kFewestBarColumns = 4, kMostBarColumns = 16;
 
 }  // namespace
+
+std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep) {
+  switch (keep) {
+    case say::Table::Keep::kEnd:
+      return FittedTail(text, columns);
+    case say::Table::Keep::kName:
+      return FittedName(text, columns);
+    case say::Table::Keep::kBeginning:
+      break;
+  }
+  return Fitted(text, columns);
+}
 
 void ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
   ScreenTable shown = *this;
@@ -46,14 +59,18 @@ void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) c
     shown.erase(first);
   }
   widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others()));
+  // Bars take what room is left, and are of the largest.
+  const int bars = std::min(kMostBarColumns, options.width - 2 - widths[0] - others() - 2);
+  double largest = 0;
+  for (const auto& row : rows) {
+    for (const Cell& cell : row) largest = std::max(largest, cell.bar.value_or(0));
+  }
   const auto line = [&](const auto& cell_of) {
     std::string text;
     int blanks = 2;  // that are due before the next text: none is left at the end
     for (const std::size_t i : shown) {
       const Cell cell = cell_of(i);
-      const std::string fitted = i > 0       ? cell.text
-                                 : ends_tell ? FittedTail(cell.text, widths[0])
-                                             : FittedName(cell.text, widths[0]);
+      const std::string fitted = i > 0 ? cell.text : FittedTo(cell.text, widths[0], keep);
       const int rest = widths[i] - DisplayWidth(fitted);
       if (columns[i].right) blanks += rest;
       if (!fitted.empty()) {
@@ -61,6 +78,8 @@ void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) c
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
+      if (cell.bar && largest > 0 && bars >= kFewestBarColumns && i == shown.back())
+        text += Blanks(blanks) + Bar(*cell.bar / largest, bars);
     }
     out << text << '\n';
   };

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "render/screen/terminal.h"
 #include "render/screen/terminal_text.h"
+#include "say/document.h"
 
 namespace etprof {
 
@@ -20,10 +22,11 @@ struct ScreenTable {
   struct Cell {
     std::string text;
     Color color = Color::kNone;
+    std::optional<double> bar = {};  // drawn behind it where there is room, of the table's largest
   };
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // every row has columns.size() cells
-  bool ends_tell = false;               // of a name that is cut the end stays: "….py:86"
+  std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
+  say::Table::Keep keep = say::Table::Keep::kName;  // of the first column's names, where they are cut
 
   // Two blanks before every line and between columns; no trailing blanks.
   void Draw(const TerminalOptions& options, std::ostream& out) const;
@@ -31,5 +34,8 @@ struct ScreenTable {
  private:
   void DrawShown(const TerminalOptions& options, std::ostream& out) const;
 };
+
+// Cut to a number of columns, what is kept staying.
+std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep);
 
 }  // namespace etprof

@@ -49,7 +49,7 @@ TEST(ScreenTable, ColumnsGoInTheirOrderBeforeNamesAreLost) {
 
 TEST(ScreenTable, TheEndOfANameMayTell) {
   ScreenTable table{{{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}}};
-  table.ends_tell = true;
+  table.keep = say::Table::Keep::kEnd;
   EXPECT_EQ(DrawnAt(table, 20), "  line\n  …bilenet_v3.py:117\n");
 }
 
