@@ -137,10 +137,10 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                    "",
                    {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
                    {{{"a", say::Time{1.0004e6}, say::Share{0.5}}, Role::kPart},
-                    {{"b", say::Time{1.0004e6}, say::Share{0.25}}, Role::kPart},
-                    {{"sum", say::Time{2.0008e6}}, Role::kSum},
-                    {{"rest", say::Time{0.0004e6}}, Role::kPart},
-                    {{"whole", say::Time{2.0012e6}}, Role::kSum},
+                    {{"b", say::Time{1.0003e6}, say::Share{0.25}}, Role::kPart},
+                    {{"sum", say::Time{2.0007e6}}, Role::kSum},
+                    {{"rest", say::Time{0.0003e6}}, Role::kPart},
+                    {{"whole", say::Time{2.0010e6}}, Role::kSum},
                     {{"tiny", say::Time{1}}}}};
   for (say::Row& row : table.rows) row.cells.resize(3, std::string());
   document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
