@@ -145,7 +145,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
   for (say::Row& row : table.rows) row.cells.resize(3, std::string());
   document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
   EXPECT_EQ(OnScreen(document, {.width = 60, .more = ""}),
-            "\n\n"
+            "\n\n\n"
             "  part, ms    time  share\n"
             "  a          1.001   50 %  ████████████████\n"
             "  b          1.000   25 %  ████████\n"
