@@ -1,6 +1,6 @@
 """Why PyTorch or ExecuTorch refused a model, in a line: what it met, where in the user's code, what to do instead.
 
-docs/onboarding.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
+docs/guides/export-errors.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
 against those there.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from etprof.find import BuiltModel
 
-GUIDE = "docs/onboarding.md"
+GUIDE = "docs/guides/export-errors.md"
 
 Explanation = tuple[str, str]  # why, and what to do
 

@@ -23,12 +23,12 @@ _EXAMPLES = """examples:
   etprof export --model path/to/model.py:MyModel --input-shape image=1x3x64..512x64..512
 
 exit codes: 0 done, 1 the .pte does not compute what the model computes (the files are kept), 2 usage, 3 bad input,
-5 the check could not decide, 130 interrupted. docs/export.md has it all.
+5 the check could not decide, 130 interrupted. docs/reference/export.md has it all.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options of `etprof export`: also what its completion and docs/reference.md are made of when etprof is built.
+    """The options of `etprof export`: also what its completion and docs/reference/cli.md are made of when etprof is built.
 
     An action's `suggestions`, where it has them, are values worth offering; others are taken too.
     """

@@ -11,7 +11,7 @@ from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 _FEW_MACS = 0.9
 _FEW_OPERATORS = 0.5
 
-# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/onboarding.md).
+# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/guides/models.md).
 _SUBSTITUTED = {
     "aten::native_layer_norm.out": "layer normalization",
     "aten::logical_not.out": "attention",  # of its rows that are masked whole
@@ -58,7 +58,7 @@ def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[s
     if left and "XnnpackBackend" in method.delegates:
         said.append(
             _line(
-                "way out", f"{name}etprof.wrappers has a substitute for {', '.join(left)}: docs/onboarding.md#wrappers"
+                "way out", f"{name}etprof.wrappers has a substitute for {', '.join(left)}: docs/guides/models.md#wrappers"
             )
         )
     return said

@@ -1,4 +1,4 @@
-"""docs/onboarding.md: each model there that fails says what stands there, and its mended form exports and passes the check."""
+"""docs/guides/export-errors.md: each model there that fails says what stands there, and its mended form exports and passes the check."""
 
 import re
 import warnings
@@ -9,7 +9,7 @@ import pytest
 from etprof import explain
 from etprof.export import main
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "onboarding.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "export-errors.md"
 HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfrom etprof import wrappers\n"
 
 

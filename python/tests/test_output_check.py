@@ -317,7 +317,7 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     assert not any("way out" in line for line in summary.lines("xnnpack", [method], None))
     left += [dict(left[0], name="aten::native_layer_norm.out"), dict(left[0], name="aten::logical_not.out")]
     said = summary.lines("xnnpack", [method], None)
-    expected = "etprof.wrappers has a substitute for layer normalization, attention: docs/onboarding.md#wrappers"
+    expected = "etprof.wrappers has a substitute for layer normalization, attention: docs/guides/models.md#wrappers"
     assert said[-1] == f"  way out       {expected}"
     portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
     assert not any("way out" in line for line in summary.lines("portable", [portable], None))

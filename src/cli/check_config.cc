@@ -173,7 +173,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
   if (MakePlan(config).pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(sides.baseline)
-        .Remedy("give it a second experiment, or compare_pairs (docs/config.md)");
+        .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
   }
   return config;
 }

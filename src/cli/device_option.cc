@@ -25,7 +25,7 @@ void AddCommonOptions(CLI::App& app, DeviceUse& choice) {
       ->type_name("S");
   app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
   app.add_option("--power-mode", choice.power_mode,
-                 "Android: unconstrained-boost or app-developer, put back at the end (docs/devices.md)")
+                 "Android: unconstrained-boost or app-developer, put back at the end (docs/reference/devices.md)")
       ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
       ->type_name("MODE");
 }

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// The process exit codes of every etprof command (docs/commands.md lists them for users).
+// The process exit codes of every etprof command (docs/concepts/measurement.md lists them for users).
 enum class ExitCode : int {
   kDone = 0,
   kCheckFailed = 1,    // `etprof check` says no

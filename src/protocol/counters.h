@@ -1,7 +1,7 @@
 #pragma once
 
 // {"cmd": "counters"}: runs in which the processor's and the kernel's counters are read at every operator
-// boundary (docs/counters.md). Reading them takes longer than many an operator: the times of these runs are
+// boundary (docs/guides/bottlenecks.md). Reading them takes longer than many an operator: the times of these runs are
 // not told.
 
 #include <cstdint>

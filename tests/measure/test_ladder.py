@@ -1,4 +1,4 @@
-"""The ISA ladder of a real model on this machine, with the real runner (docs/isa.md)."""
+"""The ISA ladder of a real model on this machine, with the real runner (docs/guides/isa.md)."""
 
 import csv
 import io

@@ -82,7 +82,7 @@ void AddFolder(const std::filesystem::path& folder, KernelReport& report) {
                 "holds no log of a trace-enabled run, and no two sides whose operators could be "
                 "held against each other")
         .InFile(folder.string())
-        .Remedy("run a configuration with \"mode\": \"xnntrace\", or measure two sides (docs/kernels.md)");
+        .Remedy("run a configuration with \"mode\": \"xnntrace\", or measure two sides (docs/concepts/kernels.md)");
   }
   Add(std::move(own), report);
 }

@@ -83,7 +83,7 @@ int RunTrace(TraceArguments arguments) {
       throw Error(ExitCode::kUsage, "a trace is of one run directory, or of ETDump files")
           .InFile(path)
           .Remedy(
-              "open several .pftrace files together with Perfetto's batch trace processor (docs/trace.md)");
+              "open several .pftrace files together with Perfetto's batch trace processor (docs/guides/traces.md)");
     }
   }
   const Form form = FormOf(arguments);

@@ -76,7 +76,7 @@ constexpr std::size_t kMostExperiments = 1000;
 constexpr std::size_t kMostUnits = 2000;
 constexpr std::size_t kMostPairs = 10'000;
 
-constexpr const char* kRemedy = "see docs/config.md, or start from configs/templates";
+constexpr const char* kRemedy = "see docs/reference/config.md, or start from configs/templates";
 
 class Reader {
  public:

@@ -250,7 +250,7 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
 nlohmann::ordered_json DevicesReportSchema() {
   return SchemaOf<ReportJson>(
       "devices_report.json",
-      "One model or several on several devices, side by side (docs/files.md). Times are milliseconds.");
+      "One model or several on several devices, side by side (docs/reference/files.md). Times are milliseconds.");
 }
 
 }  // namespace etprof

@@ -277,7 +277,7 @@ struct TracedJson {
                   "is no Arm one"});
     v("counters", &TracedJson::Counters,
       {.meaning =
-           "of the method, its delegate calls and operators (docs/counters.md); empty: none were read"});
+           "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none were read"});
     v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
   }
 };

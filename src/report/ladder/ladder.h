@@ -12,7 +12,7 @@ namespace etprof {
 
 struct Report;
 
-// One model at every level of the ISA ladder, at every number of threads that was asked for (docs/isa.md).
+// One model at every level of the ISA ladder, at every number of threads that was asked for (docs/guides/isa.md).
 // All times are nanoseconds.
 
 struct LadderLevel {
