@@ -39,8 +39,9 @@ Options ParseOptions(int argc, char** argv) {
   std::uint64_t seed = 0;
   app.add_flag("--worker", worker, "Answer JSON lines on stdin until it closes (docs/reference/runner.md)");
   app.add_flag("--isa-info", isa_info, "Print this CPU's features and the versions as JSON");
-  app.add_flag("--measure-peaks", measure_peaks,
-               "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/guides/bottlenecks.md)");
+  app.add_flag(
+      "--measure-peaks", measure_peaks,
+      "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/guides/bottlenecks.md)");
   app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs; prints JSON")
       ->expected(2);
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 import difflib
 import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from etprof import backends, calibration, models, shapes
+from etprof import backends, calibration, errors, models, shapes
 from etprof.agreement import MIN_SQNR_DB
 
 DTYPES = ("fp32", "fp16", "bf16")
 QUANTIZATIONS = ("static", "dynamic")
 
 Options = argparse.Namespace
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        errors.report(message, "see `etprof export --help`", sys.stderr)
+        self.exit(2)
+
 
 _EXAMPLES = """examples:
   etprof export --model toy_cnn
@@ -32,7 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
 
     An action's `suggestions`, where it has them, are values worth offering; others are taken too.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="etprof export",
         description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
         ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",
@@ -53,7 +62,7 @@ def parse(arguments: list[str]) -> Options:
     if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
         close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
-        parser.error(f"unknown argument {unknown[0]}" + (f"; did you mean {close[0]}?" if close else ""))
+        parser.error(f"unknown argument `{unknown[0]}`" + (f". Did you mean `{close[0]}`?" if close else ""))
     _check_usage(parser, options)
     try:
         options.input_shape = [shapes.parse_bounds(text) for text in options.input_shape]

@@ -1,6 +1,8 @@
-"""docs/guides/export-errors.md: each model there that fails says what stands there, and its mended form exports and passes the check."""
+"""docs/guides/export-errors.md: each model of export_errors.md fails with the message that the guide has, and its fix, which
+is what the guide shows, exports and passes the check."""
 
 import re
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -13,11 +15,13 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "export-errors
 HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfrom etprof import wrappers\n"
 
 
-def sections() -> dict[str, str]:
-    """By title the sections below "What goes wrong"."""
-    text = GUIDE.read_text(encoding="utf-8").partition("\n## What goes wrong\n")[2].partition("\n## ")[0]
-    parts = re.split(r"^### (.+)$", text, flags=re.M)
+def sections(document: Path) -> dict[str, str]:
+    """By title."""
+    parts = re.split(r"^## (.+)$", document.read_text(encoding="utf-8"), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+MODELS = sections(Path(__file__).with_name("export_errors.md"))
 
 
 def block(section: str, language: str, holding: str = "") -> str:
@@ -26,31 +30,39 @@ def block(section: str, language: str, holding: str = "") -> str:
 
 
 def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, str]:
-    # HEAD is part of the line numbers that messages name.
-    Path("model.py").write_text(HEAD + block(section, "python", f"class {name}"))
-    options = re.findall(r"^<!-- options: (.+) -->$", section, re.M)
+    # Messages name the lines of this file. A fix inherits from what fails.
+    models = block(section, "python", "class Failing"), block(section, "python", "class Fixed")
+    Path("model.py").write_text(HEAD + "\n\n".join(models))
+    options = re.findall(r"^With `(--[^`]+)`:$", section, re.M)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         code = main([f"model.py:{name}", "--outdir", "out", *(options[0].split() if options else [])])
     return code, capfd.readouterr().err
 
 
-@pytest.mark.parametrize("title", sections())
-def test_a_model_that_fails_says_so_as_documented_and_the_mended_one_exports(
+def test_the_guide_has_a_section_for_each():
+    assert list(sections(GUIDE)) == list(MODELS)
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ):
     monkeypatch.chdir(tmp_path)
-    section = sections()[title]
+    section = sections(GUIDE)[title]
     message = block(section, "text")
-    code, err = export(capfd, section, "Failing")
+    code, err = export(capfd, MODELS[title], "Failing")
     assert message in err
     is_note = message.startswith("  note ")
     assert code == (0 if is_note else 3)
     assert is_note or not Path("out").exists()
-    code, err = export(capfd, section, "Mended")
+    code, err = export(capfd, MODELS[title], "Fixed")
     assert code == 0, err
-    assert "check         pass" in err
+    assert "check         passed" in err
     assert "note" not in err
+    fix = textwrap.dedent(block(MODELS[title], "python", "class Fixed"))
+    shown = block(section, "python").rstrip()
+    assert shown in fix or textwrap.indent(shown, "    ") in re.sub(r"^ +$", "", fix, flags=re.M)
 
 
 def test_every_section_that_a_message_names_is_there():

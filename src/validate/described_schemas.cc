@@ -16,9 +16,10 @@ namespace etprof {
 
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   static const std::map<std::string, nlohmann::ordered_json> schemas = {
-      {"config", SchemaOf<ConfigKeys>("Configuration of `etprof run`",
-                                      "What to measure and how (docs/reference/config.md). The file may have comments, "
-                                      "which JSON Schema does not see.")},
+      {"config",
+       SchemaOf<ConfigKeys>("Configuration of `etprof run`",
+                            "What to measure and how (docs/reference/config.md). The file may have comments, "
+                            "which JSON Schema does not see.")},
       {"manifest",
        SchemaOf<RunData>(
            "manifest.json of an etprof run directory",
@@ -27,8 +28,9 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
            "known is null.")},
       {"metrics", SchemaOf<Metrics>("metrics.json of an etprof run directory",
                                     "A summary of each experiment (docs/reference/files.md).")},
-      {"peaks", SchemaOf<Peaks>("peaks.json of an etprof run directory",
-                                "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
+      {"peaks",
+       SchemaOf<Peaks>("peaks.json of an etprof run directory",
+                       "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
       {"kernels", SchemaOf<KernelReport>("etprof kernels --json",

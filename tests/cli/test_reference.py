@@ -26,7 +26,9 @@ def test_the_script_writes_it(tmp_path):
     schemas = list((tmp_path / "docs" / "schema").iterdir())
     assert {"config", "dry_run", "manifest"} <= {path.name.partition(".")[0] for path in schemas}
     for path in schemas:
-        assert (REFERENCE.parents[1] / "schema" / path.name).read_bytes() == path.read_bytes(), "renew it: script/reference"
+        assert (REFERENCE.parents[1] / "schema" / path.name).read_bytes() == path.read_bytes(), (
+            "renew it: script/reference"
+        )
 
 
 def test_every_command_and_option_stands_in_it_once():

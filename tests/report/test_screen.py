@@ -200,4 +200,4 @@ def test_a_reader_that_leaves_is_no_error(command):
         done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     if command != "--version":
         assert done.returncode == 4
-        assert done.stderr == "etprof: could not write to the standard output\n"
+        assert done.stderr == "error: Could not write to the standard output\n"

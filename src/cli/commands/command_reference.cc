@@ -68,7 +68,8 @@ constexpr std::pair<ExitCode, std::string_view> kExitCodes[] = {
     {ExitCode::kUsage, "The command line is wrong"},
     {ExitCode::kBadInput, "A file or configuration cannot be used"},
     {ExitCode::kDeviceFailed,
-     "A device, a runner, or the system failed (disk full, permissions, limits of the shell), or messages could not "
+     "A device, a runner, or the system failed (disk full, permissions, limits of the shell), or messages "
+     "could not "
      "be written to stderr. A measurement does not stop for the latter"},
     {ExitCode::kInconclusive, "`check`, or the check of `export`, could not decide"},
     {ExitCode::kInterrupted, "Interrupted by Ctrl-C. Measured data is kept, and `--resume` continues"},
@@ -80,7 +81,8 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
       "Made by `script/reference` from the program's own table of options. stdout is data, stderr is for\n"
       "people. `--json` gives JSON wherever a person would read a table ([keys](json.md)).\n\n"
       "| exit code | meaning |\n| --- | --- |\n";
-  for (const auto& [code, meaning] : kExitCodes) text += fmt::format("| {} | {} |\n", static_cast<int>(code), meaning);
+  for (const auto& [code, meaning] : kExitCodes)
+    text += fmt::format("| {} | {} |\n", static_cast<int>(code), meaning);
   text += "\n";
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) {
@@ -101,9 +103,9 @@ CommandSpec ReferenceCommand() {
           [](CLI::App& app) -> std::function<int()> {
             app.group("");  // for who writes etprof, not for who uses it
             const auto schemas = std::make_shared<std::filesystem::path>();
-            app.add_option(
-                "--schemas", *schemas,
-                "write the JSON Schemas that are made of descriptions there, and reference/json.md next to that folder");
+            app.add_option("--schemas", *schemas,
+                           "write the JSON Schemas that are made of descriptions there, and "
+                           "reference/json.md next to that folder");
             return [&app, schemas] {
               if (schemas->empty()) {
                 Print("{}", Reference(CommandsOf(*app.get_parent())));

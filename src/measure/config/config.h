@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the seeds' keys are
-// among them).
+// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the seeds'
+// keys are among them).
 
 // One experiment. Paths are absolute.
 struct ExperimentConfig {

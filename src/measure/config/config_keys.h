@@ -10,8 +10,9 @@
 #include "core/describe.h"
 #include "device/power_mode.h"
 
-// The keys of a configuration, as they stand in the file (docs/reference/config.md): what reads them (json_fields.h)
-// and docs/schema/config.schema.json are made of these descriptions. What the values mean is config.cc's.
+// The keys of a configuration, as they stand in the file (docs/reference/config.md): what reads them
+// (json_fields.h) and docs/schema/config.schema.json are made of these descriptions. What the values mean is
+// config.cc's.
 namespace etprof {
 
 // A value, or a list of such.
