@@ -4,7 +4,7 @@ One row each: the share of multiply-adds that XNNPACK takes, the largest differe
 ratio, the median latency, and what the CPU's widest extension (`etprof isa --widest`) is worth: the ratio of the latencies
 without and with it, with its 95 % interval.
 
-    .venv/bin/python bench/models.py [MODEL...] [--seconds 30] [--threads 1] [--folder DIR] [--out FILE.md]
+    .venv/bin/python bench/models.py [MODEL...] [--seconds 30] [--threads 1] [--folder DIR] [--out bench/results/models.md]
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ HEADER = [
     "{extension} off / on",
 ]
 NOTES = [
-    "- **check**: what `etprof export` asks of each type stands in [export.md](export.md#the-check). A failed check is a finding, not an error of the bench.",
-    "- **bf16**: XNNPACK's partitioner takes none of it; what it takes there, PyTorch computes in fp32. What multiplies runs in portable kernels, in tenths of seconds: few launches, wide intervals.",
-    "- **fp16**: a CPU without arithmetic in half precision (x86-64 without avx512fp16) converts to fp32 and back.",
-    "- **delegates**: each call of one costs, and what stands between two of them is not XNNPACK's ([inspect.md](inspect.md)).",
+    "- **check**: see [what `etprof export` checks](../../docs/reference/export.md#the-check). A failed check is a finding, not an error of the bench.",
+    "- **bf16**: XNNPACK's partitioner takes none of it. Matrix products run in portable kernels for tenths of seconds, so there are few launches and wide intervals.",
+    "- **fp16**: a CPU without half-precision arithmetic (x86-64 without avx512fp16) converts to fp32 and back.",
+    "- **delegates**: each call costs time, and so do [the operators between two of them](../../docs/guides/inspect.md).",
 ]
 
 

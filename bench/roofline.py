@@ -44,7 +44,7 @@ def main() -> None:
         "# Operators against the machine's roofs",
         "",
         "One run of `bench/roofline.py`; fp32, one thread. Rows are the operators with the most multiply-adds or bytes;",
-        "what is above 100 % is explained in docs/roofline.md.",
+        "what is above 100 % is explained in docs/guides/bottlenecks.md.",
         "",
     ]
     with tempfile.TemporaryDirectory() as folder:

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-// The operator clock (docs/runner.md). XNNPACK takes clock_gettime(CLOCK_MONOTONIC) when it begins a subgraph
-// and after every operator, and reports the differences in whole microseconds, so that an operator of 51 ns
-// reads as 0. The runner exports its own clock_gettime, which gives the calls that come out of the XNNPACK
-// library a clock that runs 1000 times as fast: XNNPACK's "microseconds" are then nanoseconds, and the tracer
-// (tracer.h) divides them again.
+// The operator clock (docs/reference/runner.md). XNNPACK takes clock_gettime(CLOCK_MONOTONIC) when it begins
+// a subgraph and after every operator, and reports the differences in whole microseconds, so that an operator
+// of 51 ns reads as 0. The runner exports its own clock_gettime, which gives the calls that come out of the
+// XNNPACK library a clock that runs 1000 times as fast: XNNPACK's "microseconds" are then nanoseconds, and
+// the tracer (tracer.h) divides them again.
 namespace etprof::runner {
 
 // From now on calls of clock_gettime that come from the library which holds `address` read the fast clock.

@@ -20,7 +20,7 @@ Examples:
 
 --isa takes a list, read from left to right: -f hides the feature f and what needs it, +f shows it again with what it
 needs, =f is that level and nothing above, `all`, `none`. f is a name as in Linux's /proc/cpuinfo or XNNPACK's kernels, or a
-group (avx512, amx). Exit codes: 0 done, 2 usage, 3 bad input, 4 the device or ExecuTorch failed. docs/runner.md has it all.)";
+group (avx512, amx). Exit codes: 0 done, 2 usage, 3 bad input, 4 the device or ExecuTorch failed. docs/reference/runner.md has it all.)";
 
 }  // namespace
 
@@ -37,10 +37,11 @@ Options ParseOptions(int argc, char** argv) {
   bool worker = false, isa_info = false, measure_peaks = false;
   std::string inputs, inputs_kind, clock = "exact";
   std::uint64_t seed = 0;
-  app.add_flag("--worker", worker, "Answer JSON lines on stdin until it closes (docs/runner.md)");
+  app.add_flag("--worker", worker, "Answer JSON lines on stdin until it closes (docs/reference/runner.md)");
   app.add_flag("--isa-info", isa_info, "Print this CPU's features and the versions as JSON");
-  app.add_flag("--measure-peaks", measure_peaks,
-               "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/peaks.md)");
+  app.add_flag(
+      "--measure-peaks", measure_peaks,
+      "Measure multiply-adds and memory bandwidth, and print them as JSON (docs/guides/bottlenecks.md)");
   app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs; prints JSON")
       ->expected(2);
 

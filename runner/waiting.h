@@ -33,7 +33,7 @@ struct WaitReading {
 std::int64_t Waited(const WaitReading& before, const WaitReading& after);
 
 // Reads all of it. Not for use within a timed section: a reading takes about 0.5 µs and 0.3 µs more for every
-// thread (docs/runner.md#waiting).
+// thread (docs/reference/runner.md#waiting).
 class WaitMeter {
  public:
   // Knows the threads that exist now.

@@ -42,6 +42,14 @@ def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[
     )
 
 
+def one_error(stderr: str) -> str:
+    """The one error that a command says, on one line: what happened, then what to do. Fails where anything else is said."""
+    lines = stderr.splitlines()
+    assert lines and lines[0].startswith("error: "), stderr
+    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("hint: ")), stderr
+    return " ".join(lines)
+
+
 def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int) -> Path:
     """Measures toy_cnn against itself, as experiments of these names; the run directory, below `folder`."""
     config = {

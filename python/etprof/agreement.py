@@ -1,4 +1,4 @@
-"""How near one set of outputs is to another, and how near is near enough (docs/export.md)."""
+"""How near one set of outputs is to another, and how near is near enough (docs/reference/export.md)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".inputs", ".pt", ".npz")
 
-_REMEDY = "docs/export.md says what such a file holds"
+_REMEDY = "docs/reference/export.md says what such a file holds"
 
 Sample = list[Any]  # flat inputs, as the method's own
 

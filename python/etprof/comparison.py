@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A pair of experiments: analysis_summary.json's entry of it (docs/files.md), with names for what is asked most."""
+    """A pair of experiments: analysis_summary.json's entry of it (docs/reference/files.md), with names for what is asked most."""
 
     data: dict
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 # The stages of an export, in their order.
 FIND_MODEL = "find model"
@@ -17,6 +18,18 @@ LOWER = "lower"
 WRITE = "write"
 CHECK = "check"
 
+_FAILED = {  # {} is the model
+    FIND_MODEL: "Could not find model `{}`",
+    BUILD_MODEL: "Building model `{}` failed",
+    EXAMPLE_INPUTS: "The example inputs of `{}` cannot be used",
+    TORCH_EXPORT: "torch.export failed for `{}`",
+    CALIBRATE: "Calibrating `{}` failed",
+    QUANTIZE: "Quantizing `{}` failed",
+    LOWER: "Lowering `{}` failed",
+    WRITE: "Writing `{}` failed",
+    CHECK: "Checking `{}` failed",
+}
+
 _LONGEST_REASON = 300  # characters: torch's messages run over pages, and a terminal shows one line
 
 
@@ -24,11 +37,22 @@ class ExportError(Exception):
     """An export that could not be done: for which model, at which stage, why, and what to do about it."""
 
     def __init__(self, model: str, stage: str, why: str, what_to_do: str) -> None:
-        super().__init__(f"{model}: {stage} failed: {why}")
+        super().__init__(f"{_FAILED[stage].format(model)}: {why}")
         self.model = model
         self.stage = stage
         self.why = why
         self.what_to_do = what_to_do
+
+
+def report(problem: str, what_to_do: str, to: TextIO) -> None:
+    """The two lines that every failure of etprof ends with."""
+    print(f"error: {_capitalized(problem)}\nhint: {_capitalized(what_to_do)}", file=to)
+
+
+def _capitalized(text: str) -> str:
+    """Unless it begins with a name, such as torch.export."""
+    first = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
 @contextmanager

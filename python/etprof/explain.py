@@ -1,6 +1,6 @@
 """Why PyTorch or ExecuTorch refused a model, in a line: what it met, where in the user's code, what to do instead.
 
-docs/onboarding.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
+docs/guides/export-errors.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
 against those there.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from etprof.find import BuiltModel
 
-GUIDE = "docs/onboarding.md"
+GUIDE = "docs/guides/export-errors.md"
 
 Explanation = tuple[str, str]  # why, and what to do
 
@@ -67,7 +67,7 @@ def _libraries() -> list[str]:
 
 
 def _to_do(text: str, section: str) -> str:
-    return f"{text}: {GUIDE}#{section}"
+    return f"{text}. See {GUIDE}#{section}"
 
 
 # --- torch.export ---
@@ -96,7 +96,7 @@ def not_traced(
         return why + where, _to_do("make get_example_inputs() return what forward() takes", "wrong-example-inputs")
     return (
         f"{type(error).__name__}: {line}{where}",
-        _to_do("--verbose has the traceback, the guide what torch.export refuses", "what-goes-wrong"),
+        _to_do("see the traceback with --verbose", "fix-export-errors"),
     )
 
 
@@ -137,13 +137,13 @@ def _output_type(found: re.Match[str], _where: str, _methods: Any) -> Explanatio
     why = f"forward() returns a {name}, of which torch.export does not know the parts"
     return why, _to_do(
         "return tensors: etprof.wrappers.Select(module, 'name') takes them out",
-        "outputs-that-are-no-tensors",
+        "outputs-that-are-not-tensors",
     )
 
 
 def _input_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
     why = f"forward() takes a {found[1].rpartition('.')[2]}, of which torch.export does not know the parts"
-    return why, _to_do("take tensors, in a module around it", "inputs-that-are-no-tensors")
+    return why, _to_do("take tensors, in a module around it", "inputs-that-are-not-tensors")
 
 
 def _left_pytorch(_found: re.Match[str], where: str, _methods: Any) -> Explanation:
@@ -159,12 +159,12 @@ def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanatio
     size = re.search(r"specialized it to be a constant \((\d+)\)", found[0])
     guard = re.search(r"satisfy the generated guard (.+?)\.?$", found[0], re.MULTILINE)
     if guard and not size:
-        why = f"not every size in the range of {name} fits this model, which asks for {named(guard[1])}"
-        return why, _to_do("narrow the range, or leave the size fixed", "a-dynamic-size-that-is-not")
+        why = f"not every size in the range of {name} fits this model, which requires {named(guard[1])}"
+        return why, _to_do("narrow the range, or leave the size fixed", "a-dynamic-size-that-is-not-dynamic")
     why = f"the size that was to be dynamic, {name}, is " + (
         f"always {size[1]} in this model" if size else "not free in this model"
     )
-    return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not")
+    return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not-dynamic")
 
 
 def _given(input_shapes: Sequence[str]) -> str:
@@ -176,7 +176,7 @@ def _shape_not_free(found: re.Match[str], input_shapes: Sequence[str]) -> Explan
     why, _ = _constrained(found, "", None)
     size = re.search(r"is always (\d+)", why)
     others = f"the other inputs of that size, {size[1]}" if size else "the other inputs of that size"
-    remedy = f"give the same range to {others}, too; where the model itself fixes it, leave it fixed"
+    remedy = f"give the same range to {others}, or leave the size fixed"
     return f"with {_given(input_shapes)}: {why}", _to_do(remedy, "shapes-that-do-not-fit")
 
 
@@ -207,7 +207,7 @@ def no_tensors(exported: Mapping[str, torch.export.ExportedProgram]) -> Explanat
     for method, program in exported.items():
         if all(isinstance(spec.arg, ConstantArgument) for spec in program.graph_signature.output_specs):
             why = "forward() returns no tensor" + (f" (the method {method})" if len(exported) > 1 else "")
-            return why, _to_do("return the tensors that it computes", "outputs-that-are-no-tensors")
+            return why, _to_do("return the tensors that it computes", "outputs-that-are-not-tensors")
     return None
 
 
@@ -220,7 +220,7 @@ def changed_inputs(
             writes = [node for node in exported[method].graph.nodes if _written(node) in changed]
             where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
             why = f"forward() changes its input {', '.join(changed)} in place{where}"
-            return why, _to_do("make a new tensor; state that lasts is a registered buffer", "changed-inputs")
+            return why, _to_do("make a new tensor, or keep lasting state in a registered buffer", "changed-inputs")
     return None
 
 
@@ -248,7 +248,7 @@ def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
     names = [name for name in found[1].split(", ") if not any(_is_parameter(module, name) for module in modules)]
     if not names:
         return None
-    return f"forward() assigns {', '.join(names)}, no buffer: the .pte keeps nothing of it from run to run ({GUIDE}#state-that-is-forgotten)"
+    return f"forward() assigns {', '.join(names)}, which is not a buffer: the .pte loses it after each run ({GUIDE}#state-that-is-forgotten)"
 
 
 def _is_parameter(module: torch.nn.Module, name: str) -> bool:
@@ -276,7 +276,9 @@ def not_lowered(
         return _no_kernel(re.findall(r"'([\w:.]+)'", found[1]), programs)
     if found := re.search(r"No registered serialization name for <class '(torch\.return_types\.\w+)'>", said):
         why = f"forward() returns a {found[1]}, which a program cannot hold"
-        return why, _to_do("return the tensors in it: values, indices = ...", "results-of-max-min-and-topk")
+        return why, _to_do(
+            "return the tensors in it, as in `values, indices = x.max(-1)`", "results-of-max-min-and-topk"
+        )
     if "amax.default only supports keep_dim == True" in said:
         where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _place_of(name, programs))), "")
         why = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{where}"
@@ -295,7 +297,7 @@ def not_lowered(
     if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
         condition = re.sub(r"\bz?uf?\d+\b", "n", found[1])
         why = f"a size n depends on the values in a tensor, and nothing says whether {condition}{where}"
-        return why, _to_do("say it with torch._check", "sizes-from-values")
+        return why, _to_do("state its bounds with torch._check", "sizes-from-values")
     return None
 
 
@@ -328,7 +330,7 @@ def not_written(error: BaseException) -> Explanation | None:
     if isinstance(error, OSError):
         return None
     why = f"the program cannot be written: {type(error).__name__}: {_first_line(str(error))}{place(error, str(error), with_code=True)}"
-    return why, _to_do("--verbose has the traceback; try --backend portable", "what-goes-wrong")
+    return why, _to_do("--verbose has the traceback; try --backend portable", "fix-export-errors")
 
 
 def no_etrecord(error: BaseException) -> str:
@@ -353,7 +355,7 @@ def _no_kernel(operators: Iterable[str], programs: Mapping[str, torch.export.Exp
     where = next((found for name in names if (found := _place_of(name, programs))), "")
     return (
         f"ExecuTorch has no kernel for {', '.join(names)}{where}",
-        _to_do("write it with other operators", "operators-that-executorch-has-not"),
+        _to_do("write it with other operators", "operators-that-executorch-lacks"),
     )
 
 

@@ -129,7 +129,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
 
     with failing_as(name, errors.WRITE, f"make {request.pte.parent} writable or give another --outdir"):
         artifacts.check_writable(request.pte.parent)
-    with stage(errors.FIND_MODEL, "run script/bootstrap"):
+    with stage(errors.FIND_MODEL, "run `script/bootstrap`"):
         _require("torch", name)
         _require("executorch", name)
         from etprof import lower
@@ -140,7 +140,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         built = find.build_methods(found)
     with stage(
         errors.EXAMPLE_INPUTS,
-        f"make get_example_inputs() return inputs of these types: {explain.GUIDE}#inputs-that-are-no-tensors",
+        f"make get_example_inputs() return inputs of these types. See {explain.GUIDE}#inputs-that-are-not-tensors",
     ):
         built = lower.with_precision(shapes.with_bounds(name, built, request.input_shapes), "fp32")
         converted = lower.with_precision(built, request.dtype)
@@ -308,7 +308,7 @@ def _package_version(package: str) -> str | None:
 
 def _require(package: str, model: str) -> None:
     if importlib.util.find_spec(package) is None:
-        raise ExportError(model, errors.FIND_MODEL, f"{package} is not installed", "run script/bootstrap")
+        raise ExportError(model, errors.FIND_MODEL, f"{package} is not installed", "run `script/bootstrap`")
 
 
 def _write_bytes(data: bytes, path: Path) -> None:
@@ -375,10 +375,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         except ExportError as error:
             if chosen.verbose:
                 traceback.print_exc(file=err)
-            print(f"etprof export: {error}\nwhat to do: {error.what_to_do}", file=err)
+            errors.report(str(error), error.what_to_do, err)
             return EXIT_BAD_INPUT
         except KeyboardInterrupt:
-            print("etprof export: interrupted", file=err)
+            print("Interrupted", file=err)
             return EXIT_INTERRUPTED
 
 

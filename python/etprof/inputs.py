@@ -1,4 +1,4 @@
-"""The .inputs file: a model's example inputs in the order in which ExecuTorch takes them. See docs/inputs.md.
+"""The .inputs file: a model's example inputs in the order in which ExecuTorch takes them. See docs/reference/files.md.
 
 The format is safetensors. It is written here rather than by the safetensors package because that one writes the
 metadata in a random order, and the same inputs must give the same bytes (their SHA-256 identifies them).

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from etprof import find, local, models
+from etprof import errors, find, local, models
 
 EXIT_DONE = 0
 EXIT_USAGE = 2
@@ -45,11 +45,11 @@ def make(name: str, folder: Path) -> list[Path]:
     package = folder / name
     if os.path.lexists(package):
         raise CannotMakeError(
-            f"{package} exists, and is left as it is", "give another name or another --output", EXIT_BAD_INPUT
+            f"`{package}` exists, and is left as it is", "give another name or another --output", EXIT_BAD_INPUT
         )
     if others := local.registered(folder).get(name):
         raise CannotMakeError(
-            f"{name} is registered by {others[0]}", f"give another name, such as my_{name}", EXIT_BAD_INPUT
+            f"`{name}` is registered by {others[0]}", f"give another name, such as my_{name}", EXIT_BAD_INPUT
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,17 +74,17 @@ def _check_name(name: str) -> None:
         fitting = f"net_{fitting}" if fitting[:1].isdigit() else fitting
         hint = f", such as {fitting}" if fitting else ""
         raise CannotMakeError(
-            f"'{shown}' is not a Python identifier", f"a name is made of letters, digits and '_'{hint}", EXIT_USAGE
+            f"`{shown}` is not a Python identifier", f"a name is made of letters, digits and '_'{hint}", EXIT_USAGE
         )
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        raise CannotMakeError(f"'{name}' is a keyword of Python", f"give another name, such as {name}_net", EXIT_USAGE)
+        raise CannotMakeError(f"`{name}` is a keyword of Python", f"give another name, such as {name}_net", EXIT_USAGE)
     another = f"give another name, such as my_{name}"
     if name in models.EXAMPLES or name in find.executorch_examples():
         whose = "etprof" if name in models.EXAMPLES else "ExecuTorch"
-        raise CannotMakeError(f"{name} is an example model of {whose}", another, EXIT_USAGE)
+        raise CannotMakeError(f"`{name}` is an example model of {whose}", another, EXIT_USAGE)
     if _is_installed(name):
         raise CannotMakeError(
-            f"{name} is the name of a Python module, which the package would hide", another, EXIT_USAGE
+            f"`{name}` is the name of a Python module, which the package would hide", another, EXIT_USAGE
         )
 
 
@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         files = make(chosen.name, chosen.output)
     except CannotMakeError as error:
-        print(f"etprof new-model: {error}\nwhat to do: {error.what_to_do}", file=sys.stderr)
+        errors.report(str(error), error.what_to_do, sys.stderr)
         return error.exit_code
     print(*files, sep="\n", flush=True)
     where = "" if chosen.output == Path() else f"cd {chosen.output} && "

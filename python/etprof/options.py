@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 import difflib
 import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from etprof import backends, calibration, models, shapes
+from etprof import backends, calibration, errors, models, shapes
 from etprof.agreement import MIN_SQNR_DB
 
 DTYPES = ("fp32", "fp16", "bf16")
 QUANTIZATIONS = ("static", "dynamic")
 
 Options = argparse.Namespace
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        errors.report(message, "see `etprof export --help`", sys.stderr)
+        self.exit(2)
+
 
 _EXAMPLES = """examples:
   etprof export --model toy_cnn
@@ -23,16 +32,16 @@ _EXAMPLES = """examples:
   etprof export --model path/to/model.py:MyModel --input-shape image=1x3x64..512x64..512
 
 exit codes: 0 done, 1 the .pte does not compute what the model computes (the files are kept), 2 usage, 3 bad input,
-5 the check could not decide, 130 interrupted. docs/export.md has it all.
+5 the check could not decide, 130 interrupted. docs/reference/export.md has it all.
 """
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options of `etprof export`: also what its completion and docs/reference.md are made of when etprof is built.
+    """The options of `etprof export`: also what its completion and docs/reference/cli.md are made of when etprof is built.
 
     An action's `suggestions`, where it has them, are values worth offering; others are taken too.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="etprof export",
         description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
         ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",
@@ -53,7 +62,7 @@ def parse(arguments: list[str]) -> Options:
     if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
         close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
-        parser.error(f"unknown argument {unknown[0]}" + (f"; did you mean {close[0]}?" if close else ""))
+        parser.error(f"unknown argument `{unknown[0]}`" + (f". Did you mean `{close[0]}`?" if close else ""))
     _check_usage(parser, options)
     try:
         options.input_shape = [shapes.parse_bounds(text) for text in options.input_shape]

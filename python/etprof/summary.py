@@ -11,7 +11,7 @@ from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 _FEW_MACS = 0.9
 _FEW_OPERATORS = 0.5
 
-# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/onboarding.md).
+# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/guides/models.md).
 _SUBSTITUTED = {
     "aten::native_layer_norm.out": "layer normalization",
     "aten::logical_not.out": "attention",  # of its rows that are masked whole
@@ -53,13 +53,11 @@ def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[s
         )
     said += [_line("not delegated", f"{name}{', '.join(names)}: {why}") for why, names in by_reason.items()]
     if (bad := _lowers_badly(method)) is not None:
-        said.append(_line("LOWERS BADLY", name + bad))
+        said.append(f"warning: {name}Low delegation: {bad}")
     left = {_SUBSTITUTED[one["name"]]: None for one in method.not_delegated if one["name"] in _SUBSTITUTED}
     if left and "XnnpackBackend" in method.delegates:
         said.append(
-            _line(
-                "way out", f"{name}etprof.wrappers has a substitute for {', '.join(left)}: docs/onboarding.md#wrappers"
-            )
+            f"hint: {name}Use etprof.wrappers' substitute for {', '.join(left)}. See docs/guides/models.md#wrappers"
         )
     return said
 
@@ -67,19 +65,19 @@ def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[s
 def _share(method: MethodDelegation) -> str:
     delegates = " and ".join(_count(count, f"{name} delegate") for name, count in method.delegates.items())
     macs = method.delegated_share_of_macs
-    of_macs = f", {100 * macs:.1f} % of multiply-adds" if macs is not None else ""
+    of_macs = f", {100 * macs:.1f}% of MACs" if macs is not None else ""
     nodes, share = method.delegated_operators, method.delegated_share_of_operators
     if nodes is None or share is None:
         return f"to {delegates}, whose operators are not known; {_count(method.other_operators, 'other operator')}"
-    return f"{nodes} of {nodes + method.other_operators} operators ({100 * share:.0f} %){of_macs}, in {delegates}"
+    return f"{nodes} of {nodes + method.other_operators} operators ({100 * share:.0f}%){of_macs}, in {delegates}"
 
 
 def _lowers_badly(method: MethodDelegation) -> str | None:
     macs, operators = method.delegated_share_of_macs, method.delegated_share_of_operators
     if macs is not None and macs < _FEW_MACS:
-        return f"{100 * (1 - macs):.0f} % of multiply-adds are left to portable kernels, which are slow"
+        return f"{100 * (1 - macs):.0f}% of MACs run on portable kernels"
     if operators is not None and operators < _FEW_OPERATORS:
-        return f"{100 * (1 - operators):.0f} % of operators are left to portable kernels"
+        return f"{100 * (1 - operators):.0f}% of operators run on portable kernels"
     return None
 
 
@@ -92,9 +90,9 @@ def _check(check: Check) -> list[str]:
     said += [_line("numbers", warning) for warning in check.warnings]
     if check.verdict == PASS:
         judged = any(output.max_abs_diff is not None for case in check.cases for output in case.outputs)
-        asked = f"at least {check.min_sqnr_db:g} dB was asked for" if judged else "all elements are equal"
-        return [*said, _line("check", f"pass: {asked}")]
-    verdict = "NO" if check.verdict == FAIL else "could not decide"
+        asked = f"at least {check.min_sqnr_db:g} dB is required" if judged else "all elements are equal"
+        return [*said, _line("check", f"passed: {asked}")]
+    verdict = "FAILED" if check.verdict == FAIL else "undecided"
     return [*said, _line("check", f"{verdict}: {check.why}")]
 
 

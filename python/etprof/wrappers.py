@@ -6,7 +6,7 @@
     model = wrappers.Normalize(wrappers.Select(model, "logits"), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 Input normalization (`Normalize`), choice of outputs (`Select`), substitution of operators (`replace_modules`, `Substitute` and what
-they put in place) and fixed shapes (`Pad`, `resized_positions`). docs/onboarding.md says when each pays; a test exports all of them,
+they put in place) and fixed shapes (`Pad`, `resized_positions`). docs/guides/export-errors.md says when each pays; a test exports all of them,
 before and after.
 """
 

@@ -1,4 +1,4 @@
-"""A reader of .inputs files by docs/inputs.md alone: json and struct, nothing of etprof or safetensors."""
+"""A reader of .inputs files by docs/reference/files.md alone: json and struct, nothing of etprof or safetensors."""
 
 import json
 import struct

@@ -134,7 +134,7 @@ def test_calibration_that_cannot_be_used_is_one_message(
         torch.save(value, tmp_path / name)
     assert export(tmp_path, "--quantize", "--calibrate", str(tmp_path / name)) == 3
     message = error_of(capfd)
-    assert message.startswith("etprof export: net: calibrate failed: ")
+    assert message.startswith("error: Calibrating `net` failed: ")
     assert said in message
 
 

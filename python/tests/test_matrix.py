@@ -134,11 +134,13 @@ def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
     pte = exported("image_encoder", dtype="fp16")
     delegation = check.delegation(pte)
     said = summary.lines("xnnpack", delegation, None)
-    documented = (ROOT / "docs/export.md").read_text().split("```text\n", 1)[1].split("```", 1)[0].splitlines()
+    documented = (
+        (ROOT / "docs/reference/export.md").read_text().split("```text\n", 1)[1].split("```", 1)[0].splitlines()
+    )
     assert documented[: len(said)] == said
     assert [line.split()[0] for line in documented[len(said) :]] == ["compared", "check"]
     limit = agreement.MIN_SQNR_DB["fp16"]
-    assert documented[-1] == f"  check         pass: at least {limit:g} dB was asked for"
+    assert documented[-1] == f"  check         passed: at least {limit:g} dB is required"
 
 
 def test_prefill_and_decode_share_their_weights(exported: Exported):

@@ -12,7 +12,7 @@ def refused(capfd: pytest.CaptureFixture, *arguments: str) -> tuple[int, str]:
     out, err = capfd.readouterr()
     assert out == ""
     why, what_to_do = err.splitlines()
-    assert what_to_do.startswith("what to do: ")
+    assert what_to_do.startswith("hint: ")
     return code, why
 
 
@@ -52,7 +52,7 @@ def test_a_folder_that_exists_is_left_as_it_is(capfd: pytest.CaptureFixture, her
     assert new_model.main(["net_of_mine"]) == 0
     (here / "net_of_mine" / "model.py").write_text("mine")
     capfd.readouterr()
-    assert refused(capfd, "net_of_mine") == (3, "etprof new-model: net_of_mine exists, and is left as it is")
+    assert refused(capfd, "net_of_mine") == (3, "error: `net_of_mine` exists, and is left as it is")
     assert (here / "net_of_mine" / "model.py").read_text() == "mine"
     (here / "empty_net").mkdir()
     assert refused(capfd, "empty_net")[0] == 3
@@ -64,36 +64,36 @@ def test_a_folder_that_exists_is_left_as_it_is(capfd: pytest.CaptureFixture, her
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("3d-net", "'3d-net' is not a Python identifier"),
-        ("../up", "'../up' is not a Python identifier"),
-        ("", "'' is not a Python identifier"),
-        ("né", "'né' is not a Python identifier"),
-        ("a\x1b[2Jb", "'a?[2Jb' is not a Python identifier"),
-        ("class", "'class' is a keyword of Python"),
-        ("match", "'match' is a keyword of Python"),
-        ("toy_cnn", "toy_cnn is an example model of etprof"),
-        ("mv3", "mv3 is an example model of ExecuTorch"),
-        ("json", "json is the name of a Python module, which the package would hide"),
-        ("torch", "torch is the name of a Python module, which the package would hide"),
+        ("3d-net", "`3d-net` is not a Python identifier"),
+        ("../up", "`../up` is not a Python identifier"),
+        ("", "`` is not a Python identifier"),
+        ("né", "`né` is not a Python identifier"),
+        ("a\x1b[2Jb", "`a?[2Jb` is not a Python identifier"),
+        ("class", "`class` is a keyword of Python"),
+        ("match", "`match` is a keyword of Python"),
+        ("toy_cnn", "`toy_cnn` is an example model of etprof"),
+        ("mv3", "`mv3` is an example model of ExecuTorch"),
+        ("json", "`json` is the name of a Python module, which the package would hide"),
+        ("torch", "`torch` is the name of a Python module, which the package would hide"),
     ],
 )
 def test_names_that_do_not_do(capfd: pytest.CaptureFixture, here: Path, name: str, words: str):
-    assert refused(capfd, "--", name) == (2, f"etprof new-model: {words}")
+    assert refused(capfd, "--", name) == (2, f"error: {words}")
     assert list(here.iterdir()) == []
 
 
 def test_a_name_that_another_package_has_registered(capfd: pytest.CaptureFixture, here: Path):
     (here / "theirs").mkdir()
     (here / "theirs" / "__init__.py").write_text("register_model('our_net', int)")
-    assert refused(capfd, "our_net") == (3, "etprof new-model: our_net is registered by theirs/__init__.py")
+    assert refused(capfd, "our_net") == (3, "error: `our_net` is registered by theirs/__init__.py")
 
 
 def test_a_place_that_cannot_be_written_to(capfd: pytest.CaptureFixture, here: Path):
     (here / "file").write_text("in the way")
-    assert refused(capfd, "some_net", "--output", "file") == (3, "etprof new-model: File exists: file")
-    assert refused(capfd, "some_net", "--output", "file/below") == (3, "etprof new-model: Not a directory: file/below")
+    assert refused(capfd, "some_net", "--output", "file") == (3, "error: File exists: file")
+    assert refused(capfd, "some_net", "--output", "file/below") == (3, "error: Not a directory: file/below")
     if os.geteuid() != 0:  # root may write anywhere
         (here / "locked").mkdir(mode=0o500)
-        assert refused(capfd, "some_net", "--output", "locked")[1].startswith("etprof new-model: Permission denied: ")
+        assert refused(capfd, "some_net", "--output", "locked")[1].startswith("error: Permission denied: ")
     code, why = refused(capfd, "some_net", "--output", "/proc")  # nobody may make folders there
-    assert (code, why[: why.index(": /proc")]) == (3, "etprof new-model: No such file or directory")
+    assert (code, why[: why.index(": /proc")]) == (3, "error: No such file or directory")

@@ -1,4 +1,4 @@
-"""etprof.wrappers against plain PyTorch, and by export: what docs/onboarding.md says XNNPACK leaves out, and that it then takes it."""
+"""etprof.wrappers against plain PyTorch, and by export: what docs/guides/models.md says XNNPACK leaves out, and that it then takes it."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from etprof import wrappers
 from etprof.export import Export, Request, export_model
 from etprof.models.seeded import seeded
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "onboarding.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "models.md"
 # By the first cell of the guide's table.
 METHODS = {
     "nn.LayerNorm": "layer_norm",
@@ -84,7 +84,7 @@ def test_what_was_left_out_is_what_the_guide_says_and_nothing_is_left_afterwards
 
 
 def test_layer_normalization_is_right_in_fp16_where_executorchs_is_not(exports):
-    """docs/export.md: wrong in fp16 for this shape in ExecuTorch 1.5.1."""
+    """docs/reference/export.md: wrong in fp16 for this shape in ExecuTorch 1.5.1."""
     checks = {name: exports(name, "fp16").check for name in ("Before", "After")}
     noise = {
         name: next(case.outputs[0].sqnr_db for case in check.cases if case.method == "layer_norm")

@@ -37,7 +37,7 @@ struct Toolchain {
 Toolchain ToolchainOf(BundleTarget target) {
   if (target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid)
     return {"runner-linux-aarch64", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-",
-            "apt-get install g++-aarch64-linux-gnu"};
+            "run `apt-get install g++-aarch64-linux-gnu`"};
   return {"runner-native", "c++", "", "run script/bootstrap"};
 }
 
@@ -158,9 +158,9 @@ void Replace(const fs::path& folder, const fs::path& partial) {
 void RequireOwnFolder(const fs::path& folder) {
   if (!Exists(folder) || Exists(folder / kBundleManifest)) return;
   if (fs::is_directory(folder) && fs::is_empty(folder)) return;
-  throw Error(ExitCode::kBadInput, "is there already, and is no bundle")
+  throw Error(ExitCode::kBadInput, "already exists and is not an etprof bundle")
       .InFile(folder.string())
-      .Remedy("give a folder that is new, empty or a bundle");
+      .Remedy("choose a new or empty directory, or a bundle");
 }
 
 }  // namespace
@@ -183,12 +183,11 @@ Bundle BuildBundle(const BundleOptions& options) {
   const BundleTarget target = options.target;
   const bool crosses = target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
   if (target == BundleTarget::kMacosArm64 && !kOnMac) {
-    throw Error(ExitCode::kBadInput,
-                "a macos-arm64 bundle is built on a Mac with Apple silicon, and this is none")
-        .Remedy("run etprof build --target macos-arm64 there");
+    throw Error(ExitCode::kBadInput, "a macos-arm64 bundle can be built only on a Mac with Apple silicon")
+        .Remedy("run `etprof build --target macos-arm64` there");
   }
   if (crosses && kOnMac) {
-    throw Error(ExitCode::kBadInput, fmt::format("a bundle for {} is built on Linux", Name(target)))
+    throw Error(ExitCode::kBadInput, fmt::format("a bundle for {} can be built only on Linux", Name(target)))
         .Remedy("run etprof build on Linux, or in a container, and copy the folder");
   }
   const Toolchain toolchain = ToolchainOf(target);

@@ -11,7 +11,7 @@ namespace etprof {
 inline constexpr const char* kBundleManifest = "bundle.json";
 
 // A runner with everything that it needs, in one flat folder that can be pushed to a device as it is
-// (docs/build.md).
+// (docs/guides/boards.md).
 struct BundleManifest {
   struct File {
     std::string name;

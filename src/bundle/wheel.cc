@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 fs::path CheckoutPython(const fs::path& checkout) {
   fs::path python = checkout / ".venv" / "bin" / "python";
   if (!Exists(python))
-    throw Error(ExitCode::kBadInput, "no such file").InFile(python.string()).Remedy("run script/bootstrap");
+    throw Error(ExitCode::kBadInput, "no such file").InFile(python.string()).Remedy("run `script/bootstrap`");
   return python;
 }
 
@@ -26,7 +26,7 @@ std::string AskMetadata(const fs::path& checkout, const std::string& expression)
     while (!answer.empty() && answer.back() == '\n') answer.pop_back();
     return answer;
   } catch (Error& error) {
-    throw error.Remedy("run script/bootstrap");
+    throw error.Remedy("run `script/bootstrap`");
   }
 }
 

@@ -38,14 +38,17 @@ ordered_json ParseExisting(const std::string& text) {
     if (only_comments) {
       throw Refused("has comments, which writing it would lose").Remedy("move them away, or the file");
     }
-    throw Refused("is not JSON").Remedy("mend it, or move it away");
+    throw Refused("is not valid JSON").Remedy("fix the file, or move it away, then run this again");
   }
-  if (!file.is_object()) throw Refused("is not an object").Remedy("mend it, or move it away");
+  if (!file.is_object())
+    throw Refused("is not an object").Remedy("fix the file, or move it away, then run this again");
   if (file.contains("configurePresets") && !file["configurePresets"].is_array()) {
-    throw Refused("has a \"configurePresets\" that is not a list").Remedy("mend it, or move it away");
+    throw Refused("has a \"configurePresets\" that is not a list")
+        .Remedy("fix the file, or move it away, then run this again");
   }
   if (file.contains("version") && !file["version"].is_number_integer()) {
-    throw Refused("has a \"version\" that is not an integer").Remedy("mend it, or move it away");
+    throw Refused("has a \"version\" that is not an integer")
+        .Remedy("fix the file, or move it away, then run this again");
   }
   return file;
 }

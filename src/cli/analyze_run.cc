@@ -114,9 +114,9 @@ RunData OpenRunDirectory(const std::filesystem::path& folder) {
 
 void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
   if (!run.etprof_version.empty() && etdump.nanoseconds_per_tick != 1.0) {
-    throw Error(ExitCode::kUsage, "etprof measured this, and its runner's clock counts nanoseconds")
+    throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
         .InFile(run.folder.string())
-        .Remedy("leave out --time-scale, which is for ETDumps of a clock of their own");
+        .Remedy("leave out --time-scale, which is for ETDumps with another clock");
   }
 }
 

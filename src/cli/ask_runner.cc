@@ -31,7 +31,8 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   try {
     return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
   } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::kBadInput, "does not say what the CPU has: it is no etprof-runner of this version")
+    throw Error(ExitCode::kBadInput,
+                "does not say what the CPU has: it is not an etprof-runner of this version")
         .InFile(runner);
   }
 }

@@ -35,9 +35,9 @@ RunnerPreset PresetNamed(const std::string& name) {
     if (preset.name == name) return preset;
   }
   const std::string near = Closest(name, Names(all));
-  throw Error(ExitCode::kUsage, fmt::format("--preset {}: there is no such preset", name))
+  throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
       .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(Names(all), ", "))
-                           : fmt::format("did you mean {}?", near));
+                           : fmt::format("did you mean `{}`?", near));
 }
 
 // As the kit chooses: what runs here, and Android's when there is an NDK.
@@ -75,12 +75,12 @@ BuildProgress ProgressOf(const RunnerBuild& build) {
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   return {[name, terminal](std::string_view text) {
             EndProgress();
-            Say("etprof: {}: {}", name, text);
+            Say("{}: {}", name, text);
             if (!terminal) SayText("\n");
           },
           [name, terminal](int done, int total) {
             if (!terminal) return;
-            Say("\r\033[Ketprof: {}: building {} of {}", name, done, total);
+            Say("\r\033[K{}: building {} of {}", name, done, total);
           }};
 }
 
@@ -97,9 +97,9 @@ nlohmann::json RunnerJson(const RunnerBuild& build) {
 
 void Warn(const Checkout& checkout) {
   if (!checkout.commit) {
-    Say("etprof: warning: what is built cannot be named by a commit: {}\n", checkout.git_problem);
+    Say("warning: The build cannot be named by a commit: {}\n", checkout.git_problem);
   } else if (checkout.dirty) {
-    Say("etprof: warning: the checkout differs from its commit {} ({})\n", checkout.commit->substr(0, 10),
+    Say("warning: The checkout differs from its commit {} ({})\n", checkout.commit->substr(0, 10),
         fmt::join(checkout.changed, ", "));
   }
 }
@@ -107,7 +107,7 @@ void Warn(const Checkout& checkout) {
 int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [problem, remedy] : missing) {
-    Say("etprof: {}\n", Error(ExitCode::kBadInput, problem).Remedy(remedy).Message());
+    SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
     list.push_back({{"problem", problem}, {"remedy", remedy}});
   }
   if (as_json) Print("{}\n", Text({{"schema_version", 1}, {"missing", list}}));
@@ -184,8 +184,7 @@ int BuildExecutorch(const BuildExecutorchOptions& options) {
   nlohmann::json runners = nlohmann::json::array();
   for (const RunnerBuild& build : builds) {
     if (std::find(left.begin(), left.end(), build.preset.name) != left.end()) {
-      Say("etprof: warning: {0} is built as the checkout's own CMakePresets.json has it\n",
-          build.preset.name);
+      Say("warning: {0} is built as the checkout's own CMakePresets.json defines it\n", build.preset.name);
     }
     BuildOne(build);
     runners.push_back(RunnerJson(build));

@@ -21,7 +21,7 @@ Kind KindOf(const std::string& text) {
   std::error_code ignored;
   if (std::filesystem::is_directory(text, ignored)) return Kind::kRuns;
   if (IsVariant(text)) return Kind::kModels;
-  if (!Exists(text)) throw Error(ExitCode::kBadInput, "there is no such file or folder").InFile(text);
+  if (!Exists(text)) throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text);
   return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
 }
 
@@ -73,7 +73,7 @@ Config ConfigOfModels(const CheckSides& sides, const CheckMeasurement& measureme
 
 void Override(Config& config, const CheckMeasurement& measurement) {
   if (const std::string option = measurement.experiment.Given(); !option.empty())
-    throw Error(ExitCode::kUsage, option + " goes with models: a configuration has its own");
+    throw Error(ExitCode::kUsage, option + " is for models; a configuration has its own");
   for (ExperimentConfig& experiment : config.experiments) {
     if (measurement.experiment.runs) experiment.runs = *measurement.experiment.runs;
     if (measurement.threads) experiment.threads = {*measurement.threads};
@@ -111,7 +111,7 @@ Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
   if (config.pairs.empty()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} and {} have no experiment of the same name and threads",
                                                  baseline.file.string(), candidate.file.string()))
-        .Remedy("name alike what is to be held against each other");
+        .Remedy("give the experiments to compare the same names");
   }
   return config;
 }
@@ -123,27 +123,28 @@ CheckSides SidesOf(const std::vector<std::string>& paths, const std::string& bas
   CheckSides sides{Kind::kModels, baseline, candidate};
   for (const std::string& path : paths) {
     std::string& side = sides.baseline.empty() ? sides.baseline : sides.candidate;
-    if (!side.empty()) throw Error(ExitCode::kUsage, fmt::format("{}: both sides are given already", path));
+    if (!side.empty())
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path));
     side = path;
   }
   if (sides.baseline.empty())
-    throw Error(ExitCode::kUsage, "nothing to check").Remedy("etprof check BASE.pte CANDIDATE.pte");
+    throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(sides.baseline)) {
     throw Error(ExitCode::kUsage, "the baseline has to be a model, a configuration or a run directory")
-        .Remedy("only the candidate can say what differs: --candidate isa=-avx2");
+        .Remedy("only the candidate can be what differs: `--candidate isa=-avx2`");
   }
   sides.kind = KindOf(sides.baseline);
   if (sides.candidate.empty()) {
     if (sides.kind == Kind::kModels) {
-      throw Error(ExitCode::kUsage, "a model alone has nothing to be held against")
-          .Remedy("give another one, or what differs: --candidate isa=-avx2");
+      throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
+          .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
     }
     return sides;
   }
   const Kind other = KindOf(sides.candidate);
   if (other != sides.kind) {
     throw Error(ExitCode::kUsage,
-                fmt::format("{} cannot be held against {}", NameOf(sides.kind), NameOf(other)))
+                fmt::format("{} cannot be compared with {}", NameOf(sides.kind), NameOf(other)))
         .Remedy("give two models, two configurations or two run directories");
   }
   return sides;
@@ -173,7 +174,7 @@ Config CheckConfig(const CheckSides& sides, const CheckMeasurement& measurement,
   if (MakePlan(config).pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(sides.baseline)
-        .Remedy("give it a second experiment, or compare_pairs (docs/config.md)");
+        .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
   }
   return config;
 }

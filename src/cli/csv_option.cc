@@ -70,7 +70,7 @@ void ShowTable(const Report& report, const std::string& table) {
         .Remedy("give a run with pairs, or use `etprof compare`");
   }
   if (asked == ReportTable::kLadder && !report.ladder) {
-    throw Error(ExitCode::kUsage, "--csv=ladder: this is no run of an ISA ladder")
+    throw Error(ExitCode::kUsage, "--csv=ladder: this is not a run of an ISA ladder")
         .Remedy("make one with `etprof isa MODEL.pte`");
   }
   RenderReportTableCsv(report, asked, std::cout);

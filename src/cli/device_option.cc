@@ -24,8 +24,9 @@ void AddCommonOptions(CLI::App& app, DeviceUse& choice) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--keep", choice.keep, "leave the run's own folder on the device");
-  app.add_option("--power-mode", choice.power_mode,
-                 "Android: unconstrained-boost or app-developer, put back at the end (docs/devices.md)")
+  app.add_option(
+         "--power-mode", choice.power_mode,
+         "Android: unconstrained-boost or app-developer, put back at the end (docs/reference/devices.md)")
       ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
       ->type_name("MODE");
 }
@@ -66,7 +67,7 @@ void AddDevicesOption(CLI::App& app, DevicesChoice& choice) {
 std::unique_ptr<Device> Open(const DeviceChoice& choice) {
   RemoteOptions options;
   options.keep = choice.keep;
-  options.notice = [](const std::string& text) { Say("etprof: {}\n", text); };
+  options.notice = [](const std::string& text) { Say("{}\n", text); };
   return OpenDevice(choice.name, options);
 }
 
@@ -78,9 +79,9 @@ std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& pr
   if (Exists(bundle)) return bundle;
   // A machine like this one may run what was built here.
   if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
-  throw Error(ExitCode::kBadInput, fmt::format("there is no runner for {} yet", properties.platform))
+  throw Error(ExitCode::kBadInput, fmt::format("holds no runner for {} yet", properties.platform))
       .InFile(bundle.string())
-      .Remedy(fmt::format("make it: etprof build --target {}", target));
+      .Remedy(fmt::format("build it: `etprof build --target {}`", target));
 }
 
 ConfigContext ContextFor(const Device& device, const DeviceProperties& properties) {

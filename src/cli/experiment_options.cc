@@ -74,7 +74,7 @@ Nanoseconds SustainedOf(const std::string& text) {
   if (text.empty()) return 0;
   const auto duration = ParseSustained(text);
   if (!duration)
-    throw Error(ExitCode::kUsage, fmt::format("--sustained {}: is no such time", text))
+    throw Error(ExitCode::kUsage, fmt::format("--sustained `{}` is not a duration", text))
         .Remedy(kSustainedRemedy);
   return *duration;
 }
@@ -82,7 +82,7 @@ Nanoseconds SustainedOf(const std::string& text) {
 void CheckExperimentOptions(const ExperimentOptions& options) {
   if (!options.cpus.empty()) CheckCpus(options.cpus);
   if (!options.period.empty() && !ParsePeriod(options.period)) {
-    throw Error(ExitCode::kUsage, fmt::format("--period {}: is no period", options.period))
+    throw Error(ExitCode::kUsage, fmt::format("--period `{}` is not a duration", options.period))
         .Remedy(kPeriodRemedy);
   }
 }

@@ -31,9 +31,9 @@ fs::path DefaultRunner() {
   if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
   const fs::path beside = ExecutablePath().parent_path() / "etprof-runner";
   if (Exists(beside)) return beside;
-  throw Error(ExitCode::kBadInput, "etprof-runner is not beside etprof")
+  throw Error(ExitCode::kBadInput, "is missing: etprof-runner belongs next to etprof")
       .InFile(beside.string())
-      .Remedy("run script/bootstrap, or name it in ETPROF_RUNNER");
+      .Remedy("run `script/bootstrap`, or set ETPROF_RUNNER");
 }
 
 fs::path BundleFolder(const std::string& target) {

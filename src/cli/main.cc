@@ -37,7 +37,7 @@ int Main(int argc, char** argv) {
     code = run_of.at(app.get_subcommands().front())();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      etprof::Say("etprof: {}\n", etprof::UsageMessage(app, argc, argv, error.what()));
+      etprof::SayError(etprof::UsageError(app, argc, argv, error.what()));
       return static_cast<int>(etprof::ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version
@@ -55,12 +55,16 @@ int main(int argc, char** argv) {
     code = Main(argc, argv);
   } catch (const std::exception& exception) {
     const etprof::Error error = etprof::AsError(exception);
-    etprof::Say("etprof: {}\n", error.Message());
+    if (error.exit_code() == etprof::ExitCode::kInterrupted) {
+      etprof::Say("{}\n", error.Summary());
+    } else {
+      etprof::SayError(error);
+    }
     code = static_cast<int>(error.exit_code());
   }
   if (etprof::MessagesLost() && code == 0) {
     code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
-    etprof::Say("etprof: messages could not be written to the standard error\n");  // there is room again
+    etprof::Say("error: Messages could not be written to the standard error\n");  // there is room again
   }
   return code;
 }

@@ -44,7 +44,7 @@ RunData MeasureWithProgress(const Config& config, Device& device, const MeasureW
 
 int TellInterruption(const RunData& run, const std::string& resume_command) {
   const std::string folder = FolderOf(run);
-  Say("etprof: interrupted; what was measured is kept in {} (see it: etprof analyze {}; go on: {})\n", folder,
+  Say("Interrupted. Partial results are in {}.\n  View:    etprof analyze {}\n  Resume:  {}\n", folder,
       folder, resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
@@ -53,8 +53,8 @@ bool TellFailures(const RunData& run, const std::string& device) {
   bool failed = false;
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
-    Say("etprof: {}{}experiment \"{}\" failed: {}\n", device, device.empty() ? "" : ": ", data.label,
-        Error(ExitCode::kDeviceFailed, data.error).Message());
+    Say("error: {}{}Experiment `{}` failed: {}\n", device, device.empty() ? "" : ": ", data.label,
+        data.error);
     failed = true;
   }
   return failed;

@@ -182,10 +182,10 @@ class Measurements {
   bool measure_ = true;  // written before go_
 };
 
-// "DEVICE: message", and the name once.
+// With the device's name, once.
 void Tell(const std::string& device, const Error& error) {
-  const bool named = error.Message().starts_with(device + ":") || error.Message().starts_with(device + " ");
-  Say("etprof: {}{}\n", named ? "" : device + ": ", error.Message());
+  const bool named = error.file() == device || error.problem().starts_with(device + " ");
+  SayError(error, named ? "" : device + ": ");
 }
 
 int TellInterruptions(const std::vector<DeviceState>& states, const std::string& resume_command) {
@@ -195,9 +195,9 @@ int TellInterruptions(const std::vector<DeviceState>& states, const std::string&
     if (state.measured) kept.push_back(FromHere(state.config.output_root));
   }
   if (kept.empty()) {
-    Say("etprof: interrupted before anything was measured\n");
+    Say("Interrupted before anything was measured\n");
   } else {
-    Say("etprof: interrupted; what was measured is kept in {} (see it: etprof report {}; go on: {})\n",
+    Say("Interrupted. Partial results are in {}.\n  View:    etprof report {}\n  Resume:  {}\n",
         fmt::join(kept, ", "), fmt::join(kept, " "), resume_command);
   }
   return static_cast<int>(ExitCode::kInterrupted);

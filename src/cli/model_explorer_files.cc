@@ -42,7 +42,7 @@ std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOp
         .InFile(options.model.string())
         .Remedy("name the .etrecord with --etrecord, or group by delegate (--by delegate)");
   }
-  Say("etprof: {}: nodes are grouped by delegate, not by the model's modules\n", problem);
+  Say("warning: {}: nodes are grouped by delegate, not by the model's modules\n", problem);
   return std::nullopt;
 }
 
@@ -75,7 +75,7 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const std::optional<Profile>& profile = report.experiments[i].profile;
     for (const std::string& warning : report.run.experiments[report.experiments[i].index].warnings) {
-      Say("etprof: {}: {}\n", report.experiments[i].label, warning);
+      Say("warning: {}: {}\n", report.experiments[i].label, warning);
       problem = warning;
     }
     if (profile && profile->program && !profile->program->problem.empty())

@@ -57,7 +57,7 @@ void BecomePython(const std::string& module, const std::vector<std::string>& arg
   ::execvp(argv[0], argv.data());
   throw Error(ExitCode::kDeviceFailed, std::string("could not be started: ") + std::strerror(errno))
       .InFile(python)
-      .Remedy("run script/bootstrap");
+      .Remedy("run `script/bootstrap`");
 }
 
 }  // namespace etprof

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/device_option.h"
 #include "cli/doctor.h"
@@ -32,6 +33,22 @@ constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What etprof said last on stderr: "Problem. Remedy." of its error and hint, else the last line.
+std::string LastError(const std::string& text) {
+  constexpr std::string_view kError = "error: ";
+  constexpr std::string_view kHint = "hint: ";
+  std::istringstream lines(text);
+  std::string problem;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kError)) {
+      problem = line.substr(kError.size());
+    } else if (line.starts_with(kHint) && !problem.empty()) {
+      problem += ". " + line.substr(kHint.size());
+    }
+  }
+  return problem.empty() ? LastLine(text) : problem;
 }
 
 struct Interruption {};
@@ -118,9 +135,8 @@ class QuickTest {
       std::error_code error;
       if (fs::is_regular_file(place, error)) return place;
     }
-    throw Error(ExitCode::kBadInput,
-                "there is no model: PyTorch is not installed, and none was exported before")
-        .Remedy("run script/bootstrap, or give one with --model");
+    throw Error(ExitCode::kBadInput, "no model: PyTorch is not installed, and no model was exported before")
+        .Remedy("run `script/bootstrap`, or give a model with `--model`");
   }
 
   // The widest extension off and on, where the device has one; else the same twice.
@@ -240,10 +256,8 @@ class QuickTest {
     if (Interrupted()) throw Interruption();
     if (status && status->Success()) return;
     // Most is said on stderr; `validate` says what is broken on stdout.
-    std::string said = LastLine(process->LastErrors());
+    std::string said = LastError(process->LastErrors());
     if (said.empty()) said = last;
-    constexpr std::string_view kSpeaker = "etprof: ";
-    if (said.starts_with(kSpeaker)) said.erase(0, kSpeaker.size());
     if (said.empty())
       said = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it does not end";
     const bool own = status && status->signal == 0 && status->code >= 1 && status->code <= 5;

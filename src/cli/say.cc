@@ -16,6 +16,11 @@ void SayText(std::string_view text) noexcept {
   std::clearerr(stderr);
 }
 
+void SayError(const Error& error, std::string_view prefix) {
+  Say("error: {}{}\n", prefix, error.Summary());
+  if (!error.remedy().empty()) Say("hint: {}\n", error.Hint());
+}
+
 bool MessagesLost() noexcept { return g_lost; }
 
 }  // namespace etprof

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/error.h"
 #include "core/escape.h"
 
 namespace etprof {
@@ -31,6 +32,10 @@ void Say(fmt::format_string<Values...> format, Values&&... values) {
   const fmt::string_view pattern = format;
   SayText(fmt::format(fmt::runtime(pattern), Said(values)...));
 }
+
+// Writes an error as a person reads it: "error: ..." and, if it has a remedy, "hint: ...". `prefix` stands
+// before what happened ("ssh:one: ").
+void SayError(const Error& error, std::string_view prefix = "");
 
 // Whether a message of this process was not written.
 bool MessagesLost() noexcept;

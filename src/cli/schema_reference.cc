@@ -125,7 +125,7 @@ class Tables {
 
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas) {
   std::string text =
-      "# Reference of JSON\n\n"
+      "# JSON\n\n"
       "Made by `script/reference` from the descriptions that write the files and outputs. Each is a JSON\n"
       "Schema in `docs/schema`, too. A list's elements are `key[]`, what is not known is null, and keys\n"
       "may be added under the same `schema_version`.\n";

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// docs/json.md: the keys of every file and output that a schema describes, in tables.
+// docs/reference/json.md: the keys of every file and output that a schema describes, in tables.
 std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
 
 }  // namespace etprof

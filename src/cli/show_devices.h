@@ -11,7 +11,7 @@ namespace etprof {
 // A table with a row a device, then what else is known of each.
 std::string DevicesText(const std::vector<DeviceSurvey>& devices);
 
-// As docs/commands.md says.
+// As docs/concepts/measurement.md says.
 nlohmann::ordered_json DevicesJson(const std::vector<DeviceSurvey>& devices,
                                    const std::vector<std::string>& notes);
 

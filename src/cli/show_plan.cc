@@ -332,7 +332,7 @@ void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& opti
 
 nlohmann::ordered_json DryRunSchema() {
   return SchemaOf<PlansJson>("`etprof run --dry-run --json`",
-                             "What would be measured and how long it takes (docs/commands.md).");
+                             "What would be measured and how long it takes (docs/concepts/measurement.md).");
 }
 
 }  // namespace etprof

@@ -1,5 +1,7 @@
 #include "cli/suggest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +20,7 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
 
 }  // namespace
 
-std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv, const std::string& problem) {
+Error UsageError(const CLI::App& app, int argc, const char* const* argv, const std::string& problem) {
   std::string message = problem;
   std::vector<std::string> commands;
   const CLI::App* current = nullptr;
@@ -30,7 +32,7 @@ std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv,
     if (current == nullptr && !word.starts_with("-")) {
       const auto named = std::find(commands.begin(), commands.end(), word);
       if (named == commands.end()) {
-        message = "there is no command " + word;
+        message = fmt::format("unknown command `{}`", word);
         suggestion = Closest(word, commands);
         break;
       }
@@ -42,7 +44,9 @@ std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv,
     }
   }
   const std::string help = current == nullptr ? "etprof --help" : "etprof " + current->get_name() + " --help";
-  return message + (suggestion.empty() ? ";" : "; did you mean " + suggestion + "?") + " see " + help;
+  const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? ", suggestion);
+  return Error(ExitCode::kUsage, message)
+      .Remedy(fmt::format("{}{} `{}`", meant, meant.empty() ? "see" : "See", help));
 }
 
 }  // namespace etprof

@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "core/error.h"
+
 namespace etprof {
 
-// One line for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
+// The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
 // what was probably meant, and where to read on.
-std::string UsageMessage(const CLI::App& app, int argc, const char* const* argv, const std::string& problem);
+Error UsageError(const CLI::App& app, int argc, const char* const* argv, const std::string& problem);
 
 }  // namespace etprof

@@ -20,7 +20,7 @@ double NanosecondsPerTick(const std::string& scale) {
   static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   if (const auto found = units.find(scale); found != units.end()) return found->second;
   if (scale == "cycles") {
-    throw Error(ExitCode::kUsage, "--time-scale cycles: how many of them make a second is not known")
+    throw Error(ExitCode::kUsage, "--time-scale cycles: the clock's frequency is not known")
         .Remedy("give the clock's frequency, such as 2.4GHz");
   }
   static const std::map<std::string, double> frequencies = {
@@ -32,7 +32,7 @@ double NanosecondsPerTick(const std::string& scale) {
     const double tick = unit->second == 0 ? number : unit->second / number;
     if (std::isfinite(tick) && tick > 0) return tick;
   }
-  throw Error(ExitCode::kUsage, fmt::format("--time-scale {}: no unit of time", scale))
+  throw Error(ExitCode::kUsage, fmt::format("--time-scale `{}` is not a unit of time", scale))
       .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
 }
 

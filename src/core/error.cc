@@ -2,13 +2,65 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
+#include <span>
+#include <string_view>
 #include <system_error>
 
 #include "core/escape.h"
 
 namespace etprof {
+namespace {
+
+// Problems that begin with one of these have their file as the subject.
+constexpr std::string_view kVerbs[] = {
+    "already", "answered", "arrived", "asks",  "begins", "calls", "cannot", "changed", "closed", "computes",
+    "could",   "did",      "does",    "ended", "ends",   "gives", "had",    "has",     "have",   "holds",
+    "is",      "knows",    "lacks",   "lies",  "must",   "names", "needs",  "plans",   "points", "printed",
+    "refused", "said",     "says",    "takes", "took",   "was",   "were"};
+
+// Names of programs, which begin a sentence as they are.
+constexpr std::string_view kPrograms[] = {"adb", "cmake", "etprof", "git", "script", "ssh"};
+
+bool Contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string_view FirstWord(std::string_view text) {
+  return text.substr(
+      0, std::ranges::find_if_not(text, [](char c) { return c >= 'a' && c <= 'z'; }) - text.begin());
+}
+
+std::string Capitalized(std::string text) {
+  const std::string_view first = FirstWord(text);
+  const bool is_word =
+      !first.empty() && (first.size() == text.size() ||
+                         std::string_view(" ,:'").find(text[first.size()]) != std::string_view::npos);
+  if (is_word && !Contains(kPrograms, first)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string Sentence(const std::string& text) {
+  if (text.empty()) return "";
+  return Capitalized(text) + (std::string_view(".?!").find(text.back()) == std::string_view::npos ? "." : "");
+}
+
+}  // namespace
+
+std::string Error::Summary() const {
+  if (file_.empty()) return OneLine(Capitalized(problem_));
+  const std::string place = line_     ? fmt::format("line {}", *line_)
+                            : offset_ ? fmt::format("byte {}", *offset_)
+                                      : "";
+  if (Contains(kVerbs, FirstWord(problem_)))
+    return OneLine(
+        fmt::format("`{}` {}{}", file_, problem_, place.empty() ? "" : fmt::format(" ({})", place)));
+  return OneLine(fmt::format("`{}`{}: {}", file_, place.empty() ? "" : ", " + place, problem_));
+}
+
+std::string Error::Hint() const { return OneLine(Sentence(remedy_)); }
 
 Error& Error::Compose() {
   std::string text;
@@ -19,7 +71,7 @@ Error& Error::Compose() {
     text += ": ";
   }
   text += problem_;
-  if (!remedy_.empty()) text += "; " + remedy_;
+  if (!remedy_.empty()) text += ". " + Sentence(remedy_);
   message_ = OneLine(text);
   return *this;
 }
@@ -33,7 +85,7 @@ Error AsError(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
     return Error(ExitCode::kDeviceFailed, "out of memory")
-        .Remedy("free some, or raise its limit (ulimit -v)");
+        .Remedy("free some, or raise its limit (`ulimit -v`)");
   }
   if (const auto* error = dynamic_cast<const std::filesystem::filesystem_error*>(&exception)) {
     const auto& code = error->code();
@@ -46,8 +98,8 @@ Error AsError(const std::exception& exception) {
     return Error(ExitCode::kDeviceFailed, "the system refused what etprof needs: " + error->code().message())
         .Remedy(kSeeLimits);
   }
-  return {ExitCode::kDeviceFailed,
-          fmt::format("{} (this is a defect of etprof: please report it)", exception.what())};
+  return Error(ExitCode::kDeviceFailed, fmt::format("internal error: {}", exception.what()))
+      .Remedy("this is a bug of etprof. Report it with the command that you ran");
 }
 
 }  // namespace etprof

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// The process exit codes of every etprof command (docs/commands.md lists them for users).
+// The process exit codes of every etprof command (docs/concepts/measurement.md lists them for users).
 enum class ExitCode : int {
   kDone = 0,
   kCheckFailed = 1,    // `etprof check` says no
@@ -20,7 +20,13 @@ enum class ExitCode : int {
 };
 
 // The one error type: what happened, in which file and where in it, and what to do about it. Thrown anywhere,
-// caught once, in main, which prints `Message()` as one line and exits with `exit_code`.
+// caught once, in main, which prints two lines and exits with `exit_code`:
+//
+//   error: `a.etdump` is not an ETDump: no ED00 identifier (byte 4)
+//   hint: Give a file that etprof or executor_runner wrote.
+//
+// A problem of a file is a clause of which the file is the subject ("is not an ETDump"), or a text that can
+// follow its name and a colon ("no such file").
 //
 //   throw Error(ExitCode::kBadInput, "is not an ETDump: no ED00 identifier")
 //       .InFile(path).AtOffset(4).Remedy("give a file that etprof or executor_runner wrote");
@@ -51,9 +57,14 @@ class Error : public std::exception {
   const std::string& remedy() const { return remedy_; }
   std::optional<std::uint64_t> offset() const { return offset_; }
 
-  // "FILE, byte 4: problem; remedy", without a trailing newline. Control characters are escaped.
+  // For a file or a list, one line: "FILE, byte 4: problem. Remedy." Control characters are escaped, here and
+  // in what follows.
   const char* what() const noexcept override { return message_.c_str(); }
   const std::string& Message() const { return message_; }
+
+  // For a person: "`FILE` is not an ETDump (byte 4)", and what to do as a sentence, which may be empty.
+  std::string Summary() const;
+  std::string Hint() const;
 
  private:
   Error& Compose();
@@ -70,7 +81,7 @@ class Error : public std::exception {
 // Whether the system refused because a limit of the process or the machine is reached (memory, open files):
 // nothing is wrong with what was asked for. kSeeLimits is what to do then.
 bool IsLimit(const std::error_code& code);
-inline constexpr const char* kSeeLimits = "see the limits of this shell: ulimit -a";
+inline constexpr const char* kSeeLimits = "see the limits of this shell: `ulimit -a`";
 
 // Any exception as an Error: one is itself, what the file system refused names its file (kBadInput;
 // kDeviceFailed where a limit of the process refused it), too little memory and what else the system refused

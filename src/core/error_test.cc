@@ -9,10 +9,12 @@
 namespace etprof {
 namespace {
 
-TEST(Error, SaysFilePlaceProblemAndRemedyInOneLine) {
+TEST(Error, SaysFilePlaceProblemAndRemedy) {
   const Error error =
       Error(ExitCode::kBadInput, "is not an ETDump").InFile("a.etdump").AtOffset(4).Remedy("give one");
-  EXPECT_EQ(error.Message(), "a.etdump, byte 4: is not an ETDump; give one");
+  EXPECT_EQ(error.Message(), "a.etdump, byte 4: is not an ETDump. Give one.");
+  EXPECT_EQ(error.Summary(), "`a.etdump` is not an ETDump (byte 4)");
+  EXPECT_EQ(error.Hint(), "Give one.");
   EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
   EXPECT_EQ(error.offset(), 4U);
 }
@@ -20,10 +22,23 @@ TEST(Error, SaysFilePlaceProblemAndRemedyInOneLine) {
 TEST(Error, EscapesControlCharactersOfHostileNames) {
   const Error error = Error(ExitCode::kBadInput, "no such file").InFile("a\n\x1b[31mb").AtLine(3);
   EXPECT_EQ(error.Message(), "a\\x0a\\x1b[31mb, line 3: no such file");
+  EXPECT_EQ(error.Summary(), "`a\\x0a\\x1b[31mb`, line 3: no such file");
 }
 
 TEST(Error, LeavesOutWhatIsNotKnown) {
-  EXPECT_EQ(Error(ExitCode::kUsage, "no command").Message(), "no command");
+  const Error error(ExitCode::kUsage, "no command");
+  EXPECT_EQ(error.Message(), "no command");
+  EXPECT_EQ(error.Summary(), "No command");
+  EXPECT_EQ(error.Hint(), "");
+}
+
+TEST(Error, NamesBeginSentencesAsTheyAre) {
+  const auto summary = [](const char* problem) { return Error(ExitCode::kUsage, problem).Summary(); };
+  EXPECT_EQ(summary("--period: no time"), "--period: no time");
+  EXPECT_EQ(summary("adb is no serial number"), "adb is no serial number");
+  EXPECT_EQ(summary("macos-arm64 is built on a Mac"), "macos-arm64 is built on a Mac");
+  EXPECT_EQ(Error(ExitCode::kUsage, "x").Remedy("did you mean `y`?").Hint(), "Did you mean `y`?");
+  EXPECT_EQ(Error(ExitCode::kUsage, "x").Remedy("run `y`").Hint(), "Run `y`.");
 }
 
 TEST(Error, IsMadeOfEveryException) {
@@ -33,13 +48,14 @@ TEST(Error, IsMadeOfEveryException) {
 
   const std::filesystem::filesystem_error refused("status", "a/b",
                                                   std::make_error_code(std::errc::permission_denied));
-  EXPECT_EQ(AsError(refused).Message(), "a/b: Permission denied; check the path and its permissions");
+  EXPECT_EQ(AsError(refused).Message(), "a/b: Permission denied. Check the path and its permissions.");
   EXPECT_EQ(AsError(refused).exit_code(), ExitCode::kBadInput);
 
   const std::filesystem::filesystem_error full("status", "a/b",
                                                std::make_error_code(std::errc::too_many_files_open));
   EXPECT_EQ(AsError(full).exit_code(), ExitCode::kDeviceFailed);
-  EXPECT_EQ(AsError(std::bad_alloc()).Message(), "out of memory; free some, or raise its limit (ulimit -v)");
+  EXPECT_EQ(AsError(std::bad_alloc()).Message(),
+            "out of memory. Free some, or raise its limit (`ulimit -v`).");
   EXPECT_EQ(AsError(std::bad_alloc()).exit_code(), ExitCode::kDeviceFailed);
   const Error thread =
       AsError(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
@@ -47,7 +63,8 @@ TEST(Error, IsMadeOfEveryException) {
   EXPECT_EQ(thread.exit_code(), ExitCode::kDeviceFailed);
 
   const Error defect = AsError(std::out_of_range("at(7)"));
-  EXPECT_EQ(defect.Message(), "at(7) (this is a defect of etprof: please report it)");
+  EXPECT_EQ(defect.Message(),
+            "internal error: at(7). This is a bug of etprof. Report it with the command that you ran.");
   EXPECT_EQ(defect.exit_code(), ExitCode::kDeviceFailed);
 }
 

@@ -12,8 +12,8 @@ namespace etprof {
 
 using ByteView = std::span<const std::byte>;
 
-// The largest files that are read, by what they hold (docs/files.md). Larger ones are refused with a message:
-// a sparse file of 100 GB takes no room on a disk, and hours to read.
+// The largest files that are read, by what they hold (docs/reference/files.md). Larger ones are refused with
+// a message: a sparse file of 100 GB takes no room on a disk, and hours to read.
 inline constexpr std::uint64_t kMostText = std::uint64_t{512} << 20U;    // JSON, latencies, tables in memory
 inline constexpr std::uint64_t kMostTable = std::uint64_t{8} << 30U;     // timelines, logs
 inline constexpr std::uint64_t kMostProgram = std::uint64_t{64} << 30U;  // .pte, .ptd

@@ -31,7 +31,7 @@ std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
   const auto broken = [&](const std::string& why) {
-    return Error(ExitCode::kBadInput, why).InFile(file.string()).Remedy("build it anew: etprof build");
+    return Error(ExitCode::kBadInput, why).InFile(file.string()).Remedy("build it again: `etprof build`");
   };
   RunnerBundle bundle;
   bundle.folder = program.parent_path();
@@ -48,7 +48,7 @@ std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program) {
       if (!IsFileName(bundle.files.back().name)) throw broken("names a file outside its folder");
     }
   } catch (const nlohmann::json::exception& exception) {
-    throw broken(std::string("is no bundle's: ") + exception.what());
+    throw broken(std::string("is not of a bundle: ") + exception.what());
   }
   if (bundle.start.empty()) throw broken("does not say how to start it");
   if (bundle.program != program.filename().string()) return std::nullopt;

@@ -10,7 +10,7 @@
 namespace etprof {
 
 // A folder that holds a program with everything that it needs, its loader included (`etprof build --target`;
-// docs/build.md). bundle.json in it says what.
+// docs/guides/boards.md). bundle.json in it says what.
 struct RunnerBundle {
   struct File {
     std::string name;  // relative to the folder; no sub-folders

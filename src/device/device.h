@@ -117,7 +117,7 @@ class Device {
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
   virtual void Remove(const std::string& remote) = 0;
   // Removes what Place left on the device (never a local file), and puts back what was changed there. What
-  // Put left stays for the next time (docs/devices.md).
+  // Put left stays for the next time (docs/reference/devices.md).
   virtual void CleanUp() = 0;
 
   // Nothing for this machine. Throws Error (kDeviceFailed).

@@ -15,8 +15,8 @@ void CheckDeviceName(const std::string& name) {
   const bool adb =
       name == "adb" || (name.starts_with("adb:") && name.size() > 4 && !StartsWithDash(rest("adb:")));
   if (name == "local" || ssh || adb) return;
-  throw Error(ExitCode::kUsage, "no device is called \"" + name + "\"")
-      .Remedy("use local, ssh:HOST, adb, adb:SERIAL or adb:HOST:PORT");
+  throw Error(ExitCode::kUsage, "unknown device `" + name + "`")
+      .Remedy("use local, ssh:HOST, adb, adb:SERIAL, or adb:HOST:PORT");
 }
 
 std::unique_ptr<Device> OpenDevice(const std::string& name, const RemoteOptions& options) {

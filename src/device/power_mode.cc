@@ -36,8 +36,8 @@ bool SameValue(const std::string& a, const std::string& b) {
 PowerMode FindPowerMode(const std::string& name) {
   if (name == "unconstrained-boost") return ModeOf(name, true);
   if (name == "app-developer") return ModeOf(name, false);
-  throw Error(ExitCode::kUsage, fmt::format("no power mode is called \"{}\"", name))
-      .Remedy("there are unconstrained-boost and app-developer");
+  throw Error(ExitCode::kUsage, fmt::format("unknown power mode `{}`", name))
+      .Remedy("use unconstrained-boost or app-developer");
 }
 
 Error NoPowerModes(const std::string& device) {

@@ -35,7 +35,7 @@ std::string ListOf(const FeatureSet& features) {
 }
 
 Error Unknown(Architecture architecture, const FeatureSet& detected, const std::string& name) {
-  Error error(ExitCode::kUsage, fmt::format("--isa: there is no CPU feature '{}'", name));
+  Error error(ExitCode::kUsage, fmt::format("--isa: unknown CPU feature '{}'", name));
   const Architecture other =
       architecture == Architecture::kAarch64 ? Architecture::kX86_64 : Architecture::kAarch64;
   if (CanonicalName(other, name) || FindGroup(other, name) != nullptr) {

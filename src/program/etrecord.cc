@@ -41,13 +41,13 @@ class Zip {
       throw Error(ExitCode::kBadInput, Exists(path) ? "is not a file" : "no such file").InFile(path.string());
     }
     zip_.reset(unzOpen64(path.c_str()));
-    if (!zip_) throw Bad("is no zip archive, or is cut short");
+    if (!zip_) throw Bad("is not a zip archive, or is cut short");
   }
 
   Error Bad(const std::string& problem) const {
     return Error(ExitCode::kBadInput, problem)
         .InFile(path_.string())
-        .Remedy("give the .etrecord that the export wrote beside the .pte, or export the model again");
+        .Remedy("give the .etrecord that the export wrote next to the .pte, or export the model again");
   }
 
   struct Entry {
@@ -282,7 +282,7 @@ SourceMap ReadEtrecord(const fs::path& path) {
     // Masks of attention are full of -Infinity.
     const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &found);
     if (!found.excess().empty()) throw zip.Bad(fmt::format("{} in it has {}", name, found.excess()));
-    if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is no exported program", name));
+    if (!is_json || !found.found()) throw zip.Bad(fmt::format("{} in it is not an exported program", name));
   }
   if (programs.empty())
     throw zip.Bad("holds no edge program: it is no ETRecord, or one that was made without it");

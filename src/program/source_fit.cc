@@ -86,7 +86,7 @@ SourceMap ReadEtrecordOf(const Program& program, const std::filesystem::path& pa
   if (const auto misfit = Misfit(program, sources)) {
     throw Error(ExitCode::kBadInput, "is of another program: " + *misfit)
         .InFile(path.string())
-        .Remedy("give the .etrecord that the export wrote beside the .pte");
+        .Remedy("give the .etrecord that the export wrote next to the .pte");
   }
   return sources;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // {"cmd": "counters"}: runs in which the processor's and the kernel's counters are read at every operator
-// boundary (docs/counters.md). Reading them takes longer than many an operator: the times of these runs are
-// not told.
+// boundary (docs/guides/bottlenecks.md). Reading them takes longer than many an operator: the times of these
+// runs are not told.
 
 #include <cstdint>
 #include <stdexcept>

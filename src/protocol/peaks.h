@@ -1,7 +1,7 @@
 #pragma once
 
 // The machine's roofs, as `etprof-runner --measure-peaks` prints them on stdout and peaks.json stores them
-// (docs/peaks.md). Units stand in the names of the JSON's keys.
+// (docs/guides/bottlenecks.md). Units stand in the names of the JSON's keys.
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// docs/check.md has the keys. What is not defined is null.
+// docs/guides/ci.md has the keys. What is not defined is null.
 void RenderCheckJson(const CheckReport& check, std::ostream& out);
 
 // A JUnit file of one test suite with a test case for each pair, as Jenkins, GitLab and others read it

@@ -12,7 +12,7 @@ namespace etprof {
 // categories per platform. Names from files are escaped.
 void RenderDevicesMarkdown(const DevicesReport& report, std::ostream& out);
 
-// devices_report.json (docs/files.md, docs/schema). What is not defined is null, never NaN.
+// devices_report.json (docs/reference/files.md, docs/schema). What is not defined is null, never NaN.
 void RenderDevicesJson(const DevicesReport& report, std::ostream& out);
 nlohmann::ordered_json DevicesReportSchema();
 

@@ -10,9 +10,8 @@
 
 namespace etprof {
 
-// All of a program, with its summary (docs/inspect.md, docs/schema/inspect.schema.json). What is not known is
-// null.
-// `data` says whether what the program expects in a .ptd is there; null: no .ptd was given.
+// All of a program, with its summary (docs/guides/inspect.md, docs/schema/inspect.schema.json). What is not
+// known is null. `data` says whether what the program expects in a .ptd is there; null: no .ptd was given.
 void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
                        std::ostream& out);
 

@@ -6,8 +6,8 @@
 
 namespace etprof {
 
-// The profiling kit's `<stem>_kernels.csv` with more columns behind its own (docs/kernels.md): one row a
-// microkernel, in the order of the log.
+// The profiling kit's `<stem>_kernels.csv` with more columns behind its own (docs/concepts/kernels.md): one
+// row a microkernel, in the order of the log.
 void RenderKernelsCsv(const KernelView& view, std::ostream& out);
 
 // docs/schema/kernels.schema.json.

@@ -32,7 +32,9 @@ struct RooflineRow {
   Bound bound = Bound::kMemory;  // which roof is the lower one for it
   double roof_ns = 0;            // the time that it would take at that roof
 
-  double share() const { return roof_ns / time.ns; }  // of the roof, 0 to 1; above 1: see docs/roofline.md
+  double share() const {
+    return roof_ns / time.ns;
+  }  // of the roof, 0 to 1; above 1: see docs/guides/bottlenecks.md
   double gap_ns() const { return time.ns - roof_ns; }
   std::int64_t flops() const { return 2 * macs; }
   // FLOPs a byte of compulsory traffic.

@@ -114,7 +114,7 @@ Document SayCounters(const std::vector<ExperimentCounters>& experiments) {
   }
   document.method =
       "Means of runs of their own, in which the counters were read at every operator boundary "
-      "(docs/counters.md). Misses are of 1000 instructions, stalls percent of the cycles.";
+      "(docs/guides/bottlenecks.md). Misses are of 1000 instructions, stalls percent of the cycles.";
   return document;
 }
 

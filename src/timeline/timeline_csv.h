@@ -10,7 +10,8 @@
 
 namespace etprof {
 
-// What a timeline CSV (docs/files.md) says: the events of an ETDump's runs, and what stands beside them.
+// What a timeline CSV (docs/reference/files.md) says: the events of an ETDump's runs, and what stands beside
+// them.
 struct Timeline {
   Trace trace;
   std::string model_id;               // "" where it is not told, or not the same in every row

@@ -16,23 +16,25 @@ namespace etprof {
 
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   static const std::map<std::string, nlohmann::ordered_json> schemas = {
-      {"config", SchemaOf<ConfigKeys>("Configuration of `etprof run`",
-                                      "What to measure and how (docs/config.md). The file may have comments, "
-                                      "which JSON Schema does not see.")},
+      {"config",
+       SchemaOf<ConfigKeys>("Configuration of `etprof run`",
+                            "What to measure and how (docs/reference/config.md). The file may have comments, "
+                            "which JSON Schema does not see.")},
       {"manifest",
        SchemaOf<RunData>(
            "manifest.json of an etprof run directory",
            "How and where it was measured, and what came out but for the single latencies "
-           "(docs/run-directory.md). Times are integer nanoseconds (_ns), sizes bytes; what is not "
+           "(docs/reference/files.md). Times are integer nanoseconds (_ns), sizes bytes; what is not "
            "known is null.")},
       {"metrics", SchemaOf<Metrics>("metrics.json of an etprof run directory",
-                                    "A summary of each experiment (docs/run-directory.md).")},
-      {"peaks", SchemaOf<Peaks>("peaks.json of an etprof run directory",
-                                "The machine's roofs for the experiments of a run (docs/peaks.md).")},
+                                    "A summary of each experiment (docs/reference/files.md).")},
+      {"peaks",
+       SchemaOf<Peaks>("peaks.json of an etprof run directory",
+                       "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
-                                      "docs/check.md. What is not defined is null.")},
+                                      "docs/guides/ci.md. What is not defined is null.")},
       {"kernels", SchemaOf<KernelReport>("etprof kernels --json",
-                                         "docs/kernels.md. Names stand as they are in the logs.")},
+                                         "docs/concepts/kernels.md. Names stand as they are in the logs.")},
       {"devices_report", DevicesReportSchema()},
       {"analysis_summary", AnalysisSummarySchema()},
       {"pipeline_summary", PipelineSummarySchema()},

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// What a run directory promises, one row a check (docs/validate.md has the same table for people).
+// What a run directory promises, one row a check (docs/reference/files.md has the same table for people).
 struct CheckInfo {
   std::string_view name;
   std::string_view promise;

@@ -94,7 +94,7 @@ def test_a_full_stdout_is_one_message(tmp_path: Path, command: str):
     needs_full()
     done = shell(tmp_path, f'"$E" {command} >/dev/full')
     assert done.returncode == 4, done.stderr
-    assert done.stderr == "etprof: could not write to the standard output\n"
+    assert done.stderr == "error: Could not write to the standard output\n"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_error_that_cannot_be_said_keeps_its_code(tmp_path: Path, command: st
 def test_the_runner_starts_with_closed_descriptors(tmp_path: Path):
     runner = program.etprof().with_name("etprof-runner")
     if not runner.exists():
-        pytest.skip("etprof-runner is not beside etprof")
+        pytest.skip("etprof-runner is not next to etprof")
     done = shell(
         tmp_path,
         f"{shlex.quote(str(runner))} --model_path={shlex.quote(str(MODEL))} --num_executions=2"

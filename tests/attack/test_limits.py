@@ -46,7 +46,7 @@ def limited(folder: Path, limit: str, *arguments: object) -> subprocess.Complete
 def assert_said(done: subprocess.CompletedProcess[str], code: int = 4) -> None:
     """One clear end: an exit code of ours, and the last line of stderr a message that blames no defect."""
     assert done.returncode == code, (done.returncode, done.stderr)
-    assert "defect" not in done.stderr
+    assert "Internal error" not in done.stderr
     assert "terminate called" not in done.stderr
     assert done.stderr.strip(), done.stdout
 
@@ -147,7 +147,7 @@ def test_too_few_descriptors(tmp_path: Path, descriptors: int):
     # Fewer may still start with other loaders; enough is enough.
     assert done.returncode in {0, 4, 127}, (done.returncode, done.stderr)
     if done.returncode != 0:
-        assert "defect" not in done.stderr
+        assert "Internal error" not in done.stderr
         assert done.stderr.strip()
 
 
@@ -186,7 +186,7 @@ def test_too_little_address_space_for_a_measurement(tmp_path: Path, mebibytes: i
     # 3: the model's own worker had too little; 127: not loaded.
     assert done.returncode in {0, 3, 4, 127}, (done.returncode, done.stderr)
     if done.returncode != 0:
-        assert "defect" not in done.stderr
+        assert "Internal error" not in done.stderr
         assert done.stderr.strip()
 
 

@@ -82,7 +82,7 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Any:
         if not path.exists():
             model = f"{Path(__file__).with_name('small_toy_cnn.py')}:SmallToyCnn"
             done = call(ETPROF, "export", "--model", model, *options[kind], "--outdir", folder)
-            if "run script/bootstrap" in done.stderr:
+            if "Run `script/bootstrap`" in done.stderr:
                 skip(done.stderr.strip().splitlines()[-1])
             assert done.returncode == 0, done.stderr
             assert path.exists(), done.stdout

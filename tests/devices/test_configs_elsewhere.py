@@ -114,8 +114,8 @@ def test_a_phone_without_sme2_is_told_so(lab, phone, here):
         env={**lab.environment, "ETPROF_RUNNER": str(here / "executorch/cmake-out/mac-arm64/executor_runner")},
     )
     assert done.returncode == 3
-    assert 'experiment "android_sme2_off": --isa: this CPU has no sme' in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert 'Experiment "android_sme2_off": --isa: this CPU has no sme' in done.stderr
+    assert program.one_error(done.stderr)
 
 
 def test_those_of_a_board(lab, here):

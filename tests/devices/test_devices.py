@@ -230,7 +230,7 @@ def test_ctrl_c_ends_it(lab: Lab, tmp_path: Path) -> None:
     wait_until((tmp_path / "started").exists, "etprof to ask the board")
     asking.send_signal(signal.SIGINT)
     out, errors = asking.communicate(timeout=30)
-    assert (asking.returncode, out, errors) == (130, b"", b"etprof: interrupted\n")
+    assert (asking.returncode, out, errors) == (130, b"", b"Interrupted\n")
 
 
 def test_a_name_that_is_none_is_a_wrong_command_line(lab: Lab) -> None:

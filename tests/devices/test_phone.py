@@ -129,7 +129,7 @@ def test_a_board_has_no_power_modes(lab, board, tmp_path):
         command[command.index("--device") + 1] = device
         done = lab.run(command, timeout=60)
         assert done.returncode == 2
-        assert "has no power modes" in done.stderr and len(done.stderr.strip().splitlines()) == 1
+        assert "has no power modes" in program.one_error(done.stderr)
 
 
 def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
@@ -273,7 +273,7 @@ def test_a_runner_with_the_ndks_library(lab, phone, tmp_path):
     command = [program.etprof(), "run", config, "--device", phone.spec]
     done = lab.run(["env", "-u", "ANDROID_NDK", *command], timeout=60)
     assert done.returncode == 3
-    assert "needs libc++_shared.so, which is not beside it" in done.stderr
+    assert "needs libc++_shared.so, which is not next to it" in done.stderr
     done = lab.run(["env", f"ANDROID_NDK={tmp_path / 'ndk'}", *command], timeout=60)
     assert done.returncode == 0, done.stderr
     assert manifest(tmp_path / "run")["results"][0]["median_ms"] == 7.5

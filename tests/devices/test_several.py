@@ -140,7 +140,7 @@ def test_a_device_that_is_not_there_stops_no_other(fleet):
     fleet.lab.add_ssh_host("Host nowhere\n  HostName 127.0.0.1\n  Port 1\n", "")
     done = fleet.run(path)
     assert done.returncode == 4
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("etprof: ssh:nowhere")]
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: `ssh:nowhere`")]
     assert "cannot be reached" in line
     assert fleet.launches("local") == fleet.launches("ssh:one") == [2, 2]
     assert [device["name"] for device in report(fleet)["devices"]] == ["local", "ssh:one"]
@@ -154,7 +154,7 @@ def test_one_that_is_lost_is_named_and_goes_on_when_it_is_back(fleet):
     process.communicate(timeout=120)
     text = log.read_text()
     assert process.returncode == 4, text
-    assert any(line.startswith("etprof: ssh:one: ") and "did not come back" in line for line in text.splitlines()), text
+    assert any(line.startswith("error: `ssh:one`") and "did not come back" in line for line in text.splitlines()), text
     assert fleet.launches("local") == fleet.launches("ssh:two") == [2, 2]
     assert fleet.manifest("ssh:one")["status"] == "interrupted"
     # What was measured of it is in the report, which says that it is not all.
@@ -187,7 +187,8 @@ def test_ctrl_c_ends_all_and_keeps_all(fleet):
     process.communicate(timeout=60)
     text = log.read_text()
     assert process.returncode == 130, text
-    (line,) = [line for line in text.splitlines() if line.startswith("etprof: interrupted")]
+    assert "\nInterrupted. Partial results are in " in f"\n{text}"
+    (line,) = [line for line in text.splitlines() if line.startswith("  Resume: ")]
     assert "--resume" in line
     for device in ("local", *fleet.boards):
         assert fleet.directory(device) in line
@@ -227,7 +228,7 @@ def test_pairs_of_two_devices_are_refused_before_any_is_reached(fleet):
     )
     done = fleet.run(path)
     assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+    assert program.one_error(done.stderr)
     assert "clock and conditions" in done.stderr and "side by side" in done.stderr
 
 
@@ -247,8 +248,8 @@ def test_a_failing_experiment_is_told_with_its_device(fleet):
     )
     done = fleet.run(path)
     assert done.returncode == 4, done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if 'experiment "bad" failed' in line]
-    assert line.startswith("etprof: ssh:one: ")
+    (line,) = [line for line in done.stderr.splitlines() if "Experiment `bad` failed" in line]
+    assert line.startswith("error: ssh:one: ")
     assert fleet.launches("local") == [2]
 
 

@@ -1,11 +1,9 @@
-"""Commands in Markdown, and running them as a reader would: top to bottom, in one shell, in a folder of their own.
+"""Commands in Markdown, and running them as a reader would: top to bottom, in one shell, in a separate folder.
 
-    ```sh                          is run; a command that fails fails the document
-    ```sh not run: NO PHONE HERE   is not, and says why
-    ```text, ```json, ...          is no command: `stray_commands` finds one that hides there
-
-A comment `<!-- setup ... -->` in the document, which no reader sees, is run where it stands: it makes the files that
-the text speaks of. In it `fails COMMAND...` runs what has to fail: a message that the text shows is provoked there.
+A block of sh is run, and a command that fails fails the document. `stray_commands` finds a command that hides in another
+block. blocks.yaml says which blocks are not run and why, and what the test does before a block (`setup`): it makes the
+files that the text speaks of, and provokes the messages that the text shows (`fails COMMAND...`). A block is named there
+by its first line (`key`).
 """
 
 import dataclasses
@@ -16,19 +14,54 @@ import shlex
 import subprocess
 from collections.abc import Mapping
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARKS = pathlib.Path(__file__).with_name("blocks.yaml")
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^ *```[ \t]*$", re.M | re.S)
-SETUP = re.compile(r"^<!-- setup\n(?P<body>.*?)^-->$", re.M | re.S)
 # "etprof export: the file is not there" is what a command says.
 COMMAND = re.compile(
     r"^\s*(?:\$ +)?(?:build/)?(?:script/[\w-]+|(?:etprof|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-])(?! [\w-]+: ))"
 )
-NOT_RUN = "not run:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """Commands before the block with this key; None: at the end of the document."""
+
+    before: str | None
+    commands: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Marks:
+    """What blocks.yaml says of one document."""
+
+    not_run: Mapping[str, str] = dataclasses.field(default_factory=dict)  # why, by key
+    setups: tuple[Setup, ...] = ()
+
+
+def all_marks() -> dict[str, Marks]:
+    """By the document's path below ROOT. What blocks.yaml has in another form is a ValueError."""
+    marks = {}
+    for name, entry in yaml.safe_load(MARKS.read_text()).items():
+        not_run = entry.pop("not run", {})
+        setups = tuple(Setup(setup.pop("before", None), setup.pop("commands")) for setup in entry.get("setup", []))
+        unknown = [*entry.keys() - {"setup"}, *(key for setup in entry.get("setup", []) for key in setup)]
+        silent = [key for key, why in not_run.items() if not (isinstance(why, str) and why.strip())]
+        if unknown or silent:
+            raise ValueError(f"{MARKS.name}: {name}: unknown {unknown}, without a reason {silent}")
+        marks[name] = Marks(not_run, setups)
+    return marks
+
+
+def marks_of(document: pathlib.Path) -> Marks:
+    return all_marks().get(str(document.relative_to(ROOT)), Marks())
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One fenced block or setup comment: `line` is the first of its body, from 1."""
+    """One fenced block or setup: `line` is the first of its body, from 1; of a setup that of the block after it."""
 
     language: str
     why_not: str  # empty: it is run
@@ -39,38 +72,53 @@ class Block:
     def is_run(self) -> bool:
         return self.language in ("sh", "setup") and not self.why_not
 
+    @property
+    def key(self) -> str:
+        """The first line, without the comment at its end."""
+        first = next((line for line in self.body.splitlines() if line.strip()), "")
+        return re.split(r"\s+#\s", first)[0].strip()
 
-def blocks(text: str) -> list[Block]:
-    """Every block, in the order of the text."""
+
+def fenced(text: str) -> list[Block]:
+    """Every fenced block, in the order of the text."""
     found = []
     for match in BLOCK.finditer(text):
         language, _, rest = match["info"].strip().partition(" ")
-        if rest.startswith(NOT_RUN) and not rest.removeprefix(NOT_RUN).strip():
-            raise ValueError(f"line {text.count(chr(10), 0, match.start()) + 1}: '{NOT_RUN}' without a reason")
-        if rest and not rest.startswith(NOT_RUN):
-            raise ValueError(f"line {text.count(chr(10), 0, match.start()) + 1}: what is '{rest}' beside {language}?")
-        body = re.sub(rf"^{match['indent']}", "", match["body"], flags=re.M)
         line = text.count("\n", 0, match.start("body")) + 1
-        found.append((match.start(), Block(language, rest.removeprefix(NOT_RUN).strip(), body, line)))
-    for match in SETUP.finditer(text):
-        line = text.count("\n", 0, match.start("body")) + 1
-        found.append((match.start(), Block("setup", "", match["body"], line)))
-    return [block for _, block in sorted(found, key=lambda item: item[0])]
+        if rest:
+            raise ValueError(f"line {line - 1}: what is '{rest}' next to {language}?")
+        found.append(Block(language, "", re.sub(rf"^{match['indent']}", "", match["body"], flags=re.M), line))
+    return found
 
 
-def stray_commands(text: str) -> list[str]:
+def blocks(text: str, marks: Marks = Marks()) -> list[Block]:
+    """Every block and setup, in the order in which they are run."""
+    found = []
+    for block in fenced(text):
+        found += [Block("setup", "", s.commands, block.line) for s in marks.setups if s.before == block.key]
+        found.append(dataclasses.replace(block, why_not=marks.not_run.get(block.key, "")))
+    last = text.count("\n") + 1
+    return found + [Block("setup", "", s.commands, last) for s in marks.setups if s.before is None]
+
+
+def wrong_marks(text: str, marks: Marks) -> list[str]:
+    """The keys that name no block of the text, or more than one."""
+    keys = [block.key for block in fenced(text)]
+    named = [*marks.not_run, *(setup.before for setup in marks.setups if setup.before is not None)]
+    return [key for key in named if keys.count(key) != 1]
+
+
+def stray_commands(text: str, marks: Marks = Marks()) -> list[str]:
     """`line: command` of each line that looks like a command in a block that is not sh, or in an indented one."""
-    fenced = [
+    in_blocks = [
         (block.line + number, line)
-        for block in blocks(text)
+        for block in blocks(text, marks)
         if block.language not in ("sh", "setup") and not block.why_not
         for number, line in enumerate(block.body.splitlines())
     ]
-    prose = BLOCK.sub(
-        lambda match: "\n" * match[0].count("\n"), SETUP.sub(lambda match: "\n" * match[0].count("\n"), text)
-    )
+    prose = BLOCK.sub(lambda match: "\n" * match[0].count("\n"), text)
     indented = [(number, line) for number, line in enumerate(prose.splitlines(), 1) if line.startswith("    ")]
-    return [f"{number}: {line.strip()}" for number, line in fenced + indented if COMMAND.match(line)]
+    return [f"{number}: {line.strip()}" for number, line in in_blocks + indented if COMMAND.match(line)]
 
 
 # What takes its time measures for two seconds here: that the command works is what is tested.
@@ -114,9 +162,10 @@ def workspace(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def script(document: str) -> str:
+def script(text: str, marks: Marks = Marks()) -> str:
     """The blocks that are run, one after the other."""
-    return "\n".join(f"echo '=== line {block.line}' >&2\n{block.body}" for block in blocks(document) if block.is_run)
+    run = [block for block in blocks(text, marks) if block.is_run]
+    return "\n".join(f"echo '=== line {block.line}' >&2\n{block.body}" for block in run)
 
 
 START = """set -euo pipefail
@@ -153,7 +202,10 @@ def run_commands(
 
 
 def run(
-    document: pathlib.Path, folder: pathlib.Path, variables: Mapping[str, str] | None = None
+    text: str,
+    folder: pathlib.Path,
+    variables: Mapping[str, str] | None = None,
+    marks: Marks = Marks(),
 ) -> subprocess.CompletedProcess[str]:
     """Runs a document's commands. `stderr` names the line of each block as it begins."""
-    return run_commands(script(document.read_text()), folder, variables)
+    return run_commands(script(text, marks), folder, variables)

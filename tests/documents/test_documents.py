@@ -4,7 +4,7 @@ import pathlib
 import re
 
 import pytest
-from documents import ROOT, blocks, run, stray_commands
+from documents import ROOT, all_marks, blocks, marks_of, run, stray_commands, wrong_marks
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("skills/**/*.md")])
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -36,12 +36,17 @@ def dead_links(document: pathlib.Path) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_commands_are_marked_and_links_lead_somewhere(document):
-    if name_of(document) != "docs/reference.md":  # test_examples.py has its commands
-        assert stray_commands(document.read_text()) == []
+    if name_of(document) != "docs/reference/cli.md":  # test_examples.py has its commands
+        assert stray_commands(document.read_text(), marks_of(document)) == []
+    assert wrong_marks(document.read_text(), marks_of(document)) == []
     assert dead_links(document) == []
 
 
-GENERATED = ["docs/reference.md", "docs/json.md"]
+def test_every_mark_is_of_a_document():
+    assert all_marks().keys() - {name_of(document) for document in DOCUMENTS} == set()
+
+
+GENERATED = ["docs/reference/cli.md", "docs/reference/json.md"]
 LONGEST = 100
 
 
@@ -79,11 +84,12 @@ def test_a_dead_link_is_found(tmp_path):
 RUN = [
     document
     for document in DOCUMENTS
-    if ROOT / "skills" not in document.parents and any(block.is_run for block in blocks(document.read_text()))
+    if ROOT / "skills" not in document.parents
+    and any(block.is_run for block in blocks(document.read_text(), marks_of(document)))
 ]
 
 
 @pytest.mark.parametrize("document", RUN, ids=name_of)
 def test_commands_work(document, measured, tmp_path):
-    done = run(document, tmp_path, measured)
+    done = run(document.read_text(), tmp_path, measured, marks_of(document))
     assert done.returncode == 0, f"{name_of(document)}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"

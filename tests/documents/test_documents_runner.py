@@ -1,16 +1,13 @@
 """The runner of documents itself: it has to fail where a document is wrong."""
 
+import documents
 import pytest
-from documents import blocks, run, script, stray_commands
+from documents import Marks, Setup, blocks, run, script, stray_commands, wrong_marks
 
 GOOD = """# A title
 
-<!-- setup
-echo made > file.txt
--->
-
 ```sh
-cat file.txt
+cat file.txt  # what the setup made
 ```
 
 1. In a list:
@@ -20,7 +17,7 @@ cat file.txt
      echo indented
    ```
 
-```sh not run: no phone here
+```sh
 adb devices
 ```
 
@@ -28,10 +25,11 @@ adb devices
 Build finished: file.txt
 ```
 """
+MARKS = Marks({"adb devices": "no phone here"}, (Setup("cat file.txt", "echo made > file.txt\n"),))
 
 
 def test_blocks_are_read_in_order():
-    found = blocks(GOOD)
+    found = blocks(GOOD, MARKS)
     assert [(b.language, b.is_run) for b in found] == [
         ("setup", True),
         ("sh", True),
@@ -39,42 +37,54 @@ def test_blocks_are_read_in_order():
         ("sh", False),
         ("text", False),
     ]
-    assert [b.line for b in found] == [4, 8, 14, 19, 23]
+    assert [b.line for b in found] == [4, 4, 10, 15, 19]
     assert found[2].body == "test -f file.txt\n  echo indented\n"
     assert found[3].why_not == "no phone here"
 
 
+def test_a_mark_of_no_block_is_found():
+    assert wrong_marks(GOOD, MARKS) == []
+    assert wrong_marks(GOOD.replace("adb devices", "adb shell"), MARKS) == ["adb devices"]
+    assert wrong_marks(GOOD.replace("cat file.txt", "head file.txt"), MARKS) == ["cat file.txt"]
+    assert wrong_marks(GOOD.replace("test -f file.txt", "adb devices"), MARKS) == ["adb devices"]
+    assert wrong_marks(GOOD, Marks({}, (Setup(None, "true\n"),))) == []
+
+
 def test_commands_are_run_and_their_failure_shows(tmp_path):
-    document = tmp_path / "good.md"
-    document.write_text(GOOD)
-    done = run(document, tmp_path / "a")
+    done = run(GOOD, tmp_path / "a", marks=MARKS)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "made\nindented\n"
-    document.write_text(GOOD.replace("test -f file.txt", "test -f other.txt"))
-    done = run(document, tmp_path / "b")
+    done = run(GOOD.replace("test -f file.txt", "test -f other.txt"), tmp_path / "b", marks=MARKS)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "=== line 14"
+    assert done.stderr.splitlines()[-1] == "=== line 10"
     # Not only the last command of a block counts, nor the last one of a pipe.
     for wrong in ("false\ntrue", "false | cat", "etprof analyze nothing.etdump | cat"):
-        document.write_text(f"```sh\n{wrong}\n```\n")
-        assert run(document, tmp_path / wrong.replace("/", "_")).returncode != 0
+        assert run(f"```sh\n{wrong}\n```\n", tmp_path / wrong.replace("/", "_")).returncode != 0
 
 
 def test_what_has_to_fail_has_to_fail(tmp_path):
-    document = tmp_path / "messages.md"
-    document.write_text("<!-- setup\nfails etprof analyze nothing.etdump\necho on\n-->\n")
-    done = run(document, tmp_path / "a")
+    fails = Marks({}, (Setup(None, "fails etprof analyze nothing.etdump\necho on\n"),))
+    done = run("", tmp_path / "a", marks=fails)
     assert (done.returncode, done.stdout) == (0, "on\n")
-    document.write_text("<!-- setup\nfails true\necho on\n-->\n")
-    done = run(document, tmp_path / "b")
+    done = run("", tmp_path / "b", marks=Marks({}, (Setup(None, "fails true\necho on\n"),)))
     assert (done.returncode, done.stdout) == (1, "")
     assert "did not fail: true" in done.stderr
 
 
-@pytest.mark.parametrize("info", ["sh not run:", "sh not run:  ", "sh skip", "text later"])
-def test_a_block_that_is_not_run_says_why(info):
+@pytest.mark.parametrize("info", ["sh not run: no phone", "sh skip", "text later"])
+def test_a_fence_names_its_language_and_nothing_else(info):
     with pytest.raises(ValueError, match="line 1: "):
         blocks(f"```{info}\netprof profile model.pte\n```\n")
+
+
+@pytest.mark.parametrize(
+    "entry", ["{not run: {a: ' '}}", "{not run: {a: null}}", "{later: []}", "{setup: [{commands: a, after: b}]}"]
+)
+def test_an_entry_says_why_and_nothing_unknown(entry, tmp_path, monkeypatch):
+    (tmp_path / "blocks.yaml").write_text(f"README.md: {entry}\n")
+    monkeypatch.setattr(documents, "MARKS", tmp_path / "blocks.yaml")
+    with pytest.raises(ValueError, match=r"README\.md"):
+        documents.all_marks()
 
 
 def test_commands_in_other_blocks_are_found():
@@ -83,7 +93,9 @@ def test_commands_in_other_blocks_are_found():
     )
     assert stray_commands(stray) == ["3: build/etprof export --model m.py:M"]
     assert stray_commands("# Title\n\nText:\n\n    $ etprof profile model.pte\n") == ["5: $ etprof profile model.pte"]
-    assert stray_commands("```yaml not run: GitHub does\nscript/bootstrap\n```\n") == []
-    assert stray_commands(GOOD) == []
+    workflow = "```yaml\nscript/bootstrap\n```\n"
+    assert stray_commands(workflow, Marks({"script/bootstrap": "GitHub does"})) == []
+    assert stray_commands(workflow) == ["2: script/bootstrap"]
+    assert stray_commands(GOOD, MARKS) == []
     assert stray_commands("```text\netprof export: net: lower failed: no kernel\n```\n") == []
-    assert "adb" not in script(GOOD)
+    assert "adb" not in script(GOOD, MARKS)

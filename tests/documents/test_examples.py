@@ -6,7 +6,9 @@ import shutil
 import pytest
 from documents import ROOT, run_commands
 
-EXAMPLES = dict(re.findall(r"^## ([\w-]+)\n\n.*\n\n```\n(.*)\n```$", (ROOT / "docs/reference.md").read_text(), re.M))
+EXAMPLES = dict(
+    re.findall(r"^## ([\w-]+)\n\n.*\n\n```\n(.*)\n```$", (ROOT / "docs/reference/cli.md").read_text(), re.M)
+)
 NOT_RUN = {
     "build": "compiles a runner: tests/devices does that, from an empty folder",
     "devices": "asks a board: tests/devices has one",

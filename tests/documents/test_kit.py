@@ -1,15 +1,17 @@
-"""Every command, option and file of the profiling kit has its counterpart, which works: docs/from-the-kit.md, whose
+"""Every command, option and file of the profiling kit has its counterpart, which works: docs/project/migration.md, whose
 commands test_documents.py runs, against the list of them in kit.md."""
 
+import dataclasses
 import json
 import pathlib
 import re
 
 import pytest
-from documents import ROOT, blocks
+from documents import ROOT, blocks, marks_of
 
 KIT = (pathlib.Path(__file__).parent / "kit.md").read_text()
-GUIDE = (ROOT / "docs/from-the-kit.md").read_text()
+GUIDE = (ROOT / "docs/project/migration.md").read_text()
+MARKS = dataclasses.replace(marks_of(ROOT / "docs/project/migration.md"), setups=())
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|(?![a-z])", row)[1:-1]]
     for row in KIT.splitlines()
@@ -32,8 +34,8 @@ def test_a_row_has_its_counterpart(scripts, options, commands):
     text = section(scripts)
     left = "\n".join(row.split(" | ")[0] for row in text.splitlines() if row.startswith("| "))
     assert set(OPTION.findall(options)) - set(OPTION.findall(left)) == set()
-    run = "".join(block.body for block in blocks(text) if block.language == "sh")
-    executed = "".join(block.body for block in blocks(text) if block.is_run)
+    run = "".join(block.body for block in blocks(text, MARKS) if block.language == "sh")
+    executed = "".join(block.body for block in blocks(text, MARKS) if block.is_run)
     for command in re.findall(r"`([\w/-]+)`", commands):
         if not command.startswith("-"):
             assert command in run or command in left + text, f"{command} is not shown"
@@ -42,7 +44,7 @@ def test_a_row_has_its_counterpart(scripts, options, commands):
 
 def test_options_that_stay_the_same_are_in_the_program():
     """Where the table says "the same", the option is one of the command that the section runs."""
-    reference = (ROOT / "docs/reference.md").read_text()
+    reference = (ROOT / "docs/reference/cli.md").read_text()
     exporting = (ROOT / "python/etprof/options.py").read_text()
     checked = 0
     for scripts, _, _ in ROWS:

@@ -1,7 +1,7 @@
 """The skills: what agents load is well-formed, every command works in one workspace, every verification can fail.
 
 They are run in the order in which each names the next one, and go on in one workspace, as an agent would. Every error message that a
-skill explains is provoked (`fails` in its setup comments) and has to be among what etprof printed.
+skill explains is provoked (`fails` in its setups in blocks.yaml) and has to be among what etprof printed.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 import yaml
-from documents import ROOT, blocks, run_in, script, workspace
+from documents import ROOT, Marks, blocks, marks_of, run_in, script, workspace
 
 SKILLS = ROOT / "skills"
 NAMES = [
@@ -40,6 +40,17 @@ def text_of(name: str) -> str:
     return (SKILLS / name / "SKILL.md").read_text()
 
 
+def marks(name: str) -> Marks:
+    return marks_of(SKILLS / name / "SKILL.md")
+
+
+def runs(name: str, section: str) -> list[str]:
+    """The commands of a section, block by block."""
+    no_setups = dataclasses.replace(marks(name), setups=())
+    found = blocks(sections(text_of(name))[section], no_setups)
+    return [block.body for block in found if block.is_run]
+
+
 def front_matter(text: str) -> dict:
     """What stands between the two lines of --- at the top."""
     match = re.match(r"---\n(.*?)^---$", text, re.M | re.S)
@@ -60,11 +71,6 @@ def next_skill(text: str) -> str:
     match = re.search(r"\]\(\.\./([\w-]+)/SKILL\.md\)", sections(text)["Next skill"])
     assert match is not None, "names no next skill"
     return match[1]
-
-
-def verifications(name: str) -> list[str]:
-    """The commands of the section Verification, block by block."""
-    return [block.body for block in blocks(sections(text_of(name))["Verification"]) if block.is_run]
 
 
 def messages(text: str) -> list[str]:
@@ -103,9 +109,7 @@ def test_its_sections(name):
     found = sections(text_of(name))
     assert [title for title in found if title in SECTIONS] == SECTIONS
     for title in ("Prerequisites", "Verification"):
-        assert any(block.is_run and block.language == "sh" for block in blocks(found[title])), (
-            f"{title}: nothing is run"
-        )
+        assert runs(name, title), f"{title}: nothing is run"
     assert messages(text_of(name)), "explains no failure"
 
 
@@ -129,8 +133,8 @@ def chain(tmp_path_factory) -> Chain:
     folder = workspace(tmp_path_factory.mktemp("skills") / "workspace")
     done = {}
     for name in [*NAMES, "README.md"]:
-        text = (SKILLS / name).read_text() if name == "README.md" else text_of(name)
-        done[name] = run_in(folder, script(text), seconds=600)
+        commands = script((SKILLS / name).read_text()) if name == "README.md" else script(text_of(name), marks(name))
+        done[name] = run_in(folder, commands, seconds=600)
         if done[name].returncode != 0:
             break
     return Chain(folder, done)
@@ -230,7 +234,7 @@ NOT_VERIFIED = shutil.ignore_patterns(".git", "out_ci", "out_setup_check", "out_
 @pytest.mark.parametrize("name", NAMES)
 def test_its_verification_can_fail(chain, tmp_path, name):
     assert len(chain.done) == len(NAMES) + 1, "the chain did not come to its end"
-    commands = verifications(name)
+    commands = runs(name, "Verification")
 
     def failing_after(damage: str) -> set[int]:
         folder = tmp_path / "workspace"

@@ -66,5 +66,8 @@ class Bench:
     def result(self, name: str) -> dict:
         return next(r for r in self.manifest()["results"] if r["experiment"] == name)
 
-    def last_line(self, result: subprocess.CompletedProcess) -> str:
-        return result.stderr.strip().splitlines()[-1] if result.stderr.strip() else ""
+    def last_error(self, result: subprocess.CompletedProcess) -> str:
+        """The last error that a command says, and what to do, on one line."""
+        lines = result.stderr.splitlines()
+        errors = [number for number, line in enumerate(lines) if line.startswith("error: ")]
+        return " ".join(lines[errors[-1] :]) if errors else ""

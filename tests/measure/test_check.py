@@ -10,6 +10,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import jsonschema
+import program
 import pytest
 from measure_bench import FAKE_WORKER, MODEL, skip
 
@@ -197,7 +198,7 @@ def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
         for stated in (pair(bench), bench.folder / "out_main"):
             result = bench.run("check", stated, *option)
             assert result.returncode == USAGE, option
-            assert option[0] in result.stderr or "a stored run is not measured" in result.stderr
+            assert option[0] in result.stderr or "A stored run is not measured" in result.stderr
 
 
 def test_two_configurations(bench):
@@ -209,7 +210,7 @@ def test_two_configurations(bench):
     other = bench.write([bench.experiment("third")])
     result = bench.run("check", base, other)
     assert result.returncode == BAD_INPUT
-    assert "no experiment of the same name" in bench.last_line(result)
+    assert "no experiment of the same name" in bench.last_error(result)
 
 
 def test_memory_and_load_are_checked_when_asked(bench):
@@ -237,7 +238,7 @@ def test_a_pair_that_cannot_be_measured(bench):
     junit = bench.folder / "junit.xml"
     result = bench.run("check", config, "--launches", "2", "--junit", junit)
     assert result.returncode == DEVICE
-    assert "no such operator" in bench.last_line(result)
+    assert "no such operator" in bench.last_error(result)
     (case,) = junit_of(junit).findall("testcase")
     assert "no such operator" in case.find("error").get("message")
 
@@ -256,7 +257,7 @@ def test_github_summary(bench, monkeypatch):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
     result = bench.run("check", config, "--github-summary")
     assert result.returncode == USAGE
-    assert "GITHUB_STEP_SUMMARY is not set" in bench.last_line(result)
+    assert "GITHUB_STEP_SUMMARY is not set" in bench.last_error(result)
 
 
 def test_the_checks_as_csv(bench):
@@ -300,34 +301,33 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
     edit_manifest(other, change)
     result = bench.run("check", base, other)
     assert result.returncode == BAD_INPUT
-    assert f"they differ in {name} (" in bench.last_line(result)
-    assert f"--allow-mismatch {name}" in bench.last_line(result)
+    assert f"they differ in {name} (" in bench.last_error(result)
+    assert f"--allow-mismatch {name}" in bench.last_error(result)
     found = check(bench, base, other, "--allow-mismatch", name, code=PASS)
     assert any(note.startswith(f"accepted as it is: the two runs differ in {name}") for note in found["notes"])
     wrong = "device" if name != "device" else "runner"
     assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
 
 
-def test_one_line_for_what_makes_no_sense(bench):
+def test_one_message_for_what_makes_no_sense(bench):
     run = stored(bench, "base", 1)
     config = pair(bench)
 
     def refused(*arguments, code=USAGE) -> str:
         result = bench.run("check", *arguments)
         assert result.returncode == code, result.stdout + result.stderr
-        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
         assert result.stdout == ""
-        return result.stderr
+        return program.one_error(result.stderr)
 
-    assert "nothing to check" in refused()
-    assert "a model alone" in refused(MODEL)
-    assert "a model cannot be held against a run directory" in refused(MODEL, run)
+    assert "Nothing to check" in refused()
+    assert "One model has nothing to be compared with" in refused(MODEL)
+    assert "A model cannot be compared with a run directory" in refused(MODEL, run)
     assert "not a percentage" in refused(config, "--max-slowdown", "0.02")
     assert "not a percentage" in refused(config, "--max-slowdown", "fast%")
-    assert "goes with two stored runs" in refused(config, "--allow-mismatch", "runner")
+    assert "is for two stored runs" in refused(config, "--allow-mismatch", "runner")
     assert "speed" in refused(run, run, "--allow-mismatch", "speed")
-    assert "not measured" in refused(run, run, "--launches", "3")
-    assert "both sides are given" in refused(MODEL, MODEL, "--candidate", MODEL)
+    assert "not measured again" in refused(run, run, "--launches", "3")
+    assert "is a third input" in refused(MODEL, MODEL, "--candidate", MODEL)
     assert "no such file" in refused(MODEL, bench.folder / "none.pte", code=BAD_INPUT)
     assert "no pair" in refused(run, code=BAD_INPUT)
     assert "no pair" in refused(bench.write([bench.experiment("alone")]), code=BAD_INPUT)
@@ -355,7 +355,7 @@ def test_a_disk_that_cannot_be_written(bench):
         skip("this machine has no /dev/full")
     result = bench.run("check", pair(bench), "--launches", "2", "--github-summary=/dev/full")
     assert result.returncode == DEVICE
-    assert "cannot be written" in bench.last_line(result)
+    assert "cannot be written" in bench.last_error(result)
 
 
 def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):

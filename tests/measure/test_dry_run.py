@@ -125,7 +125,7 @@ def test_nothing_is_started(bench, marking):
         ({"cpu_affinity": [1000]}, BAD_INPUT, "none of the CPUs 1000 is there"),
         ({"cpu_affinity": "mid7"}, BAD_INPUT, "mid7"),
         ({"threads": 0}, BAD_INPUT, "must be a whole number"),
-        ({"runz": 3}, BAD_INPUT, 'did you mean "runs"?'),
+        ({"runz": 3}, BAD_INPUT, 'Did you mean "runs"?'),
         ({"isa": "-no_such_feature"}, BAD_INPUT, "there is no CPU feature"),
         ({"isa": "avx"}, BAD_INPUT, "says neither on nor off"),
     ],

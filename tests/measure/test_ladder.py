@@ -1,4 +1,4 @@
-"""The ISA ladder of a real model on this machine, with the real runner (docs/isa.md)."""
+"""The ISA ladder of a real model on this machine, with the real runner (docs/guides/isa.md)."""
 
 import csv
 import io
@@ -101,7 +101,7 @@ def test_what_is_no_ladder_is_refused(etprof, tmp_path):
     data = MODEL.parent
     done = run(etprof, "isa", data / "sme2_emulated")
     assert done.returncode == 3
-    assert "is no run of an ISA ladder" in done.stderr
+    assert "is not a run of an ISA ladder" in done.stderr
     assert run(etprof, "isa", tmp_path / "missing.pte").returncode == 3
     assert run(etprof, "isa", "--csv").returncode == 2
     assert run(etprof, "isa", MODEL, "--widest").returncode == 2

@@ -90,4 +90,4 @@ def test_etprof_peaks_shows_and_ends(bench):
 def test_peaks_of_another_runner(bench):
     done = bench.run("peaks", "--runner", FAKE_RUNNER)
     assert done.returncode == 3
-    assert str(FAKE_RUNNER) in bench.last_line(done)
+    assert str(FAKE_RUNNER) in bench.last_error(done)

@@ -75,7 +75,7 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
     assert again.returncode == done.returncode
     assert not json.loads(again.stdout)["passed"]
-    assert again.stderr.startswith("etprof: quick-test, run: ") and again.stderr.count("\n") == 1
+    assert again.stderr.startswith("error: run: ") and again.stderr.count("\n") == 1
     assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
     assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
 
@@ -90,7 +90,8 @@ def test_a_board_is_no_phone(etprof, tmp_path):
     done = quick_test(etprof, tmp_path, "--platform", "android", "--device", "ssh:board")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "etprof: --platform android is a phone on adb, and ssh:board is none; leave one of the two out\n"
+        "error: --platform android is a phone behind adb, but --device is `ssh:board`\n"
+        "hint: Give only one of the two.\n"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -136,15 +136,15 @@ def test_a_trace_enabled_runner_is_not_timed(bench):
     traced = bench.experiment("traced", runner_path=str(FAKE_RUNNER), env={"FAKE_XNNPACK": "1"})
     result = bench.run("run", bench.write([traced], launches=2))
     assert result.returncode == DEVICE
-    assert "trace-enabled" in bench.last_line(result)
-    assert '"mode": "xnntrace"' in bench.last_line(result)
+    assert "trace-enabled" in bench.last_error(result)
+    assert '"mode": "xnntrace"' in bench.last_error(result)
 
 
 def test_a_foreign_runner_that_crashes_before(bench):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_EXIT": "3", "FAKE_ETDUMP": "0"})
     result = bench.run("run", bench.write([experiment]))
     assert result.returncode == DEVICE
-    assert "exited with 3" in bench.last_line(result)
+    assert "exited with 3" in bench.last_error(result)
 
 
 def test_the_real_runner(bench, runner):

@@ -65,7 +65,7 @@ def test_ctrl_c_keeps_what_there_is(bench):
     assert bench.result("two")["launches"] == []
     result = bench.run("run", config, "--resume")
     assert result.returncode == 2
-    assert "cannot be resumed" in bench.last_line(result)
+    assert "cannot be resumed" in bench.last_error(result)
 
 
 def test_a_worker_that_dies_keeps_its_bursts_and_the_next_experiment_runs(bench):
@@ -87,10 +87,10 @@ def test_what_is_no_time_and_who_cannot(bench):
     for text in ("0", "0s", "10", "long", "25h"):
         result = bench.run("profile", MODEL, f"--sustained={text}")
         assert result.returncode == 2
-        assert "is no such time" in bench.last_line(result)
+        assert "is not a duration" in bench.last_error(result)
     result = bench.run("run", bench.write([bench.experiment("a")], sustained="10"))
     assert result.returncode == 3
     foreign = bench.experiment("a") | {"runner_path": str(FAKE_RUNNER)}
     result = bench.run("run", bench.write([foreign], sustained="1s"))
     assert result.returncode == 3
-    assert "is to run sustained, which only etprof-runner can do" in bench.last_line(result)
+    assert "is to run sustained, which only etprof-runner can do" in bench.last_error(result)

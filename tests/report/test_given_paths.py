@@ -47,10 +47,12 @@ def test_a_folder_above_run_directories_says_which_there_are(runs):
             assert done.returncode != 0
             continue
         assert done.returncode == 3, (command, done.stdout, done.stderr)
-        assert done.stderr == f"etprof: {runs}: is no run directory but holds one: runs/a; give that one\n"
+        assert done.stderr == f"error: `{runs}` is not a run directory, but holds one: runs/a\nhint: Give that one.\n"
     shutil.copytree(runs / "runs" / "a", runs / "runs" / "b")
     done = program.run("analyze", runs)
-    assert done.stderr == f"etprof: {runs}: is no run directory but holds several: runs/a, runs/b; name one, or more\n"
+    assert done.stderr == (
+        f"error: `{runs}` is not a run directory, but holds several: runs/a, runs/b\nhint: Give one or more of them.\n"
+    )
     shutil.rmtree(runs / "runs" / "b")
     assert program.run("analyze", runs / "runs" / "a").returncode == 0
 
@@ -103,5 +105,5 @@ def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factor
         folder.chmod(0o755)
     assert done.returncode == 3
     assert done.stdout == ""
-    assert done.stderr == f"etprof: {folder}: cannot be read: permission denied\n"
+    assert done.stderr == f"error: `{folder}` cannot be read: permission denied\n"
     assert program.run("analyze", folder, "--quiet").returncode == 0

@@ -127,7 +127,7 @@ def test_all_of_a_check(folder):
 )
 def test_all_has_its_line_in_the_help_and_the_docs(command):
     assert found(r"^ +--all +\S", shown(command, "--help"))
-    section = (program.ROOT / "docs" / "commands.md").read_text(encoding="utf-8").split("## The screen")[1]
+    section = (program.ROOT / "docs/concepts/reading.md").read_text(encoding="utf-8").split("## The screen")[1]
     assert f"`{command}`" in section.split("\n## ")[0]
 
 
@@ -200,4 +200,4 @@ def test_a_reader_that_leaves_is_no_error(command):
         done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     if command != "--version":
         assert done.returncode == 4
-        assert done.stderr == "etprof: could not write to the standard output\n"
+        assert done.stderr == "error: Could not write to the standard output\n"

@@ -118,7 +118,7 @@ def test_one_run_of_several(tmp_path):
     )
     assert times[only.arguments["run"]] == steady[(len(steady) - 1) // 2]
     done = program.run("trace", TOY, "--run", "999", "-o", tmp_path / "none.pftrace")
-    assert done.returncode == 2 and "run 999 is not in the trace" in done.stderr
+    assert done.returncode == 2 and "Run 999 is not in the trace" in done.stderr
     assert not (tmp_path / "none.pftrace").exists()
 
 
@@ -213,7 +213,7 @@ def test_a_disk_that_is_full_is_said():
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 4
-    assert b"could not write to the standard output" in done.stderr
+    assert b"Could not write to the standard output" in done.stderr
 
 
 def test_ctrl_c_leaves_nothing(tmp_path):

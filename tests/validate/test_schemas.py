@@ -218,7 +218,7 @@ def test_what_the_configurations_schema_refuses_etprof_refuses(keys, tmp_path):
     assert errors("config", config)
     done = program.run("run", path, "--dry-run")
     assert done.returncode == 3, done.stdout
-    assert done.stderr.count("\n") == 1
+    assert program.one_error(done.stderr)
 
 
 def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):

@@ -464,4 +464,4 @@ def test_what_is_no_run_directory_is_bad_input(what, tmp_path):
     done = program.run("validate", path)
     assert done.returncode == BAD_INPUT
     assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
+    assert program.one_error(done.stderr)

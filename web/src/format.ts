@@ -29,7 +29,7 @@ export function share(value: number | null | undefined): string {
   const percent = value * 100;
   if (percent > 0 && percent < 0.05) return "<0.1 %";
   if (percent === 0) return "0 %";
-  return `${Math.abs(percent) >= 9.95 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+  return `${percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : 1).replace("-", "−")} %`;
 }
 
 // In thousands as long as they go, with the unit of that step: the first is of the value itself.

@@ -17,11 +17,11 @@ export function VerdictText({ row }: { row: Ratio }) {
   );
 }
 
-// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is no mistake (docs/statistics.md).
+// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is no mistake (docs/concepts/statistics.md).
 export function RatioNote() {
   return (
     <p class="quiet">
-      A verdict's ratio is the geometric mean over launches of the ratios of both sides, not the quotient of the two means beside it: docs/statistics.md.
+      A verdict's ratio is the geometric mean over launches of the ratios of both sides, not the quotient of the two means beside it: docs/concepts/statistics.md.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-// What a report holds: analysis_summary.json (docs/files.md), as etprof writes it. Only what the page shows is
+// What a report holds: analysis_summary.json (docs/reference/files.md), as etprof writes it. Only what the page shows is
 // typed. Times are milliseconds where a name ends in _ms and whole nanoseconds where it ends in _ns.
 
 export interface Distribution {

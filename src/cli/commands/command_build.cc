@@ -25,17 +25,16 @@ BundleTarget TargetNamed(const std::string& name) {
                                     BundleTarget::kMacosArm64, BundleTarget::kNative}) {
     if (Name(target) == name) return target;
   }
-  throw Error(ExitCode::kUsage, fmt::format("--target: there is no target \"{}\"", name))
+  throw Error(ExitCode::kUsage, fmt::format("unknown target `{}`", name))
       .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
 }
 
 int BuildPortableRunner(const BuildOptions& options) {
   const std::optional<std::filesystem::path> checkout = CheckoutRoot();
   if (!checkout) {
-    throw Error(ExitCode::kBadInput,
-                "a bundle is built from etprof's sources, and this etprof lies in no checkout")
+    throw Error(ExitCode::kBadInput, "is not in a checkout, and a bundle is built from etprof's sources")
         .InFile(ExecutablePath().string())
-        .Remedy("run build/etprof of a checkout");
+        .Remedy("run `build/etprof` in a checkout");
   }
   BundleOptions bundle_options;
   bundle_options.checkout = *checkout;

@@ -43,8 +43,8 @@ std::optional<double> Percent(const char* option, const std::string& text) {
   const double value = std::strtod(text.c_str(), &end);
   const std::string unit = end;
   if (end == text.c_str() || (unit != "%" && unit != " %") || !std::isfinite(value) || value <= -100) {
-    throw Error(ExitCode::kUsage, fmt::format("{} {}: not a percentage", option, text))
-        .Remedy(fmt::format("e.g. {} 2%", option));
+    throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage", option, text))
+        .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
   return value / 100;
 }
@@ -152,8 +152,9 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
   if (refused.empty()) return;
   throw Error(ExitCode::kBadInput,
               fmt::format("the two runs cannot be compared: they differ in {}", fmt::join(refused, ", ")))
-      .Remedy(fmt::format("let check measure both sides now, or accept it: --allow-mismatch {}",
-                          fmt::join(names, ",")));
+      .Remedy(
+          fmt::format("let check measure both variants now, or accept the difference: `--allow-mismatch {}`",
+                      fmt::join(names, ",")));
 }
 
 int CheckStored(const CheckSides& sides, const CheckOptions& options, const CheckLimits& limits,
@@ -162,7 +163,7 @@ int CheckStored(const CheckSides& sides, const CheckOptions& options, const Chec
   if (options.max_seconds || options.budget || options.launches || options.resume || m.threads ||
       m.experiment.runs || !m.experiment.Given().empty() || !m.output_root.empty() ||
       m.device.name != "local" || m.device.max_temp || !m.device.power_mode.empty()) {
-    throw Error(ExitCode::kUsage, "a stored run is not measured: options of measuring do not go with it");
+    throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply");
   }
   RunData run = OpenRunDirectory(sides.baseline);
   if (sides.candidate.empty()) {
@@ -187,7 +188,7 @@ int RunCheck(const CheckOptions& options) {
   if (sides.kind == CheckSides::Kind::kRuns) return CheckStored(sides, options, limits, github_summary);
   if (!options.allowed.empty()) {
     throw Error(ExitCode::kUsage,
-                "--allow-mismatch goes with two stored runs: what is measured now is alike");
+                "--allow-mismatch is for two stored runs; variants that are measured now always match");
   }
   return CheckNow(sides, options, limits, github_summary);
 }

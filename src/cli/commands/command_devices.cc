@@ -100,7 +100,7 @@ int ShowDevices(const DevicesOptions& options) {
     Print("{}\n", JsonText(DevicesJson(devices, wanted.notes), 2));
   } else {
     Print("{}", ForTerminal(DevicesText(devices)));
-    for (const std::string& note : wanted.notes) Say("etprof: {}\n", note);
+    for (const std::string& note : wanted.notes) Say("warning: {}\n", note);
   }
   const bool failed = std::any_of(devices.begin(), devices.end(), [&](const DeviceSurvey& device) {
     return !device.problem.empty() &&

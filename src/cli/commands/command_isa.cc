@@ -84,9 +84,9 @@ int ShowIsa(const IsaOptions& options) {
 // The whole report as it was shown, or Error where the run is no ladder.
 int ShowLadder(const Report& report, const std::filesystem::path& folder, const IsaOptions& options) {
   if (!report.ladder) {
-    throw Error(ExitCode::kBadInput, "is no run of an ISA ladder")
+    throw Error(ExitCode::kBadInput, "is not a run of an ISA ladder")
         .InFile(folder.string())
-        .Remedy("etprof isa MODEL.pte makes one; etprof analyze shows any run");
+        .Remedy("`etprof isa MODEL.pte` makes one, and `etprof analyze` shows any run");
   }
   if (!options.csv.empty()) {
     ShowTable(report, options.csv);
@@ -105,14 +105,14 @@ int ShowStored(const IsaOptions& options) {
 std::vector<isa::Level> LevelsOf(const protocol::IsaState& state) {
   if (!state.can_mask) {
     throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
-        .Remedy("without a mask there is but one level; etprof profile measures that");
+        .Remedy("without a mask there is only one level, which `etprof profile` measures");
   }
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
   std::vector<isa::Level> levels = isa::Ladder(isa::ArchitectureOf(detected), detected);
   if (levels.size() < 2) {
     throw Error(ExitCode::kUsage, fmt::format("this CPU has {} and nothing above it that XNNPACK asks for",
                                               levels.front().name))
-        .Remedy("etprof profile measures the model as it is");
+        .Remedy("run `etprof profile` to measure the model as it is");
   }
   return levels;
 }
@@ -173,8 +173,8 @@ int RunIsa(const IsaOptions& options) {
   std::error_code ignored;
   if (options.what.empty()) {
     if (!options.csv.empty() || options.all)
-      throw Error(ExitCode::kUsage, "--csv and --all are of a ladder")
-          .Remedy("etprof isa MODEL.pte, or etprof isa RUN");
+      throw Error(ExitCode::kUsage, "--csv and --all are for a ladder")
+          .Remedy("run `etprof isa MODEL.pte`, or `etprof isa RUN`");
     return ShowIsa(options);
   }
   if (options.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");

@@ -79,10 +79,12 @@ void AddFolder(const std::filesystem::path& folder, KernelReport& report) {
   if (problem && own.views.empty()) throw *problem;
   if (own.views.empty() && own.evidence.empty()) {
     throw Error(ExitCode::kBadInput,
-                "holds no log of a trace-enabled run, and no two sides whose operators could be "
-                "held against each other")
+                "holds no log of a trace-enabled run, and no two variants whose operators could be "
+                "compared")
         .InFile(folder.string())
-        .Remedy("run a configuration with \"mode\": \"xnntrace\", or measure two sides (docs/kernels.md)");
+        .Remedy(
+            "run a configuration with \"mode\": \"xnntrace\", or measure two variants "
+            "(docs/concepts/kernels.md)");
   }
   Add(std::move(own), report);
 }
@@ -156,7 +158,7 @@ std::string Write(KernelReport& report, const KernelsArguments& arguments) {
 int RunKernels(KernelsArguments arguments) {
   if (!arguments.on.empty() || !arguments.off.empty()) {
     if (!arguments.compare.empty() || arguments.on.empty() || arguments.off.empty())
-      throw Error(ExitCode::kUsage, "--sme2-on and --sme2-off go together, in place of --compare");
+      throw Error(ExitCode::kUsage, "--sme2-on and --sme2-off are given together, instead of --compare");
     arguments.compare = {arguments.on, arguments.off};
   }
   if (arguments.paths.empty() && arguments.compare.empty())

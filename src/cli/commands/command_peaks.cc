@@ -136,7 +136,7 @@ CommandSpec PeaksCommand() {
             ->type_name("PATH");
         app.add_option("--exec-wrapper", options->exec_wrapper, "put before the runner: an emulator")
             ->type_name("\"CMD ..\"");
-        app.add_flag("--json", options->json, "as JSON (docs/peaks.md)");
+        app.add_flag("--json", options->json, "as JSON (docs/guides/bottlenecks.md)");
         return [options] { return ShowPeaks(*options); };
       }};
 }

@@ -147,10 +147,11 @@ CommandSpec ProfileCommand() {
         AddExperimentOptions(app, options->experiment);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
-        app.add_flag(
-            "--counters", options->counters,
-            "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
-        app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
+        app.add_flag("--counters", options->counters,
+                     "read the processor's counters at every operator, in runs of their own "
+                     "(docs/guides/bottlenecks.md)");
+        app.add_flag("--no-peaks", options->no_peaks,
+                     "do not measure the machine's roofs (docs/guides/bottlenecks.md)");
         app.add_flag("--json", options->json, "the analysis as JSON on stdout");
         AddAllOption(app, options->all);
         app.add_flag("--resume", options->resume,

@@ -83,9 +83,10 @@ nlohmann::ordered_json Json(const QuickTestResult& result) {
 
 int RunQuicktest(const QuicktestArguments& arguments) {
   if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--platform android is a phone on adb, and {} is none", arguments.device))
-        .Remedy("leave one of the two out");
+    throw Error(
+        ExitCode::kUsage,
+        fmt::format("--platform android is a phone behind adb, but --device is `{}`", arguments.device))
+        .Remedy("give only one of the two");
   }
   QuickTestOptions options;
   options.folder = std::filesystem::absolute(arguments.outdir).lexically_normal();
@@ -94,7 +95,7 @@ int RunQuicktest(const QuicktestArguments& arguments) {
   const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
     if (arguments.json) {
       // A script that keeps the JSON in a file sees why it stopped.
-      if (step.state == StepState::kFailed) Say("etprof: quick-test, {}: {}\n", step.name, Said(step));
+      if (step.state == StepState::kFailed) Say("error: {}: {}\n", step.name, Said(step));
       return;
     }
     Print("{}", Line(step));

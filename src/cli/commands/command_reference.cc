@@ -62,11 +62,28 @@ std::string OptionTable(const CommandFacts& command) {
   return text;
 }
 
+constexpr std::pair<ExitCode, std::string_view> kExitCodes[] = {
+    {ExitCode::kDone, "Done"},
+    {ExitCode::kCheckFailed, "A check failed: `check`, `validate`, `quick-test`, or the check of `export`"},
+    {ExitCode::kUsage, "The command line is wrong"},
+    {ExitCode::kBadInput, "A file or configuration cannot be used"},
+    {ExitCode::kDeviceFailed,
+     "A device, a runner, or the system failed (disk full, permissions, limits of the shell), or messages "
+     "could not "
+     "be written to stderr. A measurement does not stop for the latter"},
+    {ExitCode::kInconclusive, "`check`, or the check of `export`, could not decide"},
+    {ExitCode::kInterrupted, "Interrupted by Ctrl-C. Measured data is kept, and `--resume` continues"},
+};
+
 std::string Reference(const std::vector<CommandFacts>& commands) {
   std::string text =
-      "# Reference of commands\n\n"
-      "Made by `script/reference` from the program's own table of options; what the commands do is in "
-      "[commands.md](commands.md).\n";
+      "# CLI\n\n"
+      "Made by `script/reference` from the program's own table of options. stdout is data, stderr is for\n"
+      "people. `--json` gives JSON wherever a person would read a table ([keys](json.md)).\n\n"
+      "| exit code | meaning |\n| --- | --- |\n";
+  for (const auto& [code, meaning] : kExitCodes)
+    text += fmt::format("| {} | {} |\n", static_cast<int>(code), meaning);
+  text += "\n";
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) {
       text += "\n" + OptionTable(command);
@@ -82,13 +99,13 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
 }  // namespace
 
 CommandSpec ReferenceCommand() {
-  return {"reference", "print docs/reference.md", "etprof reference > docs/reference.md",
+  return {"reference", "print docs/reference/cli.md", "etprof reference > docs/reference/cli.md",
           [](CLI::App& app) -> std::function<int()> {
             app.group("");  // for who writes etprof, not for who uses it
             const auto schemas = std::make_shared<std::filesystem::path>();
-            app.add_option(
-                "--schemas", *schemas,
-                "write the JSON Schemas that are made of descriptions there, and json.md beside that folder");
+            app.add_option("--schemas", *schemas,
+                           "write the JSON Schemas that are made of descriptions there, and "
+                           "reference/json.md next to that folder");
             return [&app, schemas] {
               if (schemas->empty()) {
                 Print("{}", Reference(CommandsOf(*app.get_parent())));
@@ -98,8 +115,8 @@ CommandSpec ReferenceCommand() {
               all["dry_run"] = DryRunSchema();
               for (const auto& [name, schema] : all)
                 WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
-              all.erase("config");  // docs/config.md has its keys, with what is so without them
-              WriteFileAtomically(schemas->parent_path() / "json.md", SchemaReference(all));
+              all.erase("config");  // docs/reference/config.md has its keys, with what is so without them
+              WriteFileAtomically(schemas->parent_path() / "reference" / "json.md", SchemaReference(all));
               return 0;
             };
           }};

@@ -52,7 +52,7 @@ int RunSeveral(const std::vector<std::string>& runs, const ReportArguments& argu
   if (!arguments.csv.empty())
     throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
   if (arguments.brief || arguments.all)
-    throw Error(ExitCode::kUsage, fmt::format("{} is of one run", arguments.brief ? "--brief" : "--all"));
+    throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--all"));
   std::vector<Report> reports;
   for (const std::string& path : runs) {
     bool is_folder = false;
@@ -72,7 +72,7 @@ int RunReport(const ReportArguments& arguments) {
   for (const std::string& run : {arguments.mac_run, arguments.android_run}) {
     if (!run.empty()) runs.push_back(run);
   }
-  if (runs.empty()) throw Error(ExitCode::kUsage, "no run is given").Remedy("etprof report RUN...");
+  if (runs.empty()) throw Error(ExitCode::kUsage, "no run is given").Remedy("run `etprof report RUN...`");
   if (runs.size() > 1) return RunSeveral(runs, arguments);
   const std::string& path = runs.front();
   bool is_folder = false;

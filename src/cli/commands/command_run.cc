@@ -116,7 +116,7 @@ CommandSpec RunCommand() {
       "run", "measure the experiments of a configuration file, and report",
       "etprof run configs/examples/isa_on_off.json", [](CLI::App& app) {
         const auto options = std::make_shared<RunOptions>();
-        app.add_option("config,--config", options->config, "the configuration (docs/config.md)")
+        app.add_option("config,--config", options->config, "the configuration (docs/reference/config.md)")
             ->required()
             ->type_name("CONFIG.json");
         app.add_option("--only", options->only, "measure these experiments only")
@@ -146,10 +146,11 @@ CommandSpec RunCommand() {
         AddSustainedOption(app, options->sustained);
         AddDevicesOption(app, options->devices);
         AddCoolingOptions(app, options->devices);
-        app.add_flag(
-            "--counters", options->counters,
-            "read the processor's counters at every operator, in runs of their own (docs/counters.md)");
-        app.add_flag("--no-peaks", options->no_peaks, "do not measure the machine's roofs (docs/peaks.md)");
+        app.add_flag("--counters", options->counters,
+                     "read the processor's counters at every operator, in runs of their own "
+                     "(docs/guides/bottlenecks.md)");
+        app.add_flag("--no-peaks", options->no_peaks,
+                     "do not measure the machine's roofs (docs/guides/bottlenecks.md)");
         app.add_flag("--json", options->json, "the analysis, or with --dry-run the plan, as JSON on stdout");
         AddAllOption(app, options->all);
         return [options] { return RunRun(*options); };

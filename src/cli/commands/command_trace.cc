@@ -58,7 +58,8 @@ TraceChoice ChoiceOf(const std::string& run) {
   }
   const auto index = AsNumber<std::size_t>(run);
   if (!index)
-    throw Error(ExitCode::kUsage, fmt::format("--run {}: it is \"all\", \"median\" or a number from 0", run));
+    throw Error(ExitCode::kUsage,
+                fmt::format("--run `{}` is not \"all\", \"median\", or a number from 0", run));
   choice.runs = TraceChoice::Runs::kOne;
   choice.index = *index;
   return choice;
@@ -83,7 +84,8 @@ int RunTrace(TraceArguments arguments) {
       throw Error(ExitCode::kUsage, "a trace is of one run directory, or of ETDump files")
           .InFile(path)
           .Remedy(
-              "open several .pftrace files together with Perfetto's batch trace processor (docs/trace.md)");
+              "open several .pftrace files together with Perfetto's batch trace processor "
+              "(docs/guides/traces.md)");
     }
   }
   const Form form = FormOf(arguments);
@@ -143,7 +145,7 @@ int RunTrace(TraceArguments arguments) {
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {
       if (data.etdump.empty()) continue;
-      Say("etprof: {}: {}\n", data.label.empty() ? data.name : data.label, warning);
+      Say("warning: {}: {}\n", data.label.empty() ? data.name : data.label, warning);
     }
   }
   Say("{} of {}; open it at https://ui.perfetto.dev{}\n",

@@ -40,8 +40,8 @@ class AdbConnection : public Connection {
     throw Error(ExitCode::kDeviceFailed, "cannot be reached: " + reason)
         .InFile(Name())
         .Remedy(unauthorized ? "allow USB debugging on the device's screen"
-                : several    ? "name one: --device adb:SERIAL (`etprof devices` lists them)"
-                             : "`adb devices` has to list it: is USB debugging on?");
+                : several    ? "name one with `--device adb:SERIAL` (`etprof devices` lists them)"
+                             : "check that `adb devices` lists it and that USB debugging is on");
   }
   void Close() override {}
 

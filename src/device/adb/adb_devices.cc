@@ -67,7 +67,7 @@ std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::functi
     while (reason.ends_with('\n')) reason.pop_back();
     throw Error(ExitCode::kDeviceFailed, reason)
         .InFile(words.front())
-        .Remedy("end its server and try again: adb kill-server");
+        .Remedy("end its server with `adb kill-server`, and try again");
   }
   return ParseAdbDevices(result.output);
 }

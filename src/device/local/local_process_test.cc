@@ -156,7 +156,7 @@ TEST_F(LocalProcess, WhatIsNoProgramIsSaidInOneLine) {
   EXPECT_THAT(ErrorOf("etprof-no-such-program"), HasSubstr("no such program in PATH"));
   EXPECT_THAT(ErrorOf("/tmp"), HasSubstr("is a folder"));
   WriteFileAtomically(Path("plain"), std::string("text"));
-  EXPECT_THAT(ErrorOf(Path("plain")), HasSubstr("is not executable; if it is a program, chmod +x"));
+  EXPECT_THAT(ErrorOf(Path("plain")), HasSubstr("is not executable. If it is a program, chmod +x"));
   WriteFileAtomically(Path("empty"), std::string());
   ::chmod(Path("empty").c_str(), 0755);
   EXPECT_THAT(ErrorOf(Path("empty")), HasSubstr("it is an empty file"));

@@ -15,7 +15,7 @@ struct RemoteOptions {
 };
 
 // A device behind a connection. Opens it: throws Error (kDeviceFailed). On the device lie below one folder
-// (docs/devices.md), and only what has names of etprof's is ever removed there:
+// (docs/reference/devices.md), and only what has names of etprof's is ever removed there:
 //   cache/<digest>/   what Put left: by content, so that nothing is sent twice; whole or not there
 //   runs/<id>/        this object's: what is running (pids/), what Place named
 // A guard runs there as long as this object lives: a shell that waits for the end of its stdin. When that

@@ -52,7 +52,7 @@ std::string StartScript(const Command& command, const std::string& folder, const
   std::string script = "cd " + ShellQuoted(folder) + " || exit 1\n";
   for (const auto& [name, value] : command.environment) {
     if (!IsVariableName(name))
-      throw Error(ExitCode::kBadInput, fmt::format("\"{}\" is no name of an environment variable", name));
+      throw Error(ExitCode::kBadInput, fmt::format("`{}` is not a name of an environment variable", name));
     script += fmt::format("export {}={}\n", name, ShellQuoted(value));
   }
   // A shell gives what it starts in the background no stdin, unless it is told to.

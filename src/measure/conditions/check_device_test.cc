@@ -67,7 +67,7 @@ TEST(CheckDevice, Masks) {
   EXPECT_EQ(Problem(Masked("-avx2")), "");
   EXPECT_EQ(Problem(Masked("=avx")), "");
   EXPECT_EQ(Problem(Masked("-avxx2")),
-            "experiment \"a\": --isa: there is no CPU feature 'avxx2'; did you mean 'avx2'?");
+            "experiment \"a\": --isa: unknown CPU feature 'avxx2'. Did you mean 'avx2'?");
   EXPECT_NE(Problem(Masked("-avx512")).find("this CPU has no avx512 feature"), std::string::npos);
   EXPECT_NE(Problem(Masked("-sme2")).find("is a feature of aarch64"), std::string::npos);
 }

@@ -76,7 +76,7 @@ constexpr std::size_t kMostExperiments = 1000;
 constexpr std::size_t kMostUnits = 2000;
 constexpr std::size_t kMostPairs = 10'000;
 
-constexpr const char* kRemedy = "see docs/config.md, or start from configs/templates";
+constexpr const char* kRemedy = "see docs/reference/config.md, or start from configs/templates";
 
 class Reader {
  public:
@@ -98,7 +98,7 @@ class Reader {
     if (keys.sustained) {
       const auto duration = ParseSustained(*keys.sustained);
       if (!duration)
-        throw fields.Wrong("sustained", fmt::format("\"{}\" is no such time", *keys.sustained))
+        throw fields.Wrong("sustained", fmt::format("\"{}\" is not a duration", *keys.sustained))
             .Remedy(kSustainedRemedy);
       config.sustained = *duration;
     }
@@ -199,7 +199,8 @@ class Reader {
     if (keys.period) {
       const auto period = ParsePeriod(*keys.period);
       if (!period)
-        throw fields.Wrong("period", fmt::format("\"{}\" is no period", *keys.period)).Remedy(kPeriodRemedy);
+        throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", *keys.period))
+            .Remedy(kPeriodRemedy);
       experiment.period = *period;
     }
     if (keys.device) TakeDevices(keys.device->values, fields, experiment);
@@ -208,7 +209,8 @@ class Reader {
       for (const auto& [name, value] : environment->items()) {
         if (!IsVariableName(name))
           throw fields.Wrong(
-              "env", fmt::format("\"{}\" is no name of a variable: letters, digits and _ make one", name));
+              "env",
+              fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
         if (!value.is_string() && !value.is_number())
           throw fields.Wrong("env", fmt::format("{} must be a text", name));
         experiment.environment[name] = value.is_string() ? value.get<std::string>() : value.dump();

@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-// What to measure and how, as a user writes it in JSON (docs/config.md has every key; the seeds' keys are
-// among them).
+// What to measure and how, as a user writes it in JSON (docs/reference/config.md has every key; the seeds'
+// keys are among them).
 
 // One experiment. Paths are absolute.
 struct ExperimentConfig {
@@ -98,7 +98,7 @@ struct ConfigContext {
 // there, else to the configuration's folder. Throws Error (kBadInput) with file, line where it can be told,
 // JSON path and remedy: JSON that does not parse, unknown keys (with the nearest known one), wrong types,
 // values out of range, names that repeat, are no file names or are those of etprof's own files, and what is
-// larger than the limits of docs/config.md.
+// larger than the limits of docs/reference/config.md.
 Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
 

@@ -10,8 +10,9 @@
 #include "core/describe.h"
 #include "device/power_mode.h"
 
-// The keys of a configuration, as they stand in the file (docs/config.md): what reads them (json_fields.h)
-// and docs/schema/config.schema.json are made of these descriptions. What the values mean is config.cc's.
+// The keys of a configuration, as they stand in the file (docs/reference/config.md): what reads them
+// (json_fields.h) and docs/schema/config.schema.json are made of these descriptions. What the values mean is
+// config.cc's.
 namespace etprof {
 
 // A value, or a list of such.
@@ -184,9 +185,9 @@ struct ConfigKeys {
       Key({.meaning = "for one answer of a worker", .least = 0.1, .most = 1e6}));
     v("seed", &K::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
     v("peaks", &K::peaks,
-      Key({.meaning = "measure the machine's roofs, too (docs/peaks.md); true without it"}));
+      Key({.meaning = "measure the machine's roofs, too (docs/guides/bottlenecks.md); true without it"}));
     v("power_mode", &K::power_mode,
-      Key({.meaning = "Android: settings for the time of the measurement (docs/devices.md)",
+      Key({.meaning = "Android: settings for the time of the measurement (docs/reference/devices.md)",
            .choices = kPowerModeNames}));
     v("max_temp", &K::max_temp,
       Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above",

@@ -122,7 +122,7 @@ TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
   EXPECT_EQ(
       ErrorOf(
           "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
-      "/some/where/my.json, line 3: experiments[0].runer_path: unknown key; did you mean \"runner_path\"?");
+      "/some/where/my.json, line 3: experiments[0].runer_path: unknown key. Did you mean \"runner_path\"?");
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
               HasSubstr("known here: $schema, analysis"));
   EXPECT_THAT(
@@ -163,7 +163,7 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(ErrorOf("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
                           "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
-              HasSubstr("did you mean \"abc\"?"));
+              HasSubstr("Did you mean \"abc\"?"));
 }
 
 TEST(Config, WhatTheDeviceIsToBeLike) {

@@ -85,7 +85,7 @@ Variant ParseVariant(const std::string& spec) {
   std::set<std::string> seen;
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
-      Error error = Wrong(spec, fmt::format("there is no key \"{}\"", key));
+      Error error = Wrong(spec, fmt::format("unknown key \"{}\"", key));
       const std::string nearest = Closest(key, kKeys);
       error.Remedy(!nearest.empty() ? fmt::format("did you mean \"{}\"?", nearest)
                                     : "the keys are isa, threads, cpus, period, runner, model, label");
@@ -103,7 +103,8 @@ Variant ParseVariant(const std::string& spec) {
     }
     if (key == "period") {
       variant.period = ParsePeriod(value);
-      if (!variant.period) throw Wrong(spec, fmt::format("\"{}\" is no period", value)).Remedy(kPeriodRemedy);
+      if (!variant.period)
+        throw Wrong(spec, fmt::format("\"{}\" is not a duration", value)).Remedy(kPeriodRemedy);
     }
     if (key == "threads") {
       const auto threads = AsNumber<int>(value);

@@ -36,7 +36,7 @@ TEST(Variant, CommasBelongToTheValueUnlessAKeyFollows) {
 }
 
 TEST(Variant, WhatIsWrongIsSaid) {
-  EXPECT_THAT(ErrorOfVariant("thread=2"), HasSubstr("did you mean \"threads\"?"));
+  EXPECT_THAT(ErrorOfVariant("thread=2"), HasSubstr("Did you mean \"threads\"?"));
   EXPECT_THAT(ErrorOfVariant("threads=0"), HasSubstr("number of threads"));
   EXPECT_THAT(ErrorOfVariant("threads=2x"), HasSubstr("number of threads"));
   EXPECT_THAT(ErrorOfVariant("cpus=x"), HasSubstr("is not a set of CPUs"));

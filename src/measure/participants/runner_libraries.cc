@@ -41,11 +41,11 @@ std::vector<fs::path> LibrariesForAndroid(const fs::path& runner) {
   if (ndk) {
     if (const auto found = InNdk(ndk->folder, ProgramArchitecture(runner.string()))) return {*found};
   }
-  throw Error(ExitCode::kBadInput, ndk ? fmt::format("needs {}, which is neither beside it nor in {} ({})",
+  throw Error(ExitCode::kBadInput, ndk ? fmt::format("needs {}, which is neither next to it nor in {} ({})",
                                                      kName, ndk->folder.string(), ndk->name)
-                                       : fmt::format("needs {}, which is not beside it", kName))
+                                       : fmt::format("needs {}, which is not next to it", kName))
       .InFile(runner.string())
-      .Remedy("set ANDROID_NDK to the NDK that it was built with, or copy the library beside the runner");
+      .Remedy("set ANDROID_NDK to the NDK that it was built with, or copy the library next to the runner");
 }
 
 }  // namespace etprof

@@ -12,7 +12,7 @@
 namespace etprof {
 
 // What the counters gave for one operator, a delegate call or the whole method: a row of `_counters.csv`
-// (docs/counters.md).
+// (docs/guides/bottlenecks.md).
 struct CountersRow {
   std::string key;  // as KeyText of the operator in the analysis
   std::string name;

@@ -138,10 +138,10 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     const std::vector<std::string> below = RunsBelow(run.folder);
     if (!below.empty())
       throw Error(ExitCode::kBadInput,
-                  fmt::format("is no run directory but holds {}: {}", below.size() == 1 ? "one" : "several",
-                              fmt::join(below, ", ")))
+                  fmt::format("is not a run directory, but holds {}: {}",
+                              below.size() == 1 ? "one" : "several", fmt::join(below, ", ")))
           .InFile(folder.string())
-          .Remedy(below.size() == 1 ? "give that one" : "name one, or more");
+          .Remedy(below.size() == 1 ? "give that one" : "give one or more of them");
   }
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
   if (!content.contains("etprof_version")) {
@@ -195,7 +195,7 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   const auto refuse = [&](const std::string& why) {
     return Error(ExitCode::kBadInput, why).InFile(folder.string());
   };
-  if (run.config_hash.empty()) throw refuse("is no run of etprof's: there is nothing that it could recover");
+  if (run.config_hash.empty()) throw refuse("is not a run of etprof, so there is nothing to recover");
   for (const ExperimentData& data : run.experiments) {
     // The names of experiments are folders that are written: they must not lead out of this one.
     const std::filesystem::path name = data.name;

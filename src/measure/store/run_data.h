@@ -22,7 +22,7 @@
 #include "measure/store/peaks_value.h"
 #include "protocol/messages.h"
 
-// What a run directory holds, in memory (docs/run-directory.md says which file holds what). The measurement
+// What a run directory holds, in memory (docs/reference/files.md says which file holds what). The measurement
 // fills it as it goes, the run directory's writer stores it, LoadRunDirectory reads it back, and the report
 // is made of it.
 

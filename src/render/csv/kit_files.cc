@@ -253,7 +253,7 @@ void RenderRobustStatsJson(const Report& report, const ReportExperiment& experim
 nlohmann::ordered_json RobustStatsSchema() {
   return SchemaOf<RobustStatsJson>(
       "<stem>_robust_stats.json: an experiment's latency in statistics that a few disturbed runs do not move",
-      "docs/files.md. What is not defined is null.");
+      "docs/reference/files.md. What is not defined is null.");
 }
 
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
@@ -302,7 +302,7 @@ void RenderRobustComparisonJson(const Report& report, const ReportComparison& pa
 
 nlohmann::ordered_json RobustComparisonSchema() {
   return SchemaOf<RobustComparisonJson>("<model>_robust_comparison.json: the latencies of a pair",
-                                        "docs/files.md. What is not defined is null.");
+                                        "docs/reference/files.md. What is not defined is null.");
 }
 
 }  // namespace etprof

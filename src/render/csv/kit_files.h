@@ -6,8 +6,9 @@
 #include "report/report.h"
 
 // The summary files of the SME2 profiling kit, with its columns and keys first and in its order
-// (docs/files.md). The values are not the kit's where it counted nested spans twice or took operators of one
-// name for one: times are self time over the common set of runs, so they add up to Method::execute.
+// (docs/reference/files.md). The values are not the kit's where it counted nested spans twice or took
+// operators of one name for one: times are self time over the common set of runs, so they add up to
+// Method::execute.
 namespace etprof {
 
 // `experiment` has a profile for all of these.

@@ -248,9 +248,9 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
 }
 
 nlohmann::ordered_json DevicesReportSchema() {
-  return SchemaOf<ReportJson>(
-      "devices_report.json",
-      "One model or several on several devices, side by side (docs/files.md). Times are milliseconds.");
+  return SchemaOf<ReportJson>("devices_report.json",
+                              "One model or several on several devices, side by side "
+                              "(docs/reference/files.md). Times are milliseconds.");
 }
 
 }  // namespace etprof

@@ -276,8 +276,8 @@ struct TracedJson {
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
     v("counters", &TracedJson::Counters,
-      {.meaning =
-           "of the method, its delegate calls and operators (docs/counters.md); empty: none were read"});
+      {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
+                  "were read"});
     v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
   }
 };

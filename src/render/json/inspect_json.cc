@@ -331,13 +331,15 @@ void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostr
 }
 
 nlohmann::ordered_json InspectSchema() {
-  return SchemaOf<ProgramJson>("etprof inspect --json: what is in a .pte",
-                               "docs/inspect.md. What is not known or not there is null. Sizes are bytes.");
+  return SchemaOf<ProgramJson>(
+      "etprof inspect --json: what is in a .pte",
+      "docs/guides/inspect.md. What is not known or not there is null. Sizes are bytes.");
 }
 
 nlohmann::ordered_json InspectDataSchema() {
-  return SchemaOf<DataFileJson>("etprof inspect --json: what is in a .ptd",
-                                "docs/inspect.md. What is not known or not there is null. Sizes are bytes.");
+  return SchemaOf<DataFileJson>(
+      "etprof inspect --json: what is in a .ptd",
+      "docs/guides/inspect.md. What is not known or not there is null. Sizes are bytes.");
 }
 
 }  // namespace etprof

@@ -211,13 +211,13 @@ void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
 nlohmann::ordered_json AnalysisSummarySchema() {
   return SchemaOf<AnalysisJson>(
       "analysis_summary.json of an etprof run directory, and `etprof analyze --json`",
-      "Everything of the report but the events (docs/files.md). What is not defined is null.");
+      "Everything of the report but the events (docs/reference/files.md). What is not defined is null.");
 }
 
 nlohmann::ordered_json PipelineSummarySchema() {
   return SchemaOf<PipelineSummaryJson>(
       "pipeline_summary.json of an etprof run directory",
-      "The latency of every experiment and the verdict of every pair (docs/files.md).");
+      "The latency of every experiment and the verdict of every pair (docs/reference/files.md).");
 }
 
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& file) {

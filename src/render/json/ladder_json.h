@@ -8,7 +8,7 @@
 #include "core/views.h"
 #include "report/report.h"
 
-// "ladder" of analysis_summary.json (docs/isa.md).
+// "ladder" of analysis_summary.json (docs/guides/isa.md).
 namespace etprof {
 
 struct LadderCellJson {

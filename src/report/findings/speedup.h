@@ -18,7 +18,7 @@ struct RunData;
 // peak limits on both sides, not of the whole inference, whose other operators no compute peak explains:
 // time = MACs / (peak x share of the peak), so that for equal MACs
 //   baseline time / candidate time = (candidate peak / baseline peak) x (candidate share / baseline share)
-// exactly. docs/roofline.md.
+// exactly. docs/guides/bottlenecks.md.
 struct SpeedupFactors {
   std::string dtype;                                     // that these operators multiply in: "fp32"
   std::int64_t operators = 0;                            // of one inference

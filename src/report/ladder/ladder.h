@@ -12,8 +12,8 @@ namespace etprof {
 
 struct Report;
 
-// One model at every level of the ISA ladder, at every number of threads that was asked for (docs/isa.md).
-// All times are nanoseconds.
+// One model at every level of the ISA ladder, at every number of threads that was asked for
+// (docs/guides/isa.md). All times are nanoseconds.
 
 struct LadderLevel {
   std::string name;               // the experiment's: "avx2"
