@@ -137,6 +137,45 @@ def test_an_emulated_cpu_runs_what_the_record_says(checkout, tmp_path, qemu):
         assert (done.returncode in (-signal.SIGILL, 128 + signal.SIGILL)) is sme
 
 
+def test_a_comparison_of_runners_that_do_not_differ_is_refused(checkout, tmp_path, qemu):
+    build(checkout.folder, *BOTH, ANDROID_NDK=ndk_of(tmp_path / "ndk"))
+    on, off = (checkout.out(preset) for preset in ("android-arm64-v9a", "android-arm64-v9a-sme2-off"))
+    experiments = [
+        {"name": name, "runner_path": str(folder / "executor_runner"), "exec_wrapper": qemu, "runs": 2}
+        for name, folder in (("off", off), ("on", on))
+    ]
+    config = tmp_path / "config.json"
+    out = tmp_path / "out"
+    config.write_text(
+        json.dumps({"model": str(program.DATA / "toy_cnn.pte"), "output_root": str(out), "experiments": experiments})
+    )
+    run = [str(program.etprof()), "run", str(config)]
+    # They differ, and so are measured: the stand-in's runners run no model.
+    done = subprocess.run(run, env=environment(), capture_output=True, text=True, check=False)
+    assert "would not differ" not in done.stderr
+    manifest = json.loads((out / "manifest.json").read_text())
+    built = [result["runner_built"] for result in manifest["results"]]
+    assert [(one["preset"], one["sme"]) for one in built] == [
+        ("android-arm64-v9a-sme2-off", False),
+        ("android-arm64-v9a", True),
+    ]
+    assert all(one["compiler"].startswith("GCC ") for one in built)
+    assert all(result["executorch_version"] == "1.5.1" for result in manifest["results"])
+    # A build with SME2 that has none, as etprof made it of older NDKs.
+    shutil.copy(off / "executor_runner", on / "executor_runner")
+    record = record_of(checkout, "android-arm64-v9a")
+    record["runner_sha256"] = record_of(checkout, "android-arm64-v9a-sme2-off")["runner_sha256"]
+    (on / "etprof-build.json").write_text(json.dumps(record))
+    shutil.rmtree(out)
+    done = subprocess.run(run, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert (
+        'experiments "off" and "on" would not differ: the runners of android-arm64-v9a-sme2-off and android-arm64-v9a '
+        "both have no instructions of SME"
+    ) in done.stderr
+    assert not (out / "manifest.json").exists()
+
+
 def test_sme2_that_xnnpack_leaves_out_is_refused(checkout, tmp_path):
     """Clang 14, as of NDK r25: XNNPACK overrules the option, and CMake's cache says ON all the same."""
     ndk = make_ndk(tmp_path / "ndk", clang="14.0.6")
