@@ -123,3 +123,7 @@ def test_the_record_says_what_the_runner_is_of(bench, checkout):
     assert "theirs is built with GCC 12.2.0, ours with an unknown compiler." in finding["text"]
     assert "1.5.0a0" in (bench.out / "report.md").read_text()
     assert bench.run("validate", bench.out).returncode == 0
+    # A build of the same version is no other version.
+    model.with_name("toy_cnn.pte.json").write_text('{"versions": {"executorch": "1.5.0a0+cpu"}}')
+    assert bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2)).returncode == 0
+    assert not any("was exported with" in warning for warning in bench.result("theirs")["warnings"])

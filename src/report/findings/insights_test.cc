@@ -79,7 +79,7 @@ TEST(Insights, NameTheCompilersOfTwoRunners) {
   off.runner_built = RunnerBuilt{"", "GCC 13.3.1", {}};
   EXPECT_THAT(text(),
               HasSubstr("off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
-                        "delegates: 0.200 of 2.147 ms (9.3%). They can differ by the compiler alone."));
+                        "delegates: 0.200 of 2.144 ms (9.3%). They can differ by the compiler alone."));
   EXPECT_NEAR(FindInsight(report, Insight::Kind::kCompilers)->at_stake, 200'000, 1'000);
   off.runner_sha256 = "01";  // one runner
   EXPECT_EQ(text(), "");
