@@ -74,10 +74,6 @@ void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& 
                   : "what it says of it is above; if that makes no sense, try again with --clean");
 }
 
-Error WithoutItsPurpose(const RunnerBuild& build, const fs::path& file, const std::string& what) {
-  return Error(ExitCode::kDeviceFailed, fmt::format("{}: {}", build.preset.name, what)).InFile(file.string());
-}
-
 constexpr const char* kHowToGetSme2 =
     "take the Android NDK r27 or later (XNNPACK leaves SME2 out for Clang before 18, whatever its options "
     "are), "
@@ -97,16 +93,17 @@ std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
   }
   if (!build.preset.sme2) return sources;
   if (*build.preset.sme2 && (sources.xnnpack == 0 || sources.kleidiai == 0)) {
-    throw WithoutItsPurpose(build, file,
-                            fmt::format("of {}'s sources for SME2 none is compiled, so the runner would not "
-                                        "differ from that without SME2",
-                                        sources.xnnpack == 0 ? "XNNPACK" : "KleidiAI"))
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("has none of {}'s sources for SME2, so {} would not differ from its -sme2-off",
+                            sources.xnnpack == 0 ? "XNNPACK" : "KleidiAI", build.preset.name))
+        .InFile(file.string())
         .Remedy(kHowToGetSme2);
   }
   if (!*build.preset.sme2 && sources.xnnpack > 0) {
-    throw WithoutItsPurpose(
-        build, file,
-        fmt::format("{} of XNNPACK's sources for SME2 are compiled, and none should be", sources.xnnpack))
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("has XNNPACK's sources for SME2 ({}), and {} is to have none", sources.xnnpack,
+                            build.preset.name))
+        .InFile(file.string())
         .Remedy("try again with --clean");
   }
   return sources;
@@ -114,9 +111,11 @@ std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
 
 void CheckCode(const RunnerBuild& build, const RunnerBinary& binary) {
   if (!build.preset.sme2 || !binary.sme || *binary.sme == *build.preset.sme2) return;
-  throw WithoutItsPurpose(build, build.Runner(),
-                          *binary.sme ? "its code has instructions of SME, and should have none"
-                                      : "its code has no instruction of SME (SMSTART)")
+  throw Error(
+      ExitCode::kDeviceFailed,
+      fmt::format("has {} of SME (SMSTART), which {} {}", *binary.sme ? "instructions" : "no instruction",
+                  build.preset.name, *binary.sme ? "is not to have" : "is to have"))
+      .InFile(build.Runner().string())
       .Remedy(*binary.sme ? "try again with --clean" : kHowToGetSme2);
 }
 

@@ -278,10 +278,9 @@ class Measurement {
       const ExperimentData& candidate = run_.experiments[pair.candidate];
       const std::string why = WhySmeDoesNotDiffer(baseline, candidate);
       if (why.empty()) continue;
-      throw Error(ExitCode::kBadInput, fmt::format("experiments \"{}\" and \"{}\" would not differ: {}",
+      throw Error(ExitCode::kBadInput, fmt::format("experiments `{}` and `{}` would not differ: {}",
                                                    baseline.name, candidate.name, why))
-          .InFile(candidate.runner.string())
-          .Remedy(fmt::format("build both again: etprof build --executorch DIR --preset {} --preset {}",
+          .Remedy(fmt::format("build both again: `etprof build --executorch DIR --preset {} --preset {}`",
                               baseline.runner_built->preset, candidate.runner_built->preset));
     }
   }

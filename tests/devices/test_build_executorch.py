@@ -170,7 +170,7 @@ def test_a_comparison_of_runners_that_do_not_differ_is_refused(checkout, tmp_pat
     done = subprocess.run(run, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert (
-        'experiments "off" and "on" would not differ: the runners of android-arm64-v9a-sme2-off and android-arm64-v9a '
+        "xperiments `off` and `on` would not differ: the runners of android-arm64-v9a-sme2-off and android-arm64-v9a "
         "both have no instructions of SME"
     ) in done.stderr
     assert not (out / "manifest.json").exists()
@@ -180,8 +180,8 @@ def test_sme2_that_xnnpack_leaves_out_is_refused(checkout, tmp_path):
     """Clang 14, as of NDK r25: XNNPACK overrules the option, and CMake's cache says ON all the same."""
     ndk = make_ndk(tmp_path / "ndk", clang="14.0.6")
     done = build(checkout.folder, "--preset", "android-arm64-v9a", code=4, ANDROID_NDK=str(ndk))
-    assert "of XNNPACK's sources for SME2 none is compiled" in done.stderr
-    assert "take the Android NDK r27 or later" in done.stderr
+    assert "has none of XNNPACK's sources for SME2" in done.stderr
+    assert "the Android NDK r27 or later" in done.stderr
     cache = (checkout.out("android-arm64-v9a") / "CMakeCache.txt").read_text()
     assert re.search(r"^XNNPACK_ENABLE_ARM_SME2:\w+=ON$", cache, flags=re.MULTILINE)
     assert not (checkout.out("android-arm64-v9a") / "executor_runner").exists()
@@ -193,14 +193,14 @@ def test_sme2_that_is_compiled_where_it_is_off_is_refused(checkout, tmp_path):
     lists.write_text(lists.read_text().replace("if(XNNPACK_ENABLE_ARM_SME2)", "if(TRUE)"))
     ndk = str(make_ndk(tmp_path / "ndk"))
     done = build(checkout.folder, "--preset", "android-arm64-v9a-sme2-off", code=4, ANDROID_NDK=ndk)
-    assert "1 of XNNPACK's sources for SME2 are compiled, and none should be" in done.stderr
+    assert "has XNNPACK's sources for SME2 (1), and android-arm64-v9a-sme2-off is to have none" in done.stderr
 
 
 def test_sme2_that_is_compiled_and_not_linked_is_refused(checkout, tmp_path):
     runner = checkout.folder / "runner.c"
     runner.write_text(runner.read_text().replace("XNN_ENABLE_ARM_SME2", "NOTHING"))
     done = build(checkout.folder, "--preset", "android-arm64-v9a", code=4, ANDROID_NDK=ndk_of(tmp_path / "ndk"))
-    assert "its code has no instruction of SME (SMSTART)" in done.stderr
+    assert "has no instruction of SME (SMSTART)" in done.stderr
     assert not (checkout.out("android-arm64-v9a") / "etprof-build.json").exists()
 
 
@@ -319,7 +319,7 @@ def test_clean_starts_over(checkout):
 
 def test_every_option_and_preset_is_in_the_docs():
     told = subprocess.run([program.etprof(), "build", "--help"], capture_output=True, text=True, check=True).stdout
-    docs = (program.ROOT / "docs" / "build-executorch.md").read_text(encoding="utf-8")
+    docs = (program.ROOT / "docs" / "reference" / "build-executorch.md").read_text(encoding="utf-8")
     options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", told, flags=re.MULTILINE))
     options -= {"--help", "--executorch", "--target", "--output"}  # the last two are docs/guides/boards.md's
     assert len(options) == 7
