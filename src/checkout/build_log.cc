@@ -53,6 +53,28 @@ std::string LastLines(std::string_view text, std::size_t count) {
   return std::string(text.substr(start));
 }
 
+std::string FailureIn(std::string_view log, std::size_t count) {
+  const std::size_t command = log.rfind("\n$ ");
+  if (command != std::string_view::npos) log.remove_prefix(command + 1);
+  std::string errors;
+  std::size_t lines = 0;
+  bool within = false;
+  for (std::string_view rest = log; !rest.empty() && lines < count;) {
+    const std::size_t newline = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, newline);
+    rest.remove_prefix(std::min(newline + 1, rest.size()));
+    // "CMake Error at FILE:LINE (message):", its text indented, "Call Stack ...:", its places indented.
+    const bool begins = line.starts_with("CMake Error");
+    within = begins || (within && (line.empty() || line.starts_with(' ') || line.starts_with("Call Stack")));
+    if (!within || (line.empty() && errors.ends_with("\n\n"))) continue;
+    errors += line;
+    errors += '\n';
+    ++lines;
+  }
+  while (errors.ends_with('\n')) errors.pop_back();
+  return errors.empty() ? LastLines(log, count) : errors;
+}
+
 std::optional<NinjaProgress> ParseNinjaProgress(std::string_view line) {
   NinjaProgress progress;
   if (!line.starts_with('[')) return std::nullopt;

@@ -1,9 +1,15 @@
 #include "checkout/build_log.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace etprof {
 namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 TEST(IsDownloadFailure, KnowsWhatCMakeAndGitSay) {
   EXPECT_TRUE(IsDownloadFailure("fatal: unable to access 'https://a/b/': Could not resolve host: a"));
@@ -27,6 +33,59 @@ TEST(LastLines, AreAtMostThatMany) {
   EXPECT_EQ(LastLines("\na\nb", 2), "a\nb");
   EXPECT_EQ(LastLines("", 5), "");
   EXPECT_EQ(LastLines("\n\n", 5), "");
+}
+
+// As ExecuTorch's configure step ends where KleidiAI could not be downloaded: its table of options stands
+// last.
+constexpr const char* kFailedConfigure =
+    "$ cmake -S /executorch --preset native\n"
+    "CMake Error: an earlier attempt\n"
+    "etprof: exited with 1\n"
+    "$ cmake -S /executorch --preset native --fresh\n"
+    "-- Downloading KleidiAI to /out/kleidiai-source (define KLEIDIAI_SOURCE_DIR to avoid it)\n"
+    "CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n"
+    "  Each download failed!\n"
+    "\n"
+    "    error: downloading 'https://gitlab.arm.com/kleidi/kleidiai.zip' failed\n"
+    "          status_code: 6\n"
+    "\n"
+    "\n"
+    "gmake: *** [CMakeFiles/kleidiai.dir/build.make:100: kleidiai] Error 1\n"
+    "CMake Error at backends/xnnpack/third-party/XNNPACK/CMakeLists.txt:1137 (ADD_SUBDIRECTORY):\n"
+    "  The source directory\n"
+    "\n"
+    "    /out/kleidiai-source\n"
+    "\n"
+    "  does not contain a CMakeLists.txt file.\n"
+    "Call Stack (most recent call first):\n"
+    "  CMakeLists.txt:600 (add_subdirectory)\n"
+    "\n"
+    "\n"
+    "-- ======= ExecuTorch Build Options =======\n"
+    "-- EXECUTORCH_BUILD_XNNPACK : ON\n"
+    "-- Configuring incomplete, errors occurred!\n"
+    "etprof: exited with 1\n";
+
+TEST(FailureIn, IsCMakesErrorsOfTheLastCommand) {
+  const std::string said = FailureIn(kFailedConfigure, 30);
+  EXPECT_THAT(said, StartsWith("CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n"
+                               "  Each download failed!\n"));
+  EXPECT_THAT(said,
+              HasSubstr("does not contain a CMakeLists.txt file.\nCall Stack (most recent call first):\n"));
+  EXPECT_THAT(said, EndsWith("CMakeLists.txt:600 (add_subdirectory)"));
+  EXPECT_THAT(said, Not(HasSubstr("Build Options")));
+  EXPECT_THAT(said, Not(HasSubstr("earlier attempt")));
+  EXPECT_THAT(said, Not(HasSubstr("gmake")));
+  EXPECT_TRUE(IsDownloadFailure(kFailedConfigure));
+  // The first ones, where there is no room for all.
+  EXPECT_EQ(FailureIn(kFailedConfigure, 2),
+            "CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n  Each download failed!");
+}
+
+TEST(FailureIn, IsTheLastLinesOfOtherFailures) {
+  EXPECT_EQ(FailureIn("$ cmake --build out\n[1/2] a.cc\na.cc:1: error: x\nninja: stopped\n", 2),
+            "a.cc:1: error: x\nninja: stopped");
+  EXPECT_EQ(FailureIn("", 2), "");
 }
 
 TEST(ParseNinjaProgress, ReadsItsDefaultStatus) {

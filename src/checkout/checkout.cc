@@ -1,6 +1,7 @@
 #include "checkout/checkout.h"
 
 #include <algorithm>
+#include <array>
 
 #include "checkout/host_tools.h"
 #include "core/error.h"
@@ -15,6 +16,14 @@ namespace {
 
 constexpr double kGitSeconds = 300;  // of a cold disk and dozens of submodules
 constexpr std::size_t kMostChanged = 20;
+
+// Submodules that a runner's build does not look at, though their places do not tell.
+constexpr std::array<std::string_view, 6> kNotOfTheRunner = {"backends/xnnpack/third-party/FP16",
+                                                             "shim",
+                                                             "third-party/googletest",
+                                                             "third-party/ios-cmake",
+                                                             "third-party/prelude",
+                                                             "third-party/pybind11"};
 
 // The lines of `text`, trimmed at their ends.
 template <typename Take>
@@ -96,19 +105,22 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
   return paths;
 }
 
-bool RunnerNeedsSubmodule(std::string_view path) {
+bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
+  if (path == "third-party/ao") return llm;  // its headers
+  if (std::find(kNotOfTheRunner.begin(), kNotOfTheRunner.end(), path) != kNotOfTheRunner.end()) return false;
   if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
   return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
 }
 
-std::vector<std::string> MissingSubmodules(const fs::path& checkout) {
+std::vector<std::string> MissingSubmodules(const fs::path& checkout, bool llm) {
   std::vector<std::string> missing;
   const fs::path gitmodules = checkout / ".gitmodules";
   if (!Exists(gitmodules)) return missing;
   for (const std::string& path : SubmodulePaths(ReadTextFile(gitmodules))) {
     std::error_code error;
     const fs::directory_iterator entries(checkout / path, error);
-    if (RunnerNeedsSubmodule(path) && (error || entries == fs::directory_iterator())) missing.push_back(path);
+    if (RunnerNeedsSubmodule(path, llm) && (error || entries == fs::directory_iterator()))
+      missing.push_back(path);
   }
   return missing;
 }

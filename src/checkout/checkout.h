@@ -25,10 +25,11 @@ Checkout ReadCheckout(const std::filesystem::path& folder, const std::function<b
 
 // The paths that a .gitmodules file names.
 std::vector<std::string> SubmodulePaths(std::string_view gitmodules);
-// Whether executor_runner with XNNPACK needs the submodule: those of other backends, of examples and of
-// language models it does not.
-bool RunnerNeedsSubmodule(std::string_view path);
+// Whether executor_runner with XNNPACK needs the submodule, or its kernels for language models do (`llm`).
+// Those of other backends, of examples, of ExecuTorch's tests, of its build by Buck and of its Python package
+// it does not. One that is not known is needed: without it, configuring would fail minutes later.
+bool RunnerNeedsSubmodule(std::string_view path, bool llm);
 // Those needed whose folders are missing or empty.
-std::vector<std::string> MissingSubmodules(const std::filesystem::path& checkout);
+std::vector<std::string> MissingSubmodules(const std::filesystem::path& checkout, bool llm);
 
 }  // namespace etprof

@@ -11,7 +11,13 @@ namespace {
 
 using nlohmann::ordered_json;  // keeps the order of keys
 
-constexpr std::string_view kTraceSuffix = "-xnnlog";  // as the SME2 profiling kit names its folders
+// As the SME2 profiling kit names its folders.
+constexpr std::string_view kTraceSuffix = "-xnnlog";
+constexpr std::string_view kSme2OffSuffix = "-sme2-off";
+
+std::string_view Without(std::string_view name, std::string_view suffix) {
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+}
 
 std::string NameOf(const ordered_json& preset) {
   return preset.is_object() && preset.contains("name") && preset["name"].is_string()
@@ -74,6 +80,8 @@ std::vector<RunnerPreset> RunnerPresets() {
     if (preset.name.starts_with("mac-")) preset.platform = RunnerPreset::Platform::kMac;
     if (preset.name.starts_with("android-")) preset.platform = RunnerPreset::Platform::kAndroid;
     preset.trace = preset.name.ends_with(kTraceSuffix);
+    if (preset.platform != RunnerPreset::Platform::kNative)
+      preset.sme2 = !Without(preset.name, kTraceSuffix).ends_with(kSme2OffSuffix);
     presets.push_back(preset);
   }
   return presets;
@@ -84,6 +92,11 @@ RunnerPreset TraceEnabled(const RunnerPreset& preset) {
   if (!traced.trace) traced.name += kTraceSuffix;
   traced.trace = true;
   return traced;
+}
+
+bool DifferInSme2Only(const std::string& one, const std::string& other) {
+  const std::string_view a = Without(one, kTraceSuffix), b = Without(other, kTraceSuffix);
+  return !a.empty() && a != b && Without(a, kSme2OffSuffix) == Without(b, kSme2OffSuffix);
 }
 
 std::set<std::string> PresetNames(std::string_view text) {

@@ -13,12 +13,16 @@ struct RunnerPreset {
   enum class Platform { kNative, kMac, kAndroid };
   std::string name;  // also of its folder below cmake-out
   Platform platform = Platform::kNative;
-  bool trace = false;  // XNNPACK logs its kernels: for seeing them, not for timing
+  bool trace = false;        // XNNPACK logs its kernels: for seeing them, not for timing
+  std::optional<bool> sme2;  // whether it is to have kernels for SME and SME2; absent: as the machine has it
 };
 // All of them, in the order of the file.
 std::vector<RunnerPreset> RunnerPresets();
 // The trace-enabled one beside `preset`, or itself when it is.
 RunnerPreset TraceEnabled(const RunnerPreset& preset);
+
+// Whether two presets, by their names, are the same but for SME and SME2.
+bool DifferInSme2Only(const std::string& one, const std::string& other);
 
 // presets/executorch.json, which is built in: a CMake presets file (cmake-presets(7)).
 std::string_view PresetsText();

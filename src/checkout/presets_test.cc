@@ -62,10 +62,10 @@ TEST(RunnerPresets, AreTheKitsAndEachHasItsTraceEnabledOne) {
   EXPECT_THAT(timing, ElementsAre("mac-arm64", "android-arm64-v9a", "mac-arm64-sme2-off",
                                   "android-arm64-v9a-sme2-off", "native"));
   for (const std::string& name : timing) {
-    EXPECT_TRUE(traced.contains(TraceEnabled({name, {}, false}).name)) << name;
+    EXPECT_TRUE(traced.contains(TraceEnabled({name, {}, false, {}}).name)) << name;
   }
   EXPECT_EQ(traced.size(), timing.size());
-  EXPECT_EQ(TraceEnabled(TraceEnabled({"native", {}, false})).name, "native-xnnlog");
+  EXPECT_EQ(TraceEnabled(TraceEnabled({"native", {}, false, {}})).name, "native-xnnlog");
 }
 
 TEST(RunnerPresets, TheTwoSidesDifferInSmeOnly) {
@@ -85,6 +85,19 @@ TEST(RunnerPresets, TheTwoSidesDifferInSmeOnly) {
   }
 }
 
+TEST(RunnerPresets, TheirNamesTellWhetherSme2IsToBeThere) {
+  for (const RunnerPreset& preset : RunnerPresets()) {
+    const bool off = preset.name.find("-sme2-off") != std::string::npos;
+    const bool native = preset.platform == RunnerPreset::Platform::kNative;
+    EXPECT_EQ(preset.sme2, native ? std::nullopt : std::optional(!off)) << preset.name;
+  }
+  EXPECT_TRUE(DifferInSme2Only("android-arm64-v9a", "android-arm64-v9a-sme2-off"));
+  EXPECT_TRUE(DifferInSme2Only("android-arm64-v9a-sme2-off-xnnlog", "android-arm64-v9a-xnnlog"));
+  EXPECT_FALSE(DifferInSme2Only("android-arm64-v9a", "android-arm64-v9a-xnnlog"));
+  EXPECT_FALSE(DifferInSme2Only("mac-arm64", "android-arm64-v9a-sme2-off"));
+  EXPECT_FALSE(DifferInSme2Only("", "-sme2-off"));
+}
+
 TEST(RunnerPresets, TracingDiffersInTheLogOnly) {
   const auto presets = ByName(std::string(PresetsText()));
   for (const RunnerPreset& preset : RunnerPresets()) {
@@ -96,6 +109,8 @@ TEST(RunnerPresets, TracingDiffersInTheLogOnly) {
     for (const char* flags : {"CMAKE_C_FLAGS", "CMAKE_CXX_FLAGS"}) {
       std::string expected = timing.at(flags);
       expected.replace(expected.find("LEVEL=0"), 7, "LEVEL=5");
+      // On Android XNNPACK logs to Android's log else.
+      if (preset.platform == RunnerPreset::Platform::kAndroid) expected += " -DXNN_LOG_TO_STDIO=1";
       EXPECT_EQ(traced.at(flags), expected);
       timing.erase(flags);
       traced.erase(flags);

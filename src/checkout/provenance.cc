@@ -29,8 +29,14 @@ void ReadRecord(const fs::path& runner, RunnerProvenance& provenance) {
   try {
     const nlohmann::json record = ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json"));
     if (record.at("runner_sha256") != Sha256HexOfFile(runner)) return;
-    if (const auto commit = record.find("commit"); commit != record.end() && commit->is_string())
-      provenance.commit = commit->get<std::string>();
+    const auto text = [&record](const char* key) {
+      const auto found = record.find(key);
+      return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    provenance.commit = text("commit");
+    provenance.executorch_version = text("executorch_version");
+    provenance.preset = text("preset");
+    provenance.compiler = text("compiler");
     if (const auto dirty = record.find("dirty"); dirty != record.end() && dirty->is_boolean())
       provenance.dirty = dirty->get<bool>();
   } catch (const std::exception&) {

@@ -12,6 +12,7 @@ namespace etprof {
 struct RunnerProvenance {
   std::string commit;         // by the record that `etprof build --executorch` left; empty: there is none
   std::optional<bool> dirty;  // likewise: the checkout had changes of its own
+  std::string executorch_version, preset, compiler;  // likewise; empty: not known
   std::vector<std::string> warnings;  // that the checkout is another one by now, each with what to do
 };
 

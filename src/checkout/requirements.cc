@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
+#include "core/error.h"
 #include "core/file.h"
+#include "device/executable.h"
 
 namespace etprof {
 
@@ -15,12 +18,32 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr Bytes kLeastDisk = 2'000'000'000;  // a runner's build folder has about 1 GB
-
 using Missing = std::vector<MissingRequirement>;
 
+constexpr double kPythonSeconds = 60;
+
+std::optional<HostPython> AskPython(const std::string& program) {
+  // Without importing them, which takes seconds.
+  const std::string script =
+      "import importlib.util\n"
+      "print('lacks:', *(name for name in ('torch', 'yaml') if importlib.util.find_spec(name) is None))";
+  try {
+    const ToolRun run = RunTool({{program, "-c", script}, {}, {}}, kPythonSeconds, {}, {});
+    constexpr std::string_view kMark = "lacks:";
+    const std::size_t at = run.output.rfind(kMark);
+    if (!run.status.Success() || at == std::string::npos) return std::nullopt;
+    HostPython python{FindProgram(program), {}};
+    std::istringstream words(run.output.substr(at + kMark.size()));
+    for (std::string word; words >> word;) python.lacks.push_back(word);
+    return python;
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    return std::nullopt;
+  }
+}
+
 void CheckNdk(const BuildHost& host, Missing& missing) {
-  const std::string get = "install the Android NDK, r21 or later, and set ANDROID_NDK to its folder";
+  const std::string get = "install the Android NDK, r27 or later, and set ANDROID_NDK to its folder";
   if (!host.ndk) {
     missing.push_back({"ANDROID_NDK is not set, which Android's presets need", get});
     return;
@@ -35,13 +58,25 @@ void CheckNdk(const BuildHost& host, Missing& missing) {
     missing.push_back(
         {fmt::format("ANDROID_NDK ({}) does not say its version in source.properties", ndk), get});
   } else if (!VersionAtLeast(version, kLeastNdk)) {
-    missing.push_back({fmt::format("the NDK in {} is {}, older than r21", ndk, version), get});
+    missing.push_back({fmt::format("the NDK in {} is {}, older than r27", ndk, version), get});
+  }
+}
+
+void CheckPython(const std::optional<HostPython>& python, Missing& missing) {
+  const std::string remedy =
+      "activate the environment that ExecuTorch's install_executorch.sh has filled, or run script/bootstrap, "
+      "whose environment is taken then";
+  if (!python) {
+    missing.push_back({"python3 was not found", remedy});
+  } else if (!python->lacks.empty()) {
+    missing.push_back({fmt::format("{} has no {}, which ExecuTorch's configure step imports", python->path,
+                                   fmt::join(python->lacks, " and no ")),
+                       remedy});
   }
 }
 
 void CheckTool(const char* name, const std::optional<HostTool>& tool, std::string_view least,
-               Missing& missing) {
-  const std::string remedy = "install it, or run script/bootstrap, which brings one";
+               const std::string& remedy, Missing& missing) {
   if (!tool) {
     missing.push_back({fmt::format("{} was not found", name), remedy});
   } else if (!VersionAtLeast(tool->version, least)) {
@@ -50,7 +85,7 @@ void CheckTool(const char* name, const std::optional<HostTool>& tool, std::strin
   }
 }
 
-void CheckCheckout(const Checkout& checkout, Missing& missing) {
+void CheckCheckout(const Checkout& checkout, bool llm, Missing& missing) {
   if (checkout.folder.filename() != "executorch") {
     missing.push_back(
         {fmt::format("the checkout's folder is named {}, and ExecuTorch builds only in one named executorch",
@@ -58,18 +93,17 @@ void CheckCheckout(const Checkout& checkout, Missing& missing) {
          fmt::format("rename it: mv {} {}", checkout.folder.string(),
                      (checkout.folder.parent_path() / "executorch").string())});
   }
-  const std::vector<std::string> submodules = MissingSubmodules(checkout.folder);
+  const std::vector<std::string> submodules = MissingSubmodules(checkout.folder, llm);
   if (!submodules.empty()) {
     const std::size_t shown = std::min<std::size_t>(submodules.size(), 3);
-    missing.push_back(
-        {fmt::format(
-             "{} of its submodules {} not there: {}{}", submodules.size(),
-             submodules.size() == 1 ? "is" : "are",
-             fmt::join(submodules.begin(), submodules.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-             shown < submodules.size() ? ", ..." : ""),
-         fmt::format(
-             "git -C {0} submodule sync --recursive && git -C {0} submodule update --init --recursive",
-             checkout.folder.string())});
+    missing.push_back({fmt::format("{} of its submodules {} not there: {}{}", submodules.size(),
+                                   submodules.size() == 1 ? "is" : "are",
+                                   fmt::join(submodules.begin(),
+                                             submodules.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                                   shown < submodules.size() ? ", ..." : ""),
+                       fmt::format("git -C {0} submodule sync --recursive && "
+                                   "git -C {0} submodule update --init --recursive {1}",
+                                   checkout.folder.string(), fmt::join(submodules, " "))});
   }
 }
 
@@ -84,6 +118,8 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
   }
   host.cmake = FindTool("cmake", kLeastCMake, own_tools);
   host.ninja = FindTool("ninja", kLeastNinja, own_tools);
+  host.make = FindTool("make", kAnyVersion, {});
+  host.python = FindPython(own_tools);
   if (const auto ndk = FindNdk()) host.ndk = ndk->folder;
   std::error_code error;
   const fs::space_info space = fs::space(checkout.folder, error);
@@ -91,12 +127,15 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
   return host;
 }
 
-Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPreset>& presets,
+Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPreset>& presets, bool llm,
                             const BuildHost& host) {
   Missing missing;
-  CheckCheckout(checkout, missing);
-  CheckTool("cmake", host.cmake, kLeastCMake, missing);
-  CheckTool("ninja", host.ninja, kLeastNinja, missing);
+  CheckCheckout(checkout, llm, missing);
+  const std::string bring = "install it, or run script/bootstrap, which brings one";
+  CheckTool("cmake", host.cmake, kLeastCMake, bring, missing);
+  CheckTool("ninja", host.ninja, kLeastNinja, bring, missing);
+  CheckTool("make", host.make, kAnyVersion, kGetMake, missing);
+  CheckPython(host.python, missing);
   const auto any = [&presets](RunnerPreset::Platform platform) {
     return std::any_of(presets.begin(), presets.end(),
                        [platform](const RunnerPreset& preset) { return preset.platform == platform; });
@@ -106,13 +145,24 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
     missing.push_back({fmt::format("the mac presets are built on a Mac, and this is {}", host.system),
                        "choose native or an android preset, or build on a Mac"});
   }
-  if (host.free_disk && *host.free_disk < kLeastDisk) {
+  if (host.free_disk && *host.free_disk < kRunnerDisk) {
     missing.push_back({fmt::format("{} has {} free; about {} are needed", checkout.folder.string(),
                                    FormatBytes(static_cast<double>(*host.free_disk)),
-                                   FormatBytes(static_cast<double>(kLeastDisk))),
+                                   FormatBytes(static_cast<double>(kRunnerDisk))),
                        "make room, or take a checkout on another disk"});
   }
   return missing;
+}
+
+std::optional<HostPython> FindPython(const fs::path& own_tools) {
+  std::optional<HostPython> best;
+  for (const std::string& program : {std::string("python3"), (own_tools / "python3").string()}) {
+    if (program != "python3" && (own_tools.empty() || !Exists(program))) continue;
+    const std::optional<HostPython> python = AskPython(program);
+    if (python && python->lacks.empty()) return python;
+    if (!best) best = python;
+  }
+  return best;
 }
 
 std::optional<NdkVariable> FindNdk() {

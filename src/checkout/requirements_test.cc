@@ -29,6 +29,8 @@ class Requirements : public testing::Test {
     host_.system = "Linux";
     host_.cmake = HostTool{"/bin/cmake", "3.24.0"};
     host_.ninja = HostTool{"/bin/ninja", "1.11.1"};
+    host_.make = HostTool{"/bin/make", "4.3"};
+    host_.python = HostPython{"/bin/python3", {}};
     host_.free_disk = 10'000'000'000;
   }
   ~Requirements() override { fs::remove_all(root_); }
@@ -40,11 +42,11 @@ class Requirements : public testing::Test {
     host_.ndk = root_ / "ndk";
   }
   // "problem | remedy", one a line.
-  std::string Missing(const std::string& preset) const {
+  std::string Missing(const std::string& preset, bool llm = false) const {
     std::string text;
     for (const RunnerPreset& known : RunnerPresets()) {
       if (known.name != preset) continue;
-      for (const auto& [problem, remedy] : MissingRequirements(checkout_, {known}, host_)) {
+      for (const auto& [problem, remedy] : MissingRequirements(checkout_, {known}, llm, host_)) {
         text += problem + " | " + remedy + "\n";
       }
     }
@@ -58,7 +60,7 @@ class Requirements : public testing::Test {
 
 TEST_F(Requirements, NothingIsMissingWhereAllIsThere) {
   EXPECT_EQ(Missing("native"), "");
-  MakeNdk("21.0.6113669");
+  MakeNdk("27.0.12077973");
   EXPECT_EQ(Missing("android-arm64-v9a-sme2-off-xnnlog"), "");
   host_.system = "Darwin";
   EXPECT_EQ(Missing("mac-arm64"), "");
@@ -69,14 +71,45 @@ TEST_F(Requirements, OldAndAbsentTools) {
   host_.ninja.reset();
   EXPECT_THAT(Missing("native"), HasSubstr("/bin/cmake is 3.9.6; 3.24 or later is needed | install it"));
   EXPECT_THAT(Missing("native"), HasSubstr("ninja was not found"));
+  host_.make.reset();
+  EXPECT_THAT(Missing("native"),
+              HasSubstr("make was not found | install it (on Debian: apt-get install make)"));
+}
+
+TEST_F(Requirements, APythonWithWhatIsImported) {
+  host_.python->lacks = {"torch", "yaml"};
+  EXPECT_THAT(Missing("native"),
+              HasSubstr("/bin/python3 has no torch and no yaml, which ExecuTorch's configure "
+                        "step imports | activate the environment"));
+  host_.python.reset();
+  EXPECT_THAT(Missing("native"), HasSubstr("python3 was not found | activate"));
+}
+
+TEST_F(Requirements, PythonIsTakenFromOurOwnToolsWhereThatHasMore) {
+  const auto make = [&](const fs::path& file, const std::string& lacks) {
+    Write(file, "#!/bin/sh\necho lacks: " + lacks + "\n");
+    fs::permissions(root_ / file, fs::perms::owner_all);
+  };
+  const std::string path = std::getenv("PATH");
+  make("bin/python3", "torch");
+  ::setenv("PATH", ((root_ / "bin").string() + ":" + path).c_str(), 1);
+  const auto found = [&] { return FindPython(root_ / "own"); };
+  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
+  EXPECT_THAT(found()->lacks, ElementsAre("torch"));
+  make("own/python3", "");
+  EXPECT_EQ(found()->path, (root_ / "own" / "python3").string());
+  EXPECT_THAT(found()->lacks, IsEmpty());
+  make("bin/python3", "");
+  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST_F(Requirements, TheNdkIsAskedForByAndroidOnly) {
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("ANDROID_NDK is not set"));
   host_.ndk = root_ / "nowhere";
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("has no build/cmake/android.toolchain.cmake"));
-  MakeNdk("20.1.5948944");
-  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("is 20.1.5948944, older than r21"));
+  MakeNdk("26.1.10909125");
+  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("is 26.1.10909125, older than r27"));
   EXPECT_EQ(Missing("native"), "");
   Write("ndk/source.properties", "");
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("does not say its version"));
@@ -99,18 +132,58 @@ TEST_F(Requirements, EmptySubmodulesThatTheRunnerNeeds) {
         "[submodule \"b\"]\n\tpath=third-party/flatcc\n[submodule \"c\"]\n\tpath = "
         "backends/vulkan/third-party/x\n");
   fs::create_directories(checkout_.folder / "third-party" / "flatcc");
-  EXPECT_THAT(MissingSubmodules(checkout_.folder),
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, false),
               ElementsAre("backends/xnnpack/third-party/XNNPACK", "third-party/flatcc"));
   EXPECT_THAT(Missing("native"), HasSubstr("2 of its submodules are not there: backends/xnnpack"));
-  EXPECT_THAT(Missing("native"), HasSubstr("submodule update --init --recursive"));
+  EXPECT_THAT(
+      Missing("native"),
+      HasSubstr(
+          "submodule update --init --recursive backends/xnnpack/third-party/XNNPACK third-party/flatcc"));
   Write("executorch/third-party/flatcc/a", "");
   Write("executorch/backends/xnnpack/third-party/XNNPACK/a", "");
-  EXPECT_THAT(MissingSubmodules(checkout_.folder), IsEmpty());
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, false), IsEmpty());
+}
+
+// The .gitmodules of ExecuTorch 1.5.0, as far as paths go.
+TEST_F(Requirements, SubmodulesThatNoRunnerNeedsMayBeMissing) {
+  std::string text;
+  for (const char* path : {"backends/arm/third-party/ethos-u-core-driver",
+                           "backends/cadence/utils/FACTO",
+                           "backends/vulkan/third-party/volk",
+                           "backends/xnnpack/third-party/FP16",
+                           "backends/xnnpack/third-party/FXdiv",
+                           "backends/xnnpack/third-party/XNNPACK",
+                           "backends/xnnpack/third-party/cpuinfo",
+                           "backends/xnnpack/third-party/pthreadpool",
+                           "extension/llm/tokenizers",
+                           "kernels/optimized/third-party/eigen",
+                           "third-party/flatbuffers",
+                           "third-party/flatcc",
+                           "third-party/gflags",
+                           "third-party/googletest",
+                           "third-party/ios-cmake",
+                           "third-party/json",
+                           "third-party/pocketfft",
+                           "third-party/prelude",
+                           "third-party/pybind11",
+                           "third-party/ao",
+                           "shim"})
+    text += std::string("[submodule \"x\"]\n\tpath = ") + path + "\n";
+  Write("executorch/.gitmodules", text);
+  EXPECT_THAT(
+      MissingSubmodules(checkout_.folder, false),
+      ElementsAre("backends/xnnpack/third-party/FXdiv", "backends/xnnpack/third-party/XNNPACK",
+                  "backends/xnnpack/third-party/cpuinfo", "backends/xnnpack/third-party/pthreadpool",
+                  "kernels/optimized/third-party/eigen", "third-party/flatbuffers", "third-party/flatcc",
+                  "third-party/gflags", "third-party/json", "third-party/pocketfft"));
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, true), testing::Contains("third-party/ao"));
+  EXPECT_THAT(Missing("native"), HasSubstr("10 of its submodules are not there"));
+  EXPECT_THAT(Missing("native", true), HasSubstr("11 of its submodules are not there"));
 }
 
 TEST_F(Requirements, FreeDisk) {
   host_.free_disk = 100'000'000;
-  EXPECT_THAT(Missing("native"), HasSubstr("has 100 MB free; about 2.00 GB are needed"));
+  EXPECT_THAT(Missing("native"), HasSubstr("has 100 MB free; about 500 MB are needed"));
   host_.free_disk.reset();  // not known
   EXPECT_EQ(Missing("native"), "");
 }

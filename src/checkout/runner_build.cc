@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "checkout/build_log.h"
+#include "checkout/compiled.h"
+#include "checkout/runner_binary.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr double kSilenceSeconds = 3600;  // one slow translation unit, or a download without progress
 constexpr double kHelpSeconds = 60;
+constexpr const char* kFresh = "--fresh";
 
 std::optional<std::string> TextIfThere(const fs::path& path) {
   if (!Exists(path)) return std::nullopt;
@@ -52,14 +55,14 @@ ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildPro
   return run;
 }
 
-void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& command,
+void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& command, const Command& retry,
                     const BuildProgress& progress, const std::function<bool()>& interrupted) {
   progress.message(doing);
   ToolRun run = RunStep(build, command, progress, interrupted);
   const bool again = !run.status.Success() && IsDownloadFailure(run.output);
   if (again) {
     progress.message("a download failed: trying once more");
-    run = RunStep(build, command, progress, interrupted);
+    run = RunStep(build, retry, progress, interrupted);
   }
   if (run.status.Success()) return;
   const bool download = IsDownloadFailure(run.output);
@@ -68,7 +71,52 @@ void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& 
       .InFile(build.Log().string())
       .Remedy(download
                   ? "something could not be downloaded, twice: see to the network or its proxy, and try again"
-                  : "its last lines are above; if they make no sense, try again with --clean");
+                  : "what it says of it is above; if that makes no sense, try again with --clean");
+}
+
+constexpr const char* kHowToGetSme2 =
+    "take the Android NDK r27 or later (XNNPACK leaves SME2 out for Clang before 18, whatever its options "
+    "are), "
+    "and a checkout whose XNNPACK has kernels for SME2";
+
+// Options alone prove nothing: XNNPACK overrules them. Absent: CMake did not write what is compiled, and the
+// preset promises nothing.
+std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
+  const fs::path file = build.Folder() / "compile_commands.json";
+  if (!build.preset.sme2 && !Exists(file)) return std::nullopt;
+  Sme2Sources sources;
+  try {
+    sources = CountSme2Sources(ReadTextFile(file));
+  } catch (Error& error) {
+    if (error.file().empty()) error.InFile(file.string());
+    throw;
+  }
+  if (!build.preset.sme2) return sources;
+  if (*build.preset.sme2 && (sources.xnnpack == 0 || sources.kleidiai == 0)) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("has none of {}'s sources for SME2, so {} would not differ from its -sme2-off",
+                            sources.xnnpack == 0 ? "XNNPACK" : "KleidiAI", build.preset.name))
+        .InFile(file.string())
+        .Remedy(kHowToGetSme2);
+  }
+  if (!*build.preset.sme2 && sources.xnnpack > 0) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("has XNNPACK's sources for SME2 ({}), and {} is to have none", sources.xnnpack,
+                            build.preset.name))
+        .InFile(file.string())
+        .Remedy("try again with --clean");
+  }
+  return sources;
+}
+
+void CheckCode(const RunnerBuild& build, const RunnerBinary& binary) {
+  if (!build.preset.sme2 || !binary.sme || *binary.sme == *build.preset.sme2) return;
+  throw Error(
+      ExitCode::kDeviceFailed,
+      fmt::format("has {} of SME (SMSTART), which {} {}", *binary.sme ? "instructions" : "no instruction",
+                  build.preset.name, *binary.sme ? "is not to have" : "is to have"))
+      .InFile(build.Runner().string())
+      .Remedy(*binary.sme ? "try again with --clean" : kHowToGetSme2);
 }
 
 // executor_runner --help prints its flags and exits with 1, which is no failure.
@@ -83,17 +131,26 @@ void TryHelp(const RunnerBuild& build, const std::function<bool()>& interrupted)
   if (run.output.find("model_path") == std::string::npos) throw refuse("does not name --model_path");
 }
 
-void WriteRecord(const RunnerBuild& build, double seconds) {
+void WriteRecord(const RunnerBuild& build, const std::optional<Sme2Sources>& sources, double seconds) {
   const Checkout& checkout = build.checkout;
+  const RunnerBinary binary = ReadRunnerBinary(build.Runner());
+  CheckCode(build, binary);
+  const std::string compiler = CompilerOf(build.Folder());
   json record = {
       {"schema_version", 1},
       {"preset", build.preset.name},
       {"trace_enabled", build.preset.trace},
+      {"llm_kernels", build.llm},
+      {"sme",
+       {{"sources", sources ? json(sources->xnnpack) : json()},
+        {"kleidiai_sources", sources ? json(sources->kleidiai) : json()},
+        {"in_code", binary.sme ? json(*binary.sme) : json()}}},
       {"runner_sha256", Sha256HexOfFile(build.Runner())},
       {"executorch_version", checkout.version.empty() ? json() : json(checkout.version)},
       {"commit", checkout.commit ? json(*checkout.commit) : json()},
       {"dirty", checkout.commit ? json(checkout.dirty) : json()},
       {"changed", checkout.changed},
+      {"compiler", compiler.empty() ? json() : json(compiler)},
       {"cmake", build.host.cmake->version},
       {"ninja", build.host.ninja->version},
       {"ndk", build.preset.platform == RunnerPreset::Platform::kAndroid ? json(NdkVersion(*build.host.ndk))
@@ -115,7 +172,14 @@ std::vector<Command> BuildCommands(const RunnerBuild& build) {
                                         build.Folder().string(),
                                         "--preset",
                                         build.preset.name,
-                                        "-DCMAKE_MAKE_PROGRAM=" + build.host.ninja->path};
+                                        "-DCMAKE_MAKE_PROGRAM=" + build.host.ninja->path,
+                                        "-DPYTHON_EXECUTABLE=" + build.host.python->path};
+  if (build.llm) configure.emplace_back("-DEXECUTORCH_BUILD_KERNELS_LLM=ON");
+  // What an earlier configuration that did not get to its end has in its cache is not to be relied on:
+  // XNNPACK notes where KleidiAI is also when it could not be downloaded, and does not try again.
+  const bool unfinished =
+      !build.clean && Exists(build.Folder() / "CMakeCache.txt") && !Exists(build.Folder() / "build.ninja");
+  if (unfinished) configure.emplace_back(kFresh);
   if (build.preset.platform == RunnerPreset::Platform::kAndroid) {
     environment.emplace_back("ANDROID_NDK", build.host.ndk->string());
   }
@@ -157,15 +221,19 @@ void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
         .InFile(build.Folder().string());
   }
   const std::vector<Command> commands = BuildCommands(build);
-  RunStepOrThrow(build, "configuring", commands[0], progress, interrupted);
-  RunStepOrThrow(build, "building", commands[1], progress, interrupted);
+  Command fresh = commands[0];
+  if (fresh.arguments.back() != kFresh) fresh.arguments.emplace_back(kFresh);
+  RunStepOrThrow(build, "configuring", commands[0], fresh, progress, interrupted);
+  const std::optional<Sme2Sources> sources = CheckSources(build);
+  RunStepOrThrow(build, "building", commands[1], commands[1], progress, interrupted);
   if (!Exists(build.Runner())) {
     throw Error(ExitCode::kDeviceFailed, "was not built, although cmake says that all is done")
         .InFile(build.Runner().string())
         .Remedy("see " + build.Log().string() + "; try again with --clean");
   }
   if (build.ForThisMachine()) TryHelp(build, interrupted);
-  WriteRecord(build, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  WriteRecord(build, sources,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
 }  // namespace etprof

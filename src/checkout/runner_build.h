@@ -19,6 +19,7 @@ struct RunnerBuild {
   BuildHost host;  // in which nothing is missing
   int jobs = 0;    // 0: as Ninja chooses
   bool clean = false;
+  bool llm = false;  // with ExecuTorch's kernels for language models
   std::string etprof_version;
 
   std::filesystem::path Folder() const { return checkout.folder / "cmake-out" / preset.name; }
@@ -45,8 +46,9 @@ struct BuildProgress {
 std::vector<std::string> InstallPresets(const std::filesystem::path& checkout);
 
 // Configures and builds executor_runner, tries `--help` of it where it is of this machine, and records what
-// it was built from in Record(). A step that fails to download is tried once more. Throws Error
-// (kDeviceFailed), naming the log, when a step fails, (kInterrupted) when `interrupted` says so.
+// it was built from in Record(). A step that fails to download is tried once more, configuring from a fresh
+// cache. Throws Error (kDeviceFailed), naming the log, when a step fails, or when the preset is to have
+// kernels for SME2 and has none, or the other way round; (kInterrupted) when `interrupted` says so.
 void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
                  const std::function<bool()>& interrupted);
 

@@ -21,7 +21,8 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kShownLogLines = 20;
+constexpr std::size_t kShownLogLines = 30;
+constexpr std::size_t kShownChanges = 3;
 
 std::vector<std::string> Names(const std::vector<RunnerPreset>& presets) {
   std::vector<std::string> names;
@@ -99,8 +100,11 @@ void Warn(const Checkout& checkout) {
   if (!checkout.commit) {
     Say("warning: The build cannot be named by a commit: {}\n", checkout.git_problem);
   } else if (checkout.dirty) {
-    Say("warning: The checkout differs from its commit {} ({})\n", checkout.commit->substr(0, 10),
-        fmt::join(checkout.changed, ", "));
+    const std::size_t shown = std::min(checkout.changed.size(), kShownChanges);
+    Say("warning: The checkout differs from its commit {}. etprof-build.json lists how\n",
+        checkout.commit->substr(0, 10));
+    for (std::size_t i = 0; i < shown; ++i) Say("  {}\n", checkout.changed[i]);
+    if (shown < checkout.changed.size()) Say("  and more\n");
   }
 }
 
@@ -134,7 +138,7 @@ void BuildOne(const RunnerBuild& build) {
   } catch (const Error& error) {
     EndProgress();
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      SayText("\n" + ManyLines(LastLines(ReadTextFile(build.Log()), kShownLogLines)) + "\n\n");
+      SayText("\n" + ManyLines(FailureIn(ReadTextFile(build.Log()), kShownLogLines)) + "\n\n");
     }
     throw;
   }
@@ -161,6 +165,8 @@ void AddBuildExecutorchOptions(CLI::App& app, BuildExecutorchOptions& options) {
   add(app.add_flag(
       "--trace", options.trace,
       "the trace-enabled runners instead: XNNPACK says which kernels it takes, which costs time"));
+  add(app.add_flag("--llm", options.llm,
+                   "with ExecuTorch's kernels for language models (custom_sdpa and others)"));
   add(app.add_flag("--clean", options.clean, "remove DIR/cmake-out/<preset>/ first"));
   add(app.add_flag("--dry-run", options.dry_run, "check everything, show the commands, change nothing"));
 }
@@ -171,12 +177,12 @@ int BuildExecutorch(const BuildExecutorchOptions& options) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
   const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
-  const std::vector<MissingRequirement> missing = MissingRequirements(checkout, presets, host);
+  const std::vector<MissingRequirement> missing = MissingRequirements(checkout, presets, options.llm, host);
   if (!missing.empty()) return TellMissing(missing, options.json);
 
   std::vector<RunnerBuild> builds;
   for (const RunnerPreset& preset : presets) {
-    builds.push_back({checkout, preset, host, options.jobs, options.clean, ETPROF_VERSION});
+    builds.push_back({checkout, preset, host, options.jobs, options.clean, options.llm, ETPROF_VERSION});
   }
   if (options.dry_run) return ShowCommands(builds, options.json);
   Warn(checkout);

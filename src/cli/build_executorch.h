@@ -14,6 +14,7 @@ struct BuildExecutorchOptions {
   bool trace = false;                // their trace-enabled ones instead
   int jobs = 0;                      // 0: as Ninja chooses
   bool clean = false;
+  bool llm = false;  // with ExecuTorch's kernels for language models
   bool dry_run = false;
   bool json = false;
 };

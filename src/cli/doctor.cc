@@ -1,6 +1,7 @@
 #include "cli/doctor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,8 +36,7 @@ using Check = DoctorCheck;
 using CheckState = DoctorCheck::State;
 
 constexpr double kAskSeconds = 20;
-constexpr Bytes kLittleDisk = 1'000'000'000;      // a run with traces has tens of megabytes
-constexpr Bytes kExecutorchDisk = 2'000'000'000;  // a runner's build folder has about 1 GB
+constexpr Bytes kLittleDisk = 1'000'000'000;  // a run with traces has tens of megabytes
 constexpr const char* kBootstrap = "run script/bootstrap";
 
 // What such a program prints; absent where it is not there or does not run.
@@ -236,7 +236,7 @@ DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPac
 
 Check Ndk() {
   const std::string name = "Android NDK";
-  const std::string remedy = "install r21 or later, and set ANDROID_NDK to its folder";
+  const std::string remedy = "install r27 or later, and set ANDROID_NDK to its folder";
   const std::optional<NdkVariable> ndk = FindNdk();
   if (!ndk)
     return {name, CheckState::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
@@ -251,16 +251,29 @@ Check Ndk() {
   return {name, CheckState::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
 }
 
+Check PythonWithTorch(const fs::path& tools) {
+  const std::string name = "Python with PyTorch";
+  const std::optional<HostPython> python = FindPython(tools);
+  if (!python) return {name, CheckState::kMissing, "python3 not found", kBootstrap};
+  if (!python->lacks.empty()) {
+    return {name, CheckState::kMissing,
+            fmt::format("{} has no {}", python->path, fmt::join(python->lacks, " and no ")), kBootstrap};
+  }
+  return {name, CheckState::kOk, python->path, ""};
+}
+
 DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
   DoctorGroup group{"build-executorch", "build --executorch", {}};
   const fs::path tools = root ? *root / ".venv" / "bin" : fs::path();
   group.checks.push_back(Tool("git", FindTool("git", "0", {}), "0", "install git"));
   group.checks.push_back(Tool("cmake", FindTool("cmake", kLeastCMake, tools), kLeastCMake, kBootstrap));
   group.checks.push_back(Tool("ninja", FindTool("ninja", kLeastNinja, tools), kLeastNinja, kBootstrap));
+  group.checks.push_back(Tool("make", FindTool("make", kAnyVersion, {}), kAnyVersion, kGetMake));
   group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", "install a C++ compiler"));
+  group.checks.push_back(PythonWithTorch(tools));
   group.checks.push_back(Ndk());
   group.checks.push_back(
-      Disk(fs::current_path(), kExecutorchDisk, "a runner's build needs about 1 GB where the checkout lies"));
+      Disk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies"));
   return group;
 }
 

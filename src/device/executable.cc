@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -13,7 +12,7 @@
 #include <fstream>
 #include <optional>
 
-#include "core/file.h"
+#include "device/elf_file.h"
 
 namespace etprof {
 namespace {
@@ -109,59 +108,8 @@ std::string ProgramArchitecture(const std::string& program) {
 }
 
 std::vector<std::string> NeededLibraries(const std::filesystem::path& program) {
-  // Generic ABI of System V, chapters 4 and 5; little endian.
-  constexpr std::uint64_t kLoad = 1, kDynamic = 2, kNeeded = 1, kStringTable = 5;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(program, error) || std::filesystem::file_size(program, error) < 64)
-    return {};
-  const MappedFile file = MappedFile::Open(program);
-  const ByteView bytes = file.bytes();
-  const auto at = [&](std::uint64_t offset, unsigned size) {
-    std::uint64_t value = 0;
-    if (offset > bytes.size() || bytes.size() - offset < size) return value;
-    for (unsigned i = 0; i < size; ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(bytes[static_cast<std::size_t>(offset) + i])}
-               << (8 * i);
-    return value;
-  };
-  // 64 bits, little endian.
-  if (at(0, 4) != 0x464c457f || at(4, 1) != 2 || at(5, 1) != 1) return {};
-  struct Segment {
-    std::uint64_t type, offset, address, size;
-  };
-  std::vector<Segment> segments;
-  const std::uint64_t headers = at(32, 8), header_size = at(54, 2), count = at(56, 2);
-  for (std::uint64_t i = 0; i < count && header_size >= 56; ++i) {
-    const std::uint64_t header = headers + i * header_size;
-    if (header < headers || header > bytes.size()) return {};
-    segments.push_back({at(header, 4), at(header + 8, 8), at(header + 16, 8), at(header + 32, 8)});
-  }
-  std::vector<std::uint64_t> names;
-  std::uint64_t table = 0;
-  for (const Segment& segment : segments) {
-    if (segment.type != kDynamic || segment.offset > bytes.size()) continue;
-    const std::uint64_t end =
-        segment.offset + std::min<std::uint64_t>(segment.size, bytes.size() - segment.offset);
-    for (std::uint64_t entry = segment.offset; entry + 16 <= end && at(entry, 8) != 0; entry += 16) {
-      if (at(entry, 8) == kNeeded) names.push_back(at(entry + 8, 8));
-      if (at(entry, 8) == kStringTable) table = at(entry + 8, 8);
-    }
-  }
-  // The table is told by its address in memory.
-  std::optional<std::uint64_t> strings;
-  for (const Segment& segment : segments) {
-    if (segment.type == kLoad && table >= segment.address && table - segment.address < segment.size)
-      strings = segment.offset + (table - segment.address);
-  }
-  std::vector<std::string> libraries;
-  for (const std::uint64_t name : names) {
-    if (!strings || *strings > bytes.size() || name > bytes.size() - *strings) continue;
-    std::string text;
-    for (std::uint64_t i = *strings + name; i < bytes.size() && at(i, 1) != 0 && text.size() < 256; ++i)
-      text += static_cast<char>(at(i, 1));
-    libraries.push_back(text);
-  }
-  return libraries;
+  const std::optional<ElfFile> file = ElfFile::Open(program);
+  return file ? file->DynamicTexts(ElfFile::kNeeded) : std::vector<std::string>();
 }
 
 Error WhyNotExecutable(const std::string& program, int error) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "checkout/provenance.h"
+#include "checkout/runner_binary.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -66,6 +67,7 @@ class Measurement {
       ProbeRunners();
     });
     Describe(hash);
+    RequireDifferentRunners();
     if (options_.resume && config_.sustained > 0) {
       throw Error(ExitCode::kUsage, "a sustained run cannot be resumed: the device has rested since")
           .Remedy("start it again without --resume");
@@ -197,6 +199,10 @@ class Measurement {
   void AddProvenance(ExperimentData& data) {
     const auto provenance = ProvenanceOf(data.runner, options_.interrupted);
     if (!provenance) return;
+    data.executorch_version = provenance->executorch_version;
+    data.runner_built->preset = provenance->preset;
+    // That of CMake: the runner's file names that of the C library's objects as well.
+    if (!provenance->compiler.empty()) data.runner_built->compiler = provenance->compiler;
     data.warnings.insert(data.warnings.end(), provenance->warnings.begin(), provenance->warnings.end());
     if (provenance->commit.empty() || !run_.executorch_sha.empty()) return;
     run_.executorch_sha = provenance->commit;
@@ -219,6 +225,7 @@ class Measurement {
     load_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
     run_.platform = PlatformOf(config_, *run_.device);
     run_.schedule.margin = config_.margin;
+    std::map<std::filesystem::path, RunnerBinary> built;
     std::map<std::filesystem::path, std::string> digests;
     const auto digest = [&](const std::filesystem::path& path) {
       if (!digests.contains(path)) digests[path] = Sha256HexOfFile(path);
@@ -250,7 +257,11 @@ class Measurement {
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
         data.warnings.push_back("a foreign runner makes no random inputs: it runs on ones");
       }
+      if (!built.contains(data.runner)) built[data.runner] = ReadRunnerBinary(data.runner);
+      const RunnerBinary& binary = built[data.runner];
+      data.runner_built = RunnerBuilt{"", binary.compiler, binary.sme};
       if (data.foreign) AddProvenance(data);
+      if (data.runner_built == RunnerBuilt()) data.runner_built.reset();
       run_.experiments.push_back(std::move(data));
     }
     run_.model_sha256 = run_.experiments[0].model_sha256;
@@ -258,6 +269,19 @@ class Measurement {
     for (const UnitPair& pair : plan_.pairs) {
       run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
                             pair.candidate_label, std::nullopt});
+    }
+  }
+
+  void RequireDifferentRunners() const {
+    for (const ComparePair& pair : run_.pairs) {
+      const ExperimentData& baseline = run_.experiments[pair.baseline];
+      const ExperimentData& candidate = run_.experiments[pair.candidate];
+      const std::string why = WhySmeDoesNotDiffer(baseline, candidate);
+      if (why.empty()) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("experiments `{}` and `{}` would not differ: {}",
+                                                   baseline.name, candidate.name, why))
+          .Remedy(fmt::format("build both again: `etprof build --executorch DIR --preset {} --preset {}`",
+                              baseline.runner_built->preset, candidate.runner_built->preset));
     }
   }
 

@@ -279,6 +279,13 @@ void AddComparisons(Report& report) {
                                 missing + " has no times");
       continue;
     }
+    const std::string why =
+        WhySmeDoesNotDiffer(run.experiments[baseline.index], run.experiments[candidate.index]);
+    if (!why.empty()) {
+      report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
+                                why);
+      continue;
+    }
     ReportComparison made;
     made.baseline = pair.baseline;
     made.candidate = pair.candidate;

@@ -7,8 +7,11 @@
 namespace etprof {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 TEST(Assemble, LeadsFromTheMeansOfTheTraceToTheHeadlineMedian) {
   const Report report = example::MakePair();
@@ -79,6 +82,29 @@ TEST(Assemble, ExperimentsConfiguredDifferentlyGiveNoNoiseFloor) {
   run.pairs.push_back({});
   run.pairs[0].candidate = 1;
   EXPECT_FALSE(Assemble(std::move(run), {}).noise_floor);
+}
+
+TEST(Assemble, RunnersThatAreToDifferInSme2AndDoNotAreNotCompared) {
+  const auto of = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
+    RunData run;
+    run.experiments = {example::MakeExperiment("off", 5'000'000), example::MakeExperiment("on", 2'000'000)};
+    run.experiments[0].runner_built = RunnerBuilt{"android-arm64-v9a-sme2-off", "", off};
+    run.experiments[1].runner_built = RunnerBuilt{preset, "", on};
+    run.pairs.push_back({});
+    run.pairs[0].candidate = 1;
+    return Assemble(std::move(run), {});
+  };
+  const Report refused = of("android-arm64-v9a", false, false);
+  EXPECT_THAT(refused.comparisons, IsEmpty());
+  EXPECT_THAT(refused.warnings,
+              Contains("no comparison of off and on: the runners of android-arm64-v9a-sme2-off and "
+                       "android-arm64-v9a both have no instructions of SME"));
+  EXPECT_THAT(of("android-arm64-v9a", true, true).comparisons, IsEmpty());
+  EXPECT_THAT(of("android-arm64-v9a", false, true).comparisons, SizeIs(1));
+  // Where nothing is known, or the runners are not to differ in it, nothing is refused.
+  EXPECT_THAT(of("android-arm64-v9a", std::nullopt, std::nullopt).comparisons, SizeIs(1));
+  EXPECT_THAT(of("android-arm64-v9a-sme2-off", false, false).comparisons, SizeIs(1));
+  EXPECT_THAT(of("", false, false).comparisons, SizeIs(1));
 }
 
 TEST(Assemble, ReadsBackendAndDataTypeFromTheModelsName) {

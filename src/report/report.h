@@ -191,6 +191,7 @@ struct Insight {
     kNoise,
     kContention,
     kCpuTime,
+    kCompilers,
     kTracing,  // traced and untraced times disagree: it limits what the others mean, and stands first
   };
   Kind kind = Kind::kBottleneck;
@@ -217,6 +218,7 @@ inline constexpr NamedValue<Insight::Kind> kNames<Insight::Kind>[] = {
     {Insight::Kind::kNoise, "noise"},
     {Insight::Kind::kContention, "contention"},
     {Insight::Kind::kCpuTime, "cpu_time"},
+    {Insight::Kind::kCompilers, "compilers"},
     {Insight::Kind::kTracing, "tracing"}};
 
 struct Report {

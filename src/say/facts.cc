@@ -83,6 +83,11 @@ std::vector<Fact> ExperimentFacts(const Report& report, const ReportExperiment& 
   facts.Add("Command", fmt::format("{}", fmt::join(data.command_line, " ")));
   if (data.model != report.run.model) facts.Add("Model", data.model.filename().string());
   if (data.model_sha256 != report.run.model_sha256) facts.Add("Model's SHA-256", data.model_sha256);
+  if (data.runner_built) {
+    facts.Add("Compiler of the runner", data.runner_built->compiler);
+    facts.Add("Preset of the runner", data.runner_built->preset);
+    if (data.runner_built->sme) facts.Add("SME in the runner", *data.runner_built->sme ? "yes" : "no");
+  }
   facts.Add("ExecuTorch of the runner", data.executorch_version);
   facts.Add("ExecuTorch of the export", data.export_executorch_version);
   facts.Add("Operator clock", data.operator_clock);

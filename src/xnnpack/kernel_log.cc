@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "core/text.h"
 
@@ -142,6 +143,13 @@ void ReadPlace(std::string_view text, Registration& registration) {
   registration.file = slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// A table is of at most ten elementwise operators in a row (XNN_MAX_UNARY_FUSION_NODES). Where making one
+// failed, what runs next is another graph.
+bool CanMakeTable(const LoggedGraph& graph) {
+  return graph.operators.size() <= 10 && std::none_of(graph.operators.begin(), graph.operators.end(),
+                                                      [](const LoggedOperator& op) { return op.tile; });
+}
+
 class Reader {
  public:
   KernelLog Read(std::string_view text) {
@@ -169,6 +177,9 @@ class Reader {
       whole = ReadRun(text, false);
     } else if (Take(text, "skip running operator ")) {
       whole = ReadRun(text, true);
+    } else if (text.starts_with("Running unary subgraph to make LUT")) {
+      EndGraph();
+      makes_table_ = true;
     }
     if (!whole) ++log_.cut_lines;
   }
@@ -254,6 +265,10 @@ class Reader {
     if (!running_) return;
     running_ = false;
     consumed_ = true;
+    if (std::exchange(makes_table_, false) && CanMakeTable(graph_)) {
+      graph_ = {};
+      return;
+    }
     std::string key;
     for (const LoggedOperator& op : graph_.operators) {
       key += std::to_string(op.index) + (op.skipped ? "-" : "+") + op.name + '\n';
@@ -282,6 +297,7 @@ class Reader {
   bool consumed_ = false;  // a run has followed the reshaping
   bool unclear_ = false;   // whose reshaping it was
   bool running_ = false;
+  bool makes_table_ = false;  // the graph that runs next, or is running
   LoggedGraph graph_;
 };
 

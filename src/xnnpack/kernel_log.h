@@ -55,10 +55,12 @@ struct LoggedGraph {
 
 struct KernelLog {
   std::vector<Registration> registrations;  // in the order of their first lines; alike ones are one
-  std::vector<LoggedGraph> graphs;          // in the order in which they first ran
-  std::size_t lines = 0;                    // all of the text
-  std::size_t xnnpack_lines = 0;            // those of XNNPACK
-  std::size_t cut_lines = 0;                // those of XNNPACK that end before they should
+  // In the order in which they first ran. Without those that XNNPACK makes and runs by itself while it loads
+  // a quantized model, to fill a table of what operators yield.
+  std::vector<LoggedGraph> graphs;
+  std::size_t lines = 0;          // all of the text
+  std::size_t xnnpack_lines = 0;  // those of XNNPACK
+  std::size_t cut_lines = 0;      // those of XNNPACK that end before they should
 };
 
 // Reads a log of any origin: stdout, stderr, both mixed, or logcat's (formats brief, tag, process, time and

@@ -117,6 +117,26 @@ TEST(ParseKernelLog, CutAnywhere) {
   }
 }
 
+constexpr const char* kMakesTable =
+    "Debug (XNNPACK): Running unary subgraph to make LUT (run_subgraph_to_make_lut, /src/subgraph.c:1835)\n";
+
+TEST(ParseKernelLog, LeavesOutTheGraphsThatFillTables) {
+  const std::string table =
+      "Debug (XNNPACK): reshaping operator 0 (Convert (NC)) (xnn_reshape_runtime, /src/runtime.c:887)\n"
+      "Debug (XNNPACK): running operator 0:0 (Convert (NC) Default) (x, /src/operator-run.c:2001)\n"
+      "Debug (XNNPACK): running operator 1:0 (Sigmoid (NC) Default) (x, /src/operator-run.c:2001)\n";
+  const std::string real = RealLog();
+  const KernelLog log = ParseKernelLog(kMakesTable + table + kMakesTable + table + real);
+  ASSERT_THAT(log.graphs, SizeIs(1));
+  EXPECT_EQ(log.graphs[0].calls, 20U);
+  EXPECT_EQ(log.graphs[0].operators, ParseKernelLog(real).graphs[0].operators);
+  // Where making one failed, nothing of it runs: what runs next is the model's.
+  ASSERT_THAT(ParseKernelLog(kMakesTable + real).graphs, SizeIs(1));
+  EXPECT_EQ(ParseKernelLog(kMakesTable + real).graphs[0].calls, 20U);
+  // A graph of the same operators that fills no table is the model's own.
+  EXPECT_THAT(ParseKernelLog(table + kMakesTable + table).graphs, SizeIs(1));
+}
+
 std::string Reshape(int index, const char* type) {
   return "Debug (XNNPACK): reshaping operator " + std::to_string(index) + " (" + type +
          ") (f, a/runtime.c:1)\n";

@@ -1,7 +1,8 @@
 """A small project that stands in for a checkout of ExecuTorch: same options, same target, nothing of its sources.
 
 It writes the options that it was given into cmake-out/<preset>/options.json and builds an executor_runner whose --help
-exits with 1.
+exits with 1. For Arm it does with SME2 and KleidiAI what XNNPACK's CMakeLists.txt does: a compiler that is too old overrules
+the option, and where KleidiAI is, is noted in the cache whether it could be downloaded or not.
 """
 
 import shutil
@@ -17,18 +18,20 @@ OPTIONS = [
     "CMAKE_C_FLAGS",
     "EXECUTORCH_BUILD_DEVTOOLS",
     "EXECUTORCH_BUILD_EXECUTOR_RUNNER",
+    "EXECUTORCH_BUILD_KERNELS_LLM",
     "EXECUTORCH_BUILD_KERNELS_QUANTIZED",
     "EXECUTORCH_BUILD_XNNPACK",
     "EXECUTORCH_ENABLE_EVENT_TRACER",
     "EXECUTORCH_ENABLE_LOGGING",
     "EXECUTORCH_XNNPACK_ENABLE_KLEIDI",
     "EXECUTORCH_XNNPACK_LOG_LEVEL",
+    "PYTHON_EXECUTABLE",
     "XNNPACK_ENABLE_ARM_SME",
     "XNNPACK_ENABLE_ARM_SME2",
 ]
 CMAKE_LISTS = """\
 cmake_minimum_required(VERSION 3.24)
-project(executorch C)
+project(executorch C CXX)
 set(text "{{")
 foreach(option IN ITEMS {options})
   string(APPEND text "\\"${{option}}\\": \\"${{${{option}}}}\\",")
@@ -38,7 +41,53 @@ file(WRITE ${{CMAKE_BINARY_DIR}}/options.json "${{text}}")
 {configure}
 add_executable(executor_runner runner.c)
 add_executable(something_else other.c)
+if(ANDROID_ABI)
+  include(XNNPACK.cmake)
+endif()
+message(STATUS "======= Build Options =======")
+foreach(option IN ITEMS {options})
+  message(STATUS "${{option}} : ${{${{option}}}}")
+endforeach()
 """
+# STAND_IN_CLANG is the version of Clang that the compiler stands for.
+XNNPACK = """\
+option(XNNPACK_ENABLE_ARM_SME2 "" ON)
+if(STAND_IN_CLANG VERSION_LESS 18)
+  set(XNNPACK_ENABLE_ARM_SME2 OFF)
+endif()
+if(NOT DEFINED KLEIDIAI_SOURCE_DIR)
+  message(STATUS "Downloading KleidiAI to ${CMAKE_BINARY_DIR}/kleidiai-source")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/kleidiai -DTO=${CMAKE_BINARY_DIR}/kleidiai-source
+                  -P ${CMAKE_SOURCE_DIR}/download.cmake)
+  set(KLEIDIAI_SOURCE_DIR "${CMAKE_BINARY_DIR}/kleidiai-source" CACHE STRING "kleidiai source directory")
+endif()
+add_subdirectory("${KLEIDIAI_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/kleidiai")
+add_library(XNNPACK STATIC xnnpack/f32-gemm-6x8-minmax-neonfma.c)
+if(XNNPACK_ENABLE_ARM_SME2)
+  target_sources(XNNPACK PRIVATE xnnpack/pf32-gemm-32x32-minmax-neonsme2.c)
+  target_compile_definitions(executor_runner PRIVATE XNN_ENABLE_ARM_SME2)
+endif()
+target_link_libraries(XNNPACK PRIVATE kleidiai)
+target_link_libraries(executor_runner PRIVATE XNNPACK)
+"""
+DOWNLOAD = "file(COPY ${SOURCE}/ DESTINATION ${TO})\n"
+KLEIDIAI = "add_library(kleidiai STATIC kai_matmul_f32_neon_mla.c kai_matmul_f32_2vlx2vl_sme2_mopa.c)\n"
+SOURCES = {
+    "kleidiai/CMakeLists.txt": KLEIDIAI,
+    "kleidiai/kai_matmul_f32_neon_mla.c": "void kai_neon(void) {}\n",
+    # smstart, smstop: words of data to an assembler that does not know them.
+    "kleidiai/kai_matmul_f32_2vlx2vl_sme2_mopa.c": """\
+void kai_sme2(void) {
+#ifdef __aarch64__
+  __asm__ volatile(".inst 0xd503477f\\n.inst 0xd503467f" ::: "memory");
+#endif
+}
+""",
+    "xnnpack/f32-gemm-6x8-minmax-neonfma.c": "void kai_neon(void);\nvoid xnn_neonfma(void) { kai_neon(); }\n",
+    "xnnpack/pf32-gemm-32x32-minmax-neonsme2.c": "void kai_sme2(void);\nvoid xnn_neonsme2(void) { kai_sme2(); }\n",
+    "XNNPACK.cmake": XNNPACK,
+    "download.cmake": DOWNLOAD,
+}
 RUNNER = """\
 #include <stdio.h>
 #include <string.h>
@@ -47,18 +96,28 @@ int main(int argc, char** argv) {
     puts("    -model_path (Model serialized in flatbuffer format.)");
     return 1;
   }
+#ifdef XNN_ENABLE_ARM_SME2
+  void xnn_neonsme2(void);
+  xnn_neonsme2();
+#endif
   return 0;
 }
 """
-# What etprof asks of an NDK and CMake of a toolchain: it builds for this machine, whose compiler knows no Armv9.
-TOOLCHAIN = "set(CMAKE_C_COMPILER ${CMAKE_CURRENT_LIST_DIR}/cc)\n"
+# What etprof asks of an NDK and CMake of a toolchain: it builds for this machine, whose compiler knows no Armv9, or for a bare
+# aarch64.
+TOOLCHAIN = """\
+set(CMAKE_C_COMPILER ${{CMAKE_CURRENT_LIST_DIR}}/cc)
+set(CMAKE_CXX_COMPILER ${{CMAKE_CURRENT_LIST_DIR}}/c++)
+set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+set(STAND_IN_CLANG {clang})
+"""
 COMPILER = """\
 #!/bin/sh
 for word; do
   shift
   [ "$word" = -march=armv9-a ] || set -- "$@" "$word"
 done
-exec cc "$@"
+exec {compiler} "$@"
 """
 
 
@@ -71,6 +130,9 @@ class StandIn:
         self.configure_step("")
         (folder / "runner.c").write_text(RUNNER)
         (folder / "other.c").write_text("#error of no concern\n")
+        for name, text in SOURCES.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
         (folder / "version.txt").write_text("1.5.1\n")
         (folder / ".gitignore").write_text("/cmake-out/\n")
         self.git("init", "--quiet")
@@ -98,11 +160,13 @@ class StandIn:
         return self.folder / "cmake-out" / preset
 
 
-def make_ndk(folder: Path, revision: str = "26.1.10909125") -> Path:
+def make_ndk(folder: Path, revision: str = "27.0.12077973", clang: str = "18.0.1", target: str = "") -> Path:
+    """For `target`, "aarch64-linux-gnu-", by GCC; "": for this machine."""
     (folder / "build" / "cmake").mkdir(parents=True)
-    (folder / "build" / "cmake" / "android.toolchain.cmake").write_text(TOOLCHAIN)
-    compiler = folder / "build" / "cmake" / "cc"
-    compiler.write_text(COMPILER)
-    compiler.chmod(0o755)
+    (folder / "build" / "cmake" / "android.toolchain.cmake").write_text(TOOLCHAIN.format(clang=clang))
+    for name, compiler in (("cc", "gcc"), ("c++", "g++")):
+        script = folder / "build" / "cmake" / name
+        script.write_text(COMPILER.format(compiler=target + compiler if target else name))
+        script.chmod(0o755)
     (folder / "source.properties").write_text(f"Pkg.Desc = Android NDK\nPkg.Revision = {revision}\n")
     return folder

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from bundle_bench import skip
 from lab.processes import is_alive, send
 from stand_in import StandIn, make_ndk
 
@@ -68,6 +70,9 @@ def test_the_native_runner_is_built_and_recorded(checkout):
     assert record["executorch_version"] == "1.5.1"
     assert record["runner_sha256"] == hashlib.sha256(runner.read_bytes()).hexdigest()
     assert record["cmake"].count(".") >= 1
+    assert re.fullmatch(r"(GCC|Clang) \d+\.\d+\.\d+", record["compiler"])
+    assert record["sme"] == {"sources": 0, "kleidiai_sources": 0, "in_code": None}
+    assert (record["llm_kernels"], options["EXECUTORCH_BUILD_KERNELS_LLM"]) == (False, "OFF")
     assert datetime.fromisoformat(record["built_at"].replace("Z", "+00:00")).tzinfo is not None
     log = (checkout.out("native") / "etprof-build.log").read_text()
     assert "--preset native" in log
@@ -97,23 +102,148 @@ def test_androids_presets(checkout, tmp_path, preset, sme, trace):
     assert options["ANDROID_ABI"] == "arm64-v8a"
     level = "5" if trace else "0"
     assert options["EXECUTORCH_XNNPACK_LOG_LEVEL"] == level
-    assert options["CMAKE_C_FLAGS"].endswith(f"-DXNN_LOG_LEVEL={level}")
+    assert options["CMAKE_C_FLAGS"].endswith(f"-DXNN_LOG_LEVEL={level}" + (" -DXNN_LOG_TO_STDIO=1" if trace else ""))
     assert options["CMAKE_C_FLAGS"].startswith("-march=armv9-a ")
     record = record_of(checkout, built)
-    assert record["ndk"] == "26.1.10909125"
+    assert record["ndk"] == "27.0.12077973"
+    assert record["sme"]["sources"] == (1 if sme == "ON" else 0)
+    assert record["sme"]["kleidiai_sources"] == 1  # KleidiAI compiles its own in any case
     assert record["trace_enabled"] is trace
+
+
+# --- what SME2 is really there ---
+
+
+def ndk_of(folder: Path, **options: str) -> str:
+    """An NDK for a bare aarch64."""
+    target = "aarch64-linux-gnu-"
+    if shutil.which(f"{target}g++") is None:
+        skip(f"{target}g++ is not there (script/bootstrap --dev)")
+    return str(make_ndk(folder, target=target, **options))
+
+
+BOTH = ["--preset", "android-arm64-v9a", "--preset", "android-arm64-v9a-sme2-off"]
+
+
+def test_an_emulated_cpu_runs_what_the_record_says(checkout, tmp_path, qemu):
+    build(checkout.folder, *BOTH, ANDROID_NDK=ndk_of(tmp_path / "ndk"))
+    without_sme = [qemu[0], "-cpu", "cortex-a76"]
+    for preset, sme in (("android-arm64-v9a", True), ("android-arm64-v9a-sme2-off", False)):
+        assert record_of(checkout, preset)["sme"]["in_code"] is sme
+        runner = checkout.out(preset) / "executor_runner"
+        assert subprocess.run([*qemu, runner], check=False).returncode == 0
+        # An instruction that the CPU has not ends the runner.
+        done = subprocess.run([*without_sme, runner], capture_output=True, check=False)
+        assert (done.returncode in (-signal.SIGILL, 128 + signal.SIGILL)) is sme
+
+
+def test_a_comparison_of_runners_that_do_not_differ_is_refused(checkout, tmp_path, qemu):
+    build(checkout.folder, *BOTH, ANDROID_NDK=ndk_of(tmp_path / "ndk"))
+    on, off = (checkout.out(preset) for preset in ("android-arm64-v9a", "android-arm64-v9a-sme2-off"))
+    experiments = [
+        {"name": name, "runner_path": str(folder / "executor_runner"), "exec_wrapper": qemu, "runs": 2}
+        for name, folder in (("off", off), ("on", on))
+    ]
+    config = tmp_path / "config.json"
+    out = tmp_path / "out"
+    config.write_text(
+        json.dumps({"model": str(program.DATA / "toy_cnn.pte"), "output_root": str(out), "experiments": experiments})
+    )
+    run = [str(program.etprof()), "run", str(config)]
+    # They differ, and so are measured: the stand-in's runners run no model.
+    done = subprocess.run(run, env=environment(), capture_output=True, text=True, check=False)
+    assert "would not differ" not in done.stderr
+    manifest = json.loads((out / "manifest.json").read_text())
+    built = [result["runner_built"] for result in manifest["results"]]
+    assert [(one["preset"], one["sme"]) for one in built] == [
+        ("android-arm64-v9a-sme2-off", False),
+        ("android-arm64-v9a", True),
+    ]
+    assert all(one["compiler"].startswith("GCC ") for one in built)
+    assert all(result["executorch_version"] == "1.5.1" for result in manifest["results"])
+    # A build with SME2 that has none, as etprof made it of older NDKs.
+    shutil.copy(off / "executor_runner", on / "executor_runner")
+    record = record_of(checkout, "android-arm64-v9a")
+    record["runner_sha256"] = record_of(checkout, "android-arm64-v9a-sme2-off")["runner_sha256"]
+    (on / "etprof-build.json").write_text(json.dumps(record))
+    shutil.rmtree(out)
+    done = subprocess.run(run, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert (
+        "xperiments `off` and `on` would not differ: the runners of android-arm64-v9a-sme2-off and android-arm64-v9a "
+        "both have no instructions of SME"
+    ) in done.stderr
+    assert not (out / "manifest.json").exists()
+
+
+def test_sme2_that_xnnpack_leaves_out_is_refused(checkout, tmp_path):
+    """Clang 14, as of NDK r25: XNNPACK overrules the option, and CMake's cache says ON all the same."""
+    ndk = make_ndk(tmp_path / "ndk", clang="14.0.6")
+    done = build(checkout.folder, "--preset", "android-arm64-v9a", code=4, ANDROID_NDK=str(ndk))
+    assert "has none of XNNPACK's sources for SME2" in done.stderr
+    assert "the Android NDK r27 or later" in done.stderr
+    cache = (checkout.out("android-arm64-v9a") / "CMakeCache.txt").read_text()
+    assert re.search(r"^XNNPACK_ENABLE_ARM_SME2:\w+=ON$", cache, flags=re.MULTILINE)
+    assert not (checkout.out("android-arm64-v9a") / "executor_runner").exists()
+    build(checkout.folder, "--preset", "android-arm64-v9a-sme2-off", ANDROID_NDK=str(ndk))
+
+
+def test_sme2_that_is_compiled_where_it_is_off_is_refused(checkout, tmp_path):
+    lists = checkout.folder / "XNNPACK.cmake"
+    lists.write_text(lists.read_text().replace("if(XNNPACK_ENABLE_ARM_SME2)", "if(TRUE)"))
+    ndk = str(make_ndk(tmp_path / "ndk"))
+    done = build(checkout.folder, "--preset", "android-arm64-v9a-sme2-off", code=4, ANDROID_NDK=ndk)
+    assert "has XNNPACK's sources for SME2 (1), and android-arm64-v9a-sme2-off is to have none" in done.stderr
+
+
+def test_sme2_that_is_compiled_and_not_linked_is_refused(checkout, tmp_path):
+    runner = checkout.folder / "runner.c"
+    runner.write_text(runner.read_text().replace("XNN_ENABLE_ARM_SME2", "NOTHING"))
+    done = build(checkout.folder, "--preset", "android-arm64-v9a", code=4, ANDROID_NDK=ndk_of(tmp_path / "ndk"))
+    assert "has no instruction of SME (SMSTART)" in done.stderr
+    assert not (checkout.out("android-arm64-v9a") / "etprof-build.json").exists()
+
+
+def test_the_kernels_for_language_models(checkout):
+    build(checkout.folder, "--preset", "native", "--llm")
+    assert options_of(checkout, "native")["EXECUTORCH_BUILD_KERNELS_LLM"] == "ON"
+    assert record_of(checkout, "native")["llm_kernels"] is True
+    build(checkout.folder, "--preset", "native")  # CMake's cache does not keep it
+    assert options_of(checkout, "native")["EXECUTORCH_BUILD_KERNELS_LLM"] == "OFF"
+
+
+def test_a_python_with_torch_is_given_to_cmake(checkout, tmp_path):
+    """One without it on PATH: etprof's own is taken, and not found out in the middle of the configure step."""
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\necho lacks: torch\n")
+    python.chmod(0o755)
+    build(checkout.folder, "--preset", "native", PATH=f"{python.parent}:{os.environ['PATH']}")
+    taken = options_of(checkout, "native")["PYTHON_EXECUTABLE"]
+    assert taken == str(program.ROOT / ".venv" / "bin" / "python3")
 
 
 def test_a_dirty_checkout_is_said_and_recorded(checkout):
     (checkout.folder / "runner.c").write_text((checkout.folder / "runner.c").read_text() + "/* mine */\n")
     done = build(checkout.folder, "--preset", "native", "--json")
     assert "differs from its commit" in done.stderr
+    assert "\n   M runner.c\n" in done.stderr
     (runner,) = json.loads(done.stdout)["runners"]
     assert runner["dirty"] is True
     assert runner["changed"] == [" M runner.c"]
     # What etprof itself wrote there is not a change of the checkout.
     checkout.git("checkout", "runner.c")
     assert json.loads(build(checkout.folder, "--preset", "native", "--json").stdout)["runners"][0]["dirty"] is False
+
+
+def test_many_changes_are_said_in_short_lines(checkout):
+    for i in range(30):
+        (checkout.folder / f"a_new_file_of_somebody_{i}").touch()
+    told = build(checkout.folder, "--preset", "native").stderr
+    assert told.count("?? a_new_file") == 3
+    assert "  and more\n" in told
+    assert max(map(len, told.splitlines())) <= 100
+    assert len(record_of(checkout, "native")["changed"]) == 20
 
 
 def test_a_checkout_without_git_has_no_commit(checkout):
@@ -160,6 +290,8 @@ def test_a_preset_that_the_checkout_has_itself_is_built_as_it_is_there(checkout)
     done = build(checkout.folder, "--preset", "native")
     assert "as the checkout's own CMakePresets.json defines it" in done.stderr
     assert options_of(checkout, "native")["EXECUTORCH_BUILD_XNNPACK"] == "theirs"
+    # That preset does not let CMake write what is compiled.
+    assert record_of(checkout, "native")["sme"] == {"sources": None, "kleidiai_sources": None, "in_code": None}
     assert not (checkout.folder / "elsewhere").exists()
 
 
@@ -187,10 +319,10 @@ def test_clean_starts_over(checkout):
 
 def test_every_option_and_preset_is_in_the_docs():
     told = subprocess.run([program.etprof(), "build", "--help"], capture_output=True, text=True, check=True).stdout
-    docs = (program.ROOT / "docs" / "build-executorch.md").read_text(encoding="utf-8")
+    docs = (program.ROOT / "docs" / "reference" / "build-executorch.md").read_text(encoding="utf-8")
     options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", told, flags=re.MULTILINE))
     options -= {"--help", "--executorch", "--target", "--output"}  # the last two are docs/guides/boards.md's
-    assert len(options) == 6
+    assert len(options) == 7
     presets = json.loads((program.ROOT / "presets" / "executorch.json").read_text())["configurePresets"]
     visible = [preset["name"] for preset in presets if not preset.get("hidden")]
     assert all(name in told for name in visible)
@@ -216,10 +348,10 @@ def test_a_missing_submodule_is_named_with_its_remedy(checkout):
     assert f"git -C {checkout.folder} submodule update --init --recursive" in told
 
 
-@pytest.mark.parametrize("revision", ["20.1.5948944", "9.0"])
+@pytest.mark.parametrize("revision", ["26.1.10909125", "9.0"])
 def test_an_old_ndk_is_refused(checkout, tmp_path, revision):
     ndk = make_ndk(tmp_path / "ndk", revision)
-    assert "older than r21" in refusal(checkout.folder, "--preset", "android-arm64-v9a", ANDROID_NDK=str(ndk))
+    assert "older than r27" in refusal(checkout.folder, "--preset", "android-arm64-v9a", ANDROID_NDK=str(ndk))
 
 
 def test_android_without_an_ndk_is_refused(checkout):
@@ -295,31 +427,43 @@ def test_the_logs_last_lines_are_shown_when_it_does_not_compile(checkout):
     assert not (checkout.out("native") / "etprof-build.json").exists()
 
 
-DOWNLOAD = """
-file(READ ${{CMAKE_SOURCE_DIR}}/cmake-out/attempts attempts)
-math(EXPR attempts "${{attempts}} + 1")
-file(WRITE ${{CMAKE_SOURCE_DIR}}/cmake-out/attempts ${{attempts}})
-if(attempts LESS_EQUAL {failing})
-  message(FATAL_ERROR "{message}")
+# CMake's own words of a download that failed (ExternalProject). XNNPACK does not look at how it ended.
+FAILING_DOWNLOAD = """
+file(READ "@COUNT@" attempts)
+math(EXPR attempts "${attempts} + 1")
+file(WRITE "@COUNT@" ${attempts})
+if(attempts LESS_EQUAL @FAILING@)
+  message(FATAL_ERROR "@MESSAGE@")
 endif()
 """
-NO_HOST = "fatal: unable to access 'https://kleidiai.example/': Could not resolve host: kleidiai.example"
+NO_HOST = "Each download failed!\\n  error: downloading 'https://kleidiai.example/x.zip' failed\\n  status_code: 6"
 
 
 @pytest.mark.parametrize(
     ("failing", "message", "attempts", "code"),
-    [(1, NO_HOST, 2, 0), (2, NO_HOST, 2, 4), (1, "no compiler for this", 1, 4)],
+    [(1, NO_HOST, 2, 0), (2, NO_HOST, 2, 4), (1, "no room", 1, 4)],
     ids=["once", "twice", "another failure"],
 )
-def test_a_failed_download_is_tried_once_more(checkout, failing, message, attempts, code):
-    checkout.configure_step(DOWNLOAD.format(failing=failing, message=message))
-    count = checkout.folder / "cmake-out" / "attempts"
-    count.parent.mkdir()
+def test_a_failed_download_of_kleidiai_is_tried_once_more(checkout, tmp_path, failing, message, attempts, code):
+    count = tmp_path / "attempts"
     count.write_text("0")
-    done = build(checkout.folder, "--preset", "native", code=code)
+    script = FAILING_DOWNLOAD.replace("@COUNT@", str(count)).replace("@MESSAGE@", message)
+    download = checkout.folder / "download.cmake"
+    download.write_text(script.replace("@FAILING@", str(failing)) + download.read_text())
+    ndk = str(make_ndk(tmp_path / "ndk"))
+    done = build(checkout.folder, "--preset", "android-arm64-v9a", code=code, ANDROID_NDK=ndk)
     assert count.read_text() == str(attempts)
     assert ("trying once more" in done.stderr) == (attempts == 2)
     assert ("could not be downloaded, twice" in done.stderr) == (failing == 2)
+    if code == 0:
+        return
+    # What went wrong, and not the table of options that stands behind it.
+    assert message.splitlines()[0].split("\\n")[0] in done.stderr
+    assert "CMake Error at XNNPACK.cmake" in done.stderr
+    assert "Build Options" not in done.stderr
+    # Another time it is downloaded, without --clean: what XNNPACK noted in the cache is not relied on.
+    build(checkout.folder, "--preset", "android-arm64-v9a", ANDROID_NDK=ndk)
+    assert int(count.read_text()) == attempts + 1
 
 
 def test_a_runner_that_cannot_say_its_flags_is_refused(checkout):

@@ -236,6 +236,9 @@ def test_sme2_on_against_off_on_a_phone(
     assert off["emulated"] is on["emulated"] is True
     assert "sme2" in off["isa_state"]["masked"] and "sme2" in on["isa_state"]["enabled"]
     for side in (off, on):
+        # SME is in XNNPACK's library, which is masked; the kernels' compiler is that of the wheel.
+        assert side["runner_built"]["sme"] is True
+        assert re.fullmatch(r"GCC \d+\.\d+\.\d+", side["runner_built"]["compiler"])
         assert len(side["launches"]) == 2
         assert operators(tmp_path / "out" / side["etdump"]) == (PLAIN[kind] if side is off else {PACKED[kind]})
 

@@ -178,7 +178,7 @@ def test_the_ndk(tmp_path: Path) -> None:
     toolchain = tmp_path / "build" / "cmake" / "android.toolchain.cmake"
     toolchain.parent.mkdir(parents=True)
     toolchain.touch()
-    for revision, state in (("20.1.5948944", "warning"), ("26.1.10909125", "ok")):
+    for revision, state in (("26.1.10909125", "warning"), ("27.0.12077973", "ok")):
         (tmp_path / "source.properties").write_text(f"Pkg.Desc = Android NDK\nPkg.Revision = {revision}\n")
         check = doctor(**{**unset, "ANDROID_NDK": str(tmp_path)})["build-executorch"][name]
         assert check["state"] == state

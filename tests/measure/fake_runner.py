@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """An executor_runner that is none: prints its log, copies an ETDump of 20 runs. Does not know --worker.
 
-FAKE_LOG      0: prints no "Iteration" lines
+FAKE_LOG      stdout: prints "Iteration" lines there [to stderr, as ExecuTorch's own does], 0: nowhere
+FAKE_SECONDS  how long each run takes [0]
 FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
 FAKE_NAN      1: prints an output with NaN
@@ -12,6 +13,7 @@ import os
 import pathlib
 import shutil
 import sys
+import time
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 ETDUMP = DATA / "toy_cnn.t1.etdump"
@@ -23,10 +25,14 @@ def main() -> None:
     if "worker" in flags:
         sys.exit("ERROR: unknown command line flag 'worker'")
     runs = int(flags["num_executions"])
+    log = sys.stdout if os.environ.get("FAKE_LOG") == "stdout" else sys.stderr
     for i in range(runs):
+        time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
         if os.environ.get("FAKE_LOG") != "0":
             print(
-                f"I 00:00:00.0 executorch:executor_runner.cpp:500] Iteration {i + 1} of {runs}: {2 + i / 1000:.6f} ms"
+                f"I 00:00:00.{i:06} executorch:executor_runner.cpp:779] Iteration {i + 1} of {runs}: {2 + i / 1000:.6f} ms",
+                file=log,
+                flush=True,
             )
     if os.environ.get("FAKE_NAN") == "1":
         print("OutputX 0: tensor(sizes=[1, 2], [\n  nan, 1.,\n])")

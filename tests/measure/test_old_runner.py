@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 
 import pytest
-from measure_bench import FAKE_RUNNER, skip
+from measure_bench import FAKE_RUNNER, MODEL, skip
 
 
 def git(folder: pathlib.Path, *arguments: str) -> str:
@@ -95,3 +96,34 @@ def test_files_that_were_changed_since(bench, checkout):
     os.utime(path, (later, later))
     (warning,), _ = measure(bench, checkout)
     assert "CMakeLists.txt changed since" in warning
+
+
+def test_the_record_says_what_the_runner_is_of(bench, checkout):
+    """Its ExecuTorch is shown and compared with the one that exported the program; its compiler and preset are shown."""
+    runner = checkout / "cmake-out" / "native" / "executor_runner"
+    record(checkout, git(checkout, "rev-parse", "HEAD"))
+    file = runner.parent / "etprof-build.json"
+    said = {"executorch_version": "1.5.0a0", "preset": "native", "compiler": "GCC 12.2.0"}
+    file.write_text(json.dumps(json.loads(file.read_text()) | said))
+    model = bench.folder / "toy_cnn.pte"
+    shutil.copy(MODEL, model)
+    model.with_name("toy_cnn.pte.json").write_text('{"versions": {"executorch": "1.5.1"}}')
+    experiments = [bench.experiment("theirs") | {"runner_path": str(runner)}, bench.experiment("ours")]
+    done = bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2))
+    assert done.returncode == 0, done.stderr
+    theirs = bench.result("theirs")
+    assert theirs["executorch_version"] == "1.5.0a0"
+    assert theirs["runner_built"] == {"preset": "native", "compiler": "GCC 12.2.0", "sme": None}
+    assert "runner_built" not in bench.result("ours")
+    warning = "the model was exported with ExecuTorch 1.5.1, the runner has 1.5.0a0"
+    assert warning in theirs["warnings"]
+    assert warning in done.stderr + done.stdout + (bench.out / "report.md").read_text()
+    summary = json.loads((bench.out / "analysis_summary.json").read_text())
+    (finding,) = [insight for insight in summary["insights"] if insight["kind"] == "compilers"]
+    assert "theirs is built with GCC 12.2.0, ours with an unknown compiler." in finding["text"]
+    assert "1.5.0a0" in (bench.out / "report.md").read_text()
+    assert bench.run("validate", bench.out).returncode == 0
+    # A build of the same version is no other version.
+    model.with_name("toy_cnn.pte.json").write_text('{"versions": {"executorch": "1.5.0a0+cpu"}}')
+    assert bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2)).returncode == 0
+    assert not any("was exported with" in warning for warning in bench.result("theirs")["warnings"])

@@ -58,8 +58,11 @@ def test_only_and_dry_run_and_analysis_only(bench):
     assert bench.manifest() == before
 
 
-def test_a_foreign_runner(bench):
-    config = bench.write([bench.experiment("a", runner_path=str(FAKE_RUNNER), warmup=4)], launches=3)
+@pytest.mark.parametrize("stream", ["stderr", "stdout"])
+def test_a_foreign_runner(bench, stream):
+    """ExecuTorch's own logs to stderr. The times are the log's, to the nanosecond; the ETDump's would be others."""
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), warmup=4, env={"FAKE_LOG": stream})
+    config = bench.write([experiment], launches=3)
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
     data = bench.result("a")
@@ -69,7 +72,36 @@ def test_a_foreign_runner(bench):
     rows = rows_of(bench, "a")
     assert sum(row["phase"] == "warmup" for row in rows) == len(data["launches"]) * 4
     assert rows[0]["phase"] == "first" and rows[0]["latency_ns"] == "2000000"
+    assert {row["latency_ns"] for row in rows} <= {str(2_000_000 + 1000 * i) for i in range(len(rows))}
     assert "Iteration 1 of" in (bench.out / data["log"]).read_text()
+    report = (bench.out / "report.md").read_text()
+    assert "Times of steady runs with the tracer on" in report
+    assert "tracer off" not in report
+
+
+def test_a_foreign_runner_that_leaves_no_etdump_has_the_times_of_its_log(bench):
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ETDUMP": "0"})
+    result = bench.run("run", bench.write([experiment], launches=2))
+    assert result.returncode == DONE, result.stderr
+    rows = rows_of(bench, "a")
+    assert {row["latency_ns"] for row in rows} <= {str(2_000_000 + 1000 * i) for i in range(len(rows))}
+    assert len(rows) >= 2 * 11
+
+
+def test_a_foreign_runner_that_logs_to_stderr_alone_is_not_taken_for_hung(bench):
+    """It takes longer than timeout_seconds, and says something all the while."""
+    environment = {"FAKE_SECONDS": "0.7", "FAKE_ETDUMP": "0"}
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), runs=8, env=environment)
+    result = bench.run("run", bench.write([experiment], launches=2, timeout_seconds=5))
+    assert result.returncode == DONE, result.stderr
+
+
+def test_a_foreign_runner_that_says_nothing_is_ended(bench):
+    environment = {"FAKE_SECONDS": "60", "FAKE_LOG": "0"}
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
+    result = bench.run("run", bench.write([experiment], launches=2, timeout_seconds=5))
+    assert result.returncode == DEVICE
+    assert "said nothing for 5 s" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,49 @@ def test_what_a_real_log_proves():
     assert len(clamped["candidates"]) == 4
 
 
+def line(text: str, function: str, place: str) -> str:
+    """As XNNPACK prints it in the real log."""
+    root = "/src/executorch/backends/xnnpack/third-party/XNNPACK/src/"
+    return f"Debug (XNNPACK): {text} ({function}, {root}{place})\n"
+
+
+def graph(operators: list[str]) -> str:
+    """The lines of one call of a runtime: reshaped, then run."""
+    reshaped = [
+        line(f"reshaping operator {i} ({name.rpartition(' ')[0]})", "xnn_reshape_runtime", "runtime.c:887")
+        for i, name in enumerate(operators)
+    ]
+    ran = [
+        line(f"running operator {i}:0 ({name})", "xnn_run_operator_with_index", "operator-run.c:2001")
+        for i, name in enumerate(operators)
+    ]
+    return "".join(reshaped + ran)
+
+
+MAKES_TABLE = line("Running unary subgraph to make LUT", "run_subgraph_to_make_lut", "subgraph.c:1835")
+
+
+def test_a_quantized_model_with_lookup_tables(tmp_path):
+    """While it loads such a model, XNNPACK runs graphs of its own to fill tables: they are none of the ETDump's."""
+    etdump = program.DATA / "sme2_emulated" / "toy_q8.sme2_off.etdump"
+    done = program.run("analyze", etdump, "--json")
+    rows = json.loads(done.stdout)["experiments"][0]["operators"]
+    rows.sort(key=lambda row: int(row["key"].rpartition("/")[2]))
+    operators = [row["name"].rpartition(" #")[0] for row in rows]
+    assert "Invalid Unary Op" in operators  # the real model's GELU: XNNPACK looks it up
+    operators = [name if name.endswith("GEMM") else f"{name} Default" for name in operators]
+    loads = MAKES_TABLE + graph(["Convert (NC) Default", "GELU (NC) Default", "Convert (NC) Default"])
+    log = tmp_path / "toy_q8_xnntrace.log"
+    log.write_text(loads + graph(operators) * 4)
+    (read,) = kernels(log, "--etdump", etdump)["logs"]
+    assert read["etdump_agrees"] is True
+    assert not any(op["name"].startswith("GELU") for op in read["operators"])
+    # Without the line that tells what they are for they would be graphs of the model.
+    log.write_text(loads.replace(MAKES_TABLE, "") + graph(operators) * 4)
+    (read,) = kernels(log, "--etdump", etdump)["logs"]
+    assert read["etdump_agrees"] is False
+
+
 def test_the_files(tmp_path):
     done = program.run("kernels", LOG, "--out", tmp_path, "--model-id", "toy_cnn", "-q")
     assert (done.returncode, done.stdout) == (0, "")

@@ -68,18 +68,30 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   };
   log.Line(fmt::format("# {}: {}", title, CommandText(command)));
   ForeignLog said;
-  const auto start = std::chrono::steady_clock::now();
-  const std::unique_ptr<Process> process = device.Start(command, write);
+  LineSplitter errors([&said](std::string_view line) { said.AddLine(line); });
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  auto heard = start;  // on either stream
+  const std::unique_ptr<Process> process = device.Start(command, [&](std::string_view text) {
+    heard = Clock::now();
+    errors.Add(text);
+    write(text);
+  });
   process->CloseInput();
   std::string line;
+  const auto patience = [&] {
+    return setup.timeout_seconds - std::chrono::duration<double>(Clock::now() - heard).count();
+  };
   while (true) {
-    const Process::Read read = process->ReadLine(line, setup.timeout_seconds);
+    const Process::Read read = process->ReadLine(line, patience());
     if (read == Process::Read::kEnd) break;
     if (read == Process::Read::kLine) {
+      heard = Clock::now();
       said.AddLine(line);
       write(line + "\n");
       continue;
     }
+    if (read == Process::Read::kTimeout && patience() > 0) continue;  // it spoke on stderr meanwhile
     process->Kill();
     if (read == Process::Read::kInterrupted)
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
@@ -90,13 +102,14 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   const auto status = process->Wait(setup.timeout_seconds);
   if (!status)
     throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
+  errors.End();
 
   if (process->Lost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
 
   ForeignRun run;
   run.status = *status;
-  run.wall = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  run.wall = std::chrono::nanoseconds(Clock::now() - start).count();
   if (run.status.run_delay) setup.data->wait_source = protocol::kOutside;
   run.xnnpack_spoke = xnnpack_spoke;
   run.trace_enabled = trace_enabled;
@@ -226,6 +239,23 @@ void ForeignLog::AddLine(std::string_view line) {
     if (lower(i) != 'n' || lower(i + 1) != 'a' || lower(i + 2) != 'n') continue;
     if ((i == 0 || !letter(i - 1)) && (i + 3 == line.size() || !letter(i + 3))) nan_in_output = true;
   }
+}
+
+void LineSplitter::Add(std::string_view text) {
+  rest_ += text;
+  std::size_t start = 0;
+  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
+    take_(std::string_view(rest_).substr(start, end - start));
+    start = end + 1;
+  }
+  rest_.erase(0, start);
+  constexpr std::size_t kLongest = std::size_t{1} << 20U;  // what is longer is no line of a log
+  if (rest_.size() > kLongest) rest_.clear();
+}
+
+void LineSplitter::End() {
+  if (!rest_.empty()) take_(rest_);
+  rest_.clear();
 }
 
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -58,18 +59,31 @@ std::string EtdumpPart(const std::string& stem, int index);
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup);
 
 // Experiments of any executor_runner: whole processes with its flags. Latencies from its log ("Iteration 3 of
-// 20: 2.39 ms"), else from the ETDump's Method::execute. A crash after the ETDump is complete is a warning.
+// 20: 2.39 ms", on stderr from ExecuTorch's own, on stdout from others), else from the ETDump's
+// Method::execute. A crash after the ETDump is complete is a warning.
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup);
 
 // A trace-enabled run: one process with `runs` runs, whose log goes to `_xnntrace.log` too. Throws
 // WorkerFailure.
 void RunTraceEnabled(const ParticipantSetup& setup);
 
-// What a foreign runner's log says.
+// What a foreign runner's log says, of one stream or of both.
 struct ForeignLog {
   std::vector<Nanoseconds> iterations;
   bool nan_in_output = false;
   void AddLine(std::string_view line);
+};
+
+// Lines of a text that comes in pieces.
+class LineSplitter {
+ public:
+  explicit LineSplitter(std::function<void(std::string_view line)> take) : take_(std::move(take)) {}
+  void Add(std::string_view text);
+  void End();  // of the text: what is left is a line, too
+
+ private:
+  std::function<void(std::string_view line)> take_;
+  std::string rest_;
 };
 
 }  // namespace etprof

@@ -1,7 +1,10 @@
 #include "measure/store/run_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "checkout/presets.h"
 #include "core/file.h"
 #include "measure/schedule/clean_runs.h"
 #include "stats/distribution.h"
@@ -172,6 +175,15 @@ const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst&
       found = &conditions;
   }
   return found;
+}
+
+std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other) {
+  if (!one.runner_built || !other.runner_built || !one.runner_built->sme ||
+      one.runner_built->sme != other.runner_built->sme ||
+      !DifferInSme2Only(one.runner_built->preset, other.runner_built->preset))
+    return {};
+  return fmt::format("the runners of {} and {} {} instructions of SME", one.runner_built->preset,
+                     other.runner_built->preset, *one.runner_built->sme ? "both have" : "both have no");
 }
 
 }  // namespace etprof

@@ -233,6 +233,24 @@ struct LatencyMetrics {
   }
 };
 
+// How a runner was built, as its files and, beside an executor_runner of `etprof build --executorch`,
+// etprof-build.json tell.
+struct RunnerBuilt {
+  std::string preset;       // of `etprof build --executorch`; empty: not known
+  std::string compiler;     // of its portable and optimized kernels, "GCC 13.3.1"; empty: not known
+  std::optional<bool> sme;  // its code has instructions of SME; absent: it is no program for aarch64
+  bool operator==(const RunnerBuilt&) const = default;
+
+  static constexpr const char* kSchemaName = "runner_built";
+  static void Describe(auto& v) {
+    v("preset", &RunnerBuilt::preset, {.meaning = "of etprof build --executorch", .or_null = true});
+    v("compiler", &RunnerBuilt::compiler,
+      {.meaning = "of its portable and optimized kernels", .or_null = true});
+    v("sme", &RunnerBuilt::sme,
+      {.meaning = "its code has instructions of SME; null: it is no program for aarch64"});
+  }
+};
+
 // The results of one experiment with one number of threads.
 struct ExperimentData {
   std::string name;  // as in the configuration; also its folder
@@ -244,6 +262,7 @@ struct ExperimentData {
   // What ran.
   std::filesystem::path runner;
   std::string runner_sha256;
+  std::optional<RunnerBuilt> runner_built;  // absent: nothing is known
   std::string
       configuration_sha256;    // of all that was configured but the name and the label; empty: not known
   bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
@@ -320,6 +339,7 @@ struct ExperimentData {
     v("tracer_always_on", &ExperimentData::tracer_always_on);
     v("runner_path", &ExperimentData::runner);
     v("runner_sha256", &ExperimentData::runner_sha256, {.pattern = kSha256Pattern, .or_null = true});
+    v("runner_built", &ExperimentData::runner_built, {.if_any = true});
     v("configuration_sha256", &ExperimentData::configuration_sha256,
       {.pattern = kSha256Pattern, .or_null = true});
     v("command_line", &ExperimentData::command_line);
@@ -360,6 +380,11 @@ struct ExperimentData {
   template <typename Take>
   void ForRecorded(Take take) const;
 };
+
+// Why two experiments cannot show what SME2 is worth, although their runners are built to differ in it alone
+// (presets of `etprof build --executorch`): the code of both has it, or of none. Empty: it differs, or that
+// is not known, or they are no such runners.
+std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other);
 
 struct ComparePair {
   std::size_t baseline = 0, candidate = 0;      // indices into RunData::experiments

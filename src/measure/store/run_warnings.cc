@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/text.h"
 #include "measure/conditions/conditions.h"
@@ -11,10 +12,17 @@
 
 namespace etprof {
 
+namespace {
+
+// Without what names a build of it ("1.5.1+cpu"): version.txt of a checkout has none.
+std::string_view PublicVersion(std::string_view version) { return version.substr(0, version.find('+')); }
+
+}  // namespace
+
 void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
   for (ExperimentData& data : run.experiments) {
     if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
-        data.executorch_version != data.export_executorch_version) {
+        PublicVersion(data.executorch_version) != PublicVersion(data.export_executorch_version)) {
       AddOnce(fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
                           data.export_executorch_version, data.executorch_version),
               data.warnings);

@@ -166,13 +166,24 @@ class Markdown {
     const bool any_trace =
         std::any_of(report_.experiments.begin(), report_.experiments.end(),
                     [](const ReportExperiment& e) { return e.latency_from_trace && e.latency.n > 0; });
-    const bool any_untraced =
-        std::any_of(report_.experiments.begin(), report_.experiments.end(),
-                    [](const ReportExperiment& e) { return !e.latency_from_trace && e.latency.n > 0; });
+    const auto untraced = [&](bool tracer_on) {
+      return std::any_of(report_.experiments.begin(), report_.experiments.end(),
+                         [tracer_on](const ReportExperiment& e) {
+                           return !e.latency_from_trace && e.latency.n > 0 && e.tracer_always_on == tracer_on;
+                         });
+    };
+    const bool any_untraced = untraced(false);
+    const bool any_always_on = untraced(true);
     if (any_untraced)
       out_ << "Times of steady runs with the tracer off; first runs and warm-up are left out.\n";
+    if (any_always_on) {
+      out_ << (any_untraced ? "Of a runner whose tracer is always on: times" : "Times")
+           << " of steady runs with the tracer on, so its own cost is in them; first runs and warm-up are "
+              "left "
+              "out.\n";
+    }
     if (any_trace) {
-      out_ << (any_untraced ? "Where there are none: " : "")
+      out_ << (any_untraced || any_always_on ? "Where there are none: " : "")
            << "Method::execute of the traced steady runs, so the tracer's own cost is in them.\n";
     }
     out_ << '\n';

@@ -184,6 +184,7 @@ class Finder {
       AddFinding(Insight::Kind::kContention, pair.candidate, FindContended(report_, pair));
       AddFinding(Insight::Kind::kCpuTime, pair.candidate, FindCpuTime(report_, pair));
     }
+    AddCompilers(pair, baseline, candidate);
     if (!baseline.profile || !candidate.profile) return;
     if (TimesMean(pair.baseline) && TimesMean(pair.candidate)) {
       AddTracedRatio(pair, baseline, candidate);
@@ -206,6 +207,38 @@ class Finder {
     if (!found) return;
     Add(kind, experiment, found->at_stake, std::move(found->text), std::move(found->evidence),
         std::move(found->formula));
+  }
+
+  // Portable and optimized kernels are C++: two compilers make two kernels of one source.
+  void AddCompilers(const ReportComparison& pair, const ReportExperiment& baseline,
+                    const ReportExperiment& candidate) {
+    const ExperimentData& before = report_.run.experiments[baseline.index];
+    const ExperimentData& after = report_.run.experiments[candidate.index];
+    const auto compiler = [](const ExperimentData& data) {
+      return data.runner_built ? data.runner_built->compiler : std::string();
+    };
+    const std::string from = compiler(before), to = compiler(after);
+    if (from == to || before.runner_sha256 == after.runner_sha256) return;
+    const auto or_unknown = [](const std::string& text) {
+      return text.empty() ? "an unknown compiler" : text;
+    };
+    std::string text = fmt::format("The runners' compilers differ: {} is built with {}, {} with {}.",
+                                   baseline.label, or_unknown(from), candidate.label, or_unknown(to));
+    double time = 0;
+    std::vector<std::string> evidence;
+    if (TimesMean(pair.candidate)) {
+      const auto sums = SumByType(candidate, [](const Operator& op) { return op.portable; });
+      const double whole = candidate.MeanExecute().value_or(0);
+      for (const TypeSum& sum : sums) time += sum.mean;
+      if (time > 0 && whole > 0) {
+        const TimesWithin times(whole);
+        text += fmt::format(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
+                            times.Of(time));
+        evidence = Lines(sums, times);
+      }
+    }
+    Add(Insight::Kind::kCompilers, pair.candidate, time, std::move(text), std::move(evidence),
+        "compilers as etprof-build.json or the files' .comment sections name them");
   }
 
   void AddShift(const ReportComparison& pair, const ReportExperiment& baseline,

@@ -62,6 +62,32 @@ TEST(Insights, TakeTheTracersCostOffTheDelegates) {
   EXPECT_EQ(FindInsight(report, Insight::Kind::kDelegates), nullptr);
 }
 
+TEST(Insights, NameTheCompilersOfTwoRunners) {
+  Report report = example::MakePair();
+  ExperimentData& off = report.run.experiments[0];
+  ExperimentData& on = report.run.experiments[1];
+  const auto text = [&report] {
+    report.insights = FindInsights(report);
+    const Insight* found = FindInsight(report, Insight::Kind::kCompilers);
+    return found == nullptr ? std::string() : found->text;
+  };
+  off.runner_sha256 = "00";
+  on.runner_sha256 = "01";
+  EXPECT_EQ(text(), "");  // nothing is known
+  on.runner_built = RunnerBuilt{"native", "GCC 12.2.0", {}};
+  EXPECT_THAT(text(), HasSubstr("off is built with an unknown compiler, on with GCC 12.2.0."));
+  off.runner_built = RunnerBuilt{"", "GCC 13.3.1", {}};
+  EXPECT_THAT(text(),
+              HasSubstr("off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
+                        "delegates: 0.200 of 2.144 ms (9.3%). They can differ by the compiler alone."));
+  EXPECT_NEAR(FindInsight(report, Insight::Kind::kCompilers)->at_stake, 200'000, 1'000);
+  off.runner_sha256 = "01";  // one runner
+  EXPECT_EQ(text(), "");
+  off.runner_sha256 = "00";
+  off.runner_built->compiler = "GCC 12.2.0";
+  EXPECT_EQ(text(), "");
+}
+
 TEST(Insights, NameWhatIsFarBelowTheRoofs) {
   Report report = example::MakePair();
   RooflineRow far, near;

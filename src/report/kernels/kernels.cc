@@ -57,8 +57,9 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
 // "Transpose (ND, X32) Transpose" of a log is "Transpose (ND, X32)" of an ETDump: kinds that say nothing are
 // left out there.
 bool SameOperator(std::string_view in_log, std::string_view in_etdump) {
-  return in_log == in_etdump ||
-         (in_log.starts_with(in_etdump) && in_log[in_etdump.size()] == ' ' && in_etdump.ends_with(')'));
+  if (!in_log.starts_with(in_etdump)) return false;
+  const std::string_view kernel = in_log.substr(in_etdump.size());
+  return kernel.empty() || kernel == " Default" || (kernel.starts_with(' ') && in_etdump.ends_with(')'));
 }
 
 std::vector<const Operator*> BackendOperators(const Profile& profile) {

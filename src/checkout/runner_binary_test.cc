@@ -1,0 +1,105 @@
+#include "checkout/runner_binary.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+TEST(CompilersIn, ReadsWhatCompilersLeave) {
+  const auto of = [](std::initializer_list<std::string> texts) {
+    std::string comment;
+    for (const std::string& text : texts) comment += text + '\0';
+    return CompilersIn(comment);
+  };
+  EXPECT_EQ(of({"GCC: (Debian 12.2.0-14+deb12u1) 12.2.0"}), "GCC 12.2.0");
+  EXPECT_EQ(of({"GCC: (GNU) 13.3.1 20240611 (Red Hat 13.3.1-2)"}), "GCC 13.3.1");
+  EXPECT_EQ(of({"Linker: LLD 18.0.2",
+                "Android (12285214, +pgo, +bolt, +lto, based on r522817b) clang version 18.0.2 "
+                "(https://android.googlesource.com/toolchain/llvm-project d8003a456d14)"}),
+            "Clang 18.0.2");
+  EXPECT_EQ(of({"", "GCC: (Debian 12.2.0-14) 12.2.0", "Debian clang version 14.0.6",
+                "GCC: (Debian 12.2.0-14) 12.2.0"}),
+            "Clang 14.0.6 and GCC 12.2.0");
+  EXPECT_EQ(of({"rustc version 1.80.0", "GCC: no parentheses", "clang version x"}), "");
+  EXPECT_EQ(CompilersIn(""), "");
+}
+
+class Binary : public testing::Test {
+ protected:
+  ~Binary() override { fs::remove(path_); }
+  RunnerBinary Of(const std::string& bytes) const {
+    WriteFileAtomically(path_, bytes);
+    return ReadRunnerBinary(path_);
+  }
+  fs::path path_ = fs::path(testing::TempDir()) / ("runner_binary_" + std::to_string(::getpid()));
+};
+
+// A program with these instructions and one segment of data that looks like one of them.
+std::string Program(const std::vector<std::uint32_t>& code, std::uint64_t machine = 0xb7) {
+  std::string file(64 + 2 * 56, '\0');
+  const auto put = [&file](std::size_t at, std::uint64_t value, unsigned size) {
+    if (file.size() < at + size) file.resize(at + size);
+    for (unsigned i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
+  };
+  put(0, 0x464c457f, 4);
+  put(4, 2, 1);
+  put(5, 1, 1);
+  put(18, machine, 2);
+  put(32, 64, 8);  // program headers
+  put(54, 56, 2);
+  put(56, 2, 2);
+  const std::size_t start = file.size(), data = start + 4 * code.size();
+  put(64, 1, 4);
+  put(64 + 4, 5, 4);  // readable, executable
+  put(64 + 8, start, 8);
+  put(64 + 32, 4 * code.size(), 8);
+  put(64 + 56, 1, 4);
+  put(64 + 56 + 4, 6, 4);  // readable, writable
+  put(64 + 56 + 8, data, 8);
+  put(64 + 56 + 32, 4, 8);
+  for (std::size_t i = 0; i < code.size(); ++i) put(start + 4 * i, code[i], 4);
+  put(data, 0xd503477f, 4);
+  return file;
+}
+
+constexpr std::uint32_t kNop = 0xd503201f, kReturn = 0xd65f03c0;
+
+TEST_F(Binary, HasSmeWhereItsCodeEntersStreamingMode) {
+  EXPECT_EQ(Of(Program({kNop, 0xd503477f, kReturn})).sme, true);   // smstart
+  EXPECT_EQ(Of(Program({kNop, 0xd503437f, kReturn})).sme, true);   // smstart sm
+  EXPECT_EQ(Of(Program({kNop, 0xd503457f, kReturn})).sme, false);  // smstart za
+  EXPECT_EQ(Of(Program({kNop, 0xd503467f, kReturn})).sme, false);  // smstop
+  EXPECT_EQ(Of(Program({kNop, kReturn})).sme, false);              // only data looks like it
+}
+
+TEST_F(Binary, OfAnotherArchitectureOrCutNothingIsKnown) {
+  EXPECT_EQ(Of(Program({kNop, 0xd503477f}, 0x3e)).sme, std::nullopt);
+  EXPECT_EQ(Of("#!/bin/sh\n").sme, std::nullopt);
+  EXPECT_EQ(ReadRunnerBinary("/nowhere/runner").sme, std::nullopt);
+  const std::string whole = Program({kNop, 0xd503477f, kReturn});
+  for (std::size_t length = 0; length < whole.size(); ++length) Of(whole.substr(0, length));
+}
+
+TEST_F(Binary, OfThisProgramTheCompilerIsKnown) {
+  if (!fs::exists("/proc/self/exe")) GTEST_SKIP() << "this system's programs are no ELF files";
+#ifdef __clang__
+  const std::string name = fmt::format("Clang {}.", __clang_major__);
+#else
+  const std::string name = fmt::format("GCC {}.", __GNUC__);
+#endif
+  EXPECT_THAT(ReadRunnerBinary("/proc/self/exe").compiler, HasSubstr(name));
+}
+
+}  // namespace
+}  // namespace etprof
