@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,6 +49,14 @@ def one_error(stderr: str) -> str:
     assert lines and lines[0].startswith("error: "), stderr
     assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("hint: ")), stderr
     return " ".join(lines)
+
+
+def fitting(schema: str, text: str) -> dict:
+    """The JSON of an output, which fits its published schema."""
+    document = json.loads(text)
+    published = (ROOT / "docs" / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(document, json.loads(published), cls=jsonschema.Draft202012Validator)
+    return document
 
 
 def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int) -> Path:

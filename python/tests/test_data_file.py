@@ -100,7 +100,9 @@ def test_another_models_data_lacks_what_it_needs(files: tuple[Path, Path]):
     small = ROOT / "tests" / "fuzz" / "corpus" / "data_file" / "two_tensors.ptd"
     missing = document("inspect", pte, "--data", small)["external_data"]["missing"]
     assert missing
-    assert f"{len(missing)} missing: " in run(pte, "--data", small).stdout
+    screen = run(pte, "--data", small, "--all").stdout
+    assert f"{len(missing)} are missing" in screen
+    assert all(f"\n    {name}\n" in screen for name in missing)
 
 
 def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: Path):

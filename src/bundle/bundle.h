@@ -30,6 +30,14 @@ struct Bundle {
   BundleManifest manifest;
   Bytes bytes = 0;       // of all its files
   bool changed = false;  // false: the folder held exactly this already
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("folder", &Bundle::folder);
+    v("changed", &Bundle::changed, {.meaning = "false: the folder held exactly this already"});
+    v("bytes", &Bundle::bytes, {.meaning = "of all its files"});
+    v("bundle", &Bundle::manifest, {.meaning = "its bundle.json"});
+  }
 };
 
 // Builds etprof-runner for the target, and gathers it with all that it needs in one flat folder. Does only

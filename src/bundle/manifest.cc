@@ -4,21 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "core/json_members.h"
 #include "core/sha256.h"
 
 namespace etprof {
 
-std::string ToJsonText(const BundleManifest& manifest) {
-  nlohmann::ordered_json json = {{"schema_version", 1},
-                                 {"target", manifest.target},
-                                 {"executorch", manifest.executorch},
-                                 {"program", manifest.program},
-                                 {"start", manifest.start}};
-  json["files"] = nlohmann::ordered_json::array();
-  for (const BundleManifest::File& file : manifest.files)
-    json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
-  return json.dump(2) + "\n";
-}
+std::string ToJsonText(const BundleManifest& manifest) { return JsonText(ToJson(manifest), 2) + "\n"; }
 
 std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder) {
   std::vector<BundleManifest::File> files;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
 #include "core/units.h"
 
 namespace etprof {
@@ -17,6 +18,12 @@ struct BundleManifest {
     std::string name;
     Bytes bytes = 0;
     std::string sha256;
+
+    static void Describe(auto& v) {
+      v("name", &File::name);
+      v("bytes", &File::bytes);
+      v("sha256", &File::sha256, {.pattern = kSha256Pattern});
+    }
   };
   std::string target;      // "linux-aarch64", "android", "macos-arm64", "native"
   std::string executorch;  // the version of its wheel
@@ -25,6 +32,17 @@ struct BundleManifest {
   // folder.
   std::vector<std::string> start;
   std::vector<File> files;  // by name; all but bundle.json
+
+  static constexpr const char* kSchemaName = "bundle";
+  static void Describe(auto& v) {
+    using M = BundleManifest;
+    v.Constant("schema_version", 1);
+    v("target", &M::target);
+    v("executorch", &M::executorch, {.meaning = "the version of its wheel"});
+    v("program", &M::program);
+    v("start", &M::start, {.meaning = "what to put before the arguments"});
+    v("files", &M::files, {.meaning = "all but bundle.json"});
+  }
 };
 
 // bundle.json's text, with a newline at its end.

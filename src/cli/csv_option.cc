@@ -6,13 +6,13 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
+#include "cli/show_document.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "render/csv/table_csv.h"
-#include "render/document.h"
-#include "render/layers.h"
-#include "render/roofline.h"
+#include "say/breakdown_by.h"
 #include "say/counters.h"
+#include "say/roofline.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -28,7 +28,7 @@ namespace {
 constexpr const char *kRoofline = "roofline", *kCounters = "counters";
 
 std::vector<std::string> AllByNames() {
-  std::vector<std::string> names = ByNames();
+  std::vector<std::string> names = say::ByNames();
   names.emplace_back(kRoofline);
   names.emplace_back(kCounters);
   return names;
@@ -47,33 +47,39 @@ void AddAllOption(CLI::App& app, bool& all) {
 }
 
 void ShowBy(const Report& report, const std::string& by, bool all) {
-  TerminalOptions options = OptionsOfStdout();
-  options.all = all;
+  say::Document document;
+  std::string nothing = "it takes an ETDump: no run was traced";
   if (by == kRoofline) {
-    RenderRooflineTerminal(report, options, std::cout);
+    document.sections = say::SayRoofline(report);
+    nothing = "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)";
   } else if (by == kCounters) {
-    say::Document document = say::SayCounters(say::CountersOf(report.run));
-    document.facts = {HeaderText(report)};
-    if (document.sections.empty())
-      document.notes = {"nothing to show: no counters were read in this run (etprof profile --counters)"};
-    RenderDocumentTerminal(document, options, std::cout);
+    document = say::SayCounters(say::CountersOf(report.run));
+    nothing = "no counters were read in this run (etprof profile --counters)";
   } else {
-    RenderByTerminal(report, ByNamed(by).value(), options, std::cout);
+    const say::By named = say::ByNamed(by).value();
+    document.sections = say::SayBreakdownBy(report, named);
+    all = true;
+    if (named == say::By::kLayer || named == say::By::kSource)
+      nothing = "give the .pte that ran as --model, so that its layers are known";
   }
-  FlushStdout();
+  (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
+  if (document.sections.empty()) document.notes = {"nothing to show: " + nothing};
+  for (say::Section& section : document.sections) {
+    if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
+  }
+  ShowDocument(document, "", "", all);
 }
 
 void ShowTable(const Report& report, const std::string& table) {
-  const ReportTable asked = ReportTableNamed(table).value();
-  if (asked == ReportTable::kComparison && report.comparisons.empty()) {
+  if (table == "comparison" && report.comparisons.empty()) {
     throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
         .Remedy("give a run with pairs, or use `etprof compare`");
   }
-  if (asked == ReportTable::kLadder && !report.ladder) {
+  if (table == "ladder" && !report.ladder) {
     throw Error(ExitCode::kUsage, "--csv=ladder: this is not a run of an ISA ladder")
         .Remedy("make one with `etprof isa MODEL.pte`");
   }
-  RenderReportTableCsv(report, asked, std::cout);
+  RenderReportTableCsv(report, table, std::cout);
   FlushStdout();
 }
 

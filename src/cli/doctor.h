@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
+
 namespace etprof {
 
 // One thing that commands need.
@@ -16,13 +18,32 @@ struct DoctorCheck {
   State state = State::kOk;
   std::string found;   // its version and where it is, or what is wrong; one line
   std::string remedy;  // empty where there is nothing to do
+
+  static void Describe(auto& v) {
+    v("name", &DoctorCheck::name);
+    v("state", &DoctorCheck::state);
+    v("found", &DoctorCheck::found, {.meaning = "its version and where it is, or what is wrong"});
+    v("remedy", &DoctorCheck::remedy, {.meaning = "null: there is nothing to do", .or_null = true});
+  }
 };
+template <>
+inline constexpr NamedValue<DoctorCheck::State> kNames<DoctorCheck::State>[] = {
+    {DoctorCheck::State::kOk, "ok"},
+    {DoctorCheck::State::kWarning, "warning"},
+    {DoctorCheck::State::kMissing, "missing"}};
 
 struct DoctorGroup {
   std::string name;   // for programs: "measure"
   std::string title;  // for people: the commands
   std::vector<DoctorCheck> checks;
   bool Ready() const;  // nothing is missing
+
+  static void Describe(auto& v) {
+    v("name", &DoctorGroup::name);
+    v("title", &DoctorGroup::title);
+    v("ready", &DoctorGroup::Ready, {.meaning = "nothing is missing"});
+    v("checks", &DoctorGroup::checks);
+  }
 };
 
 // Looks at this machine; the first group is what measuring on it needs. Starts the tools for their versions,

@@ -285,6 +285,12 @@ bool QuickTestResult::Passed() const {
   return std::ranges::all_of(steps, [](const QuickTestStep& step) { return step.state == State::kPassed; });
 }
 
+double QuickTestResult::Seconds() const {
+  double seconds = 0;
+  for (const QuickTestStep& step : steps) seconds += step.seconds;
+  return seconds;
+}
+
 int QuickTestResult::exit_code() const {
   if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
   for (const QuickTestStep& step : steps) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/describe.h"
+
 namespace etprof {
 
 struct QuickTestOptions {
@@ -21,7 +23,19 @@ struct QuickTestStep {
   double seconds = 0;
   std::string said;   // one line: what came of it, or what is wrong
   int exit_code = 0;  // where it failed: that of its command, or 1
+
+  static void Describe(auto& v) {
+    v("name", &QuickTestStep::name);
+    v("state", &QuickTestStep::state);
+    v("seconds", &QuickTestStep::seconds, {.least = 0});
+    v("said", &QuickTestStep::said, {.meaning = "what came of it, or what is wrong"});
+  }
 };
+template <>
+inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[] = {
+    {QuickTestStep::State::kPassed, "passed"},
+    {QuickTestStep::State::kFailed, "failed"},
+    {QuickTestStep::State::kNotTried, "not tried"}};
 
 struct QuickTestResult {
   std::vector<QuickTestStep> steps;
@@ -30,7 +44,20 @@ struct QuickTestResult {
   std::filesystem::path log;     // of all steps
   bool interrupted = false;
   bool Passed() const;
+  double Seconds() const;  // of all steps
   int exit_code() const;
+
+  static void Describe(auto& v) {
+    using R = QuickTestResult;
+    v.Constant("schema_version", 1);
+    v("passed", &R::Passed);
+    v("interrupted", &R::interrupted);
+    v("seconds", &R::Seconds, {.least = 0});
+    v("run", &R::run, {.meaning = "the run directory"});
+    v("report", &R::report, {.meaning = "its page"});
+    v("log", &R::log, {.meaning = "of all steps"});
+    v("steps", &R::steps);
+  }
 };
 
 // Takes a small model the whole way: export, run, analyze, report, validate, each by its own etprof as a user

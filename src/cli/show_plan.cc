@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "cli/say.h"
-#include "core/escape.h"
+#include "cli/show_document.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/json_schema_of.h"
-#include "core/table.h"
 #include "core/views.h"
 #include "measure/config/config_keys.h"
 #include "measure/participants/emulation.h"
@@ -155,54 +154,69 @@ std::string RunWords(const Planned& planned) {
       kLeastUntraced, kLeastTraced, traced);
 }
 
-void PrintUnits(const std::vector<Planned>& all) {
-  Table table{{{"device"},
-               {"experiment"},
-               {"threads", Table::Align::kRight},
-               {"isa"},
-               {"cpus"},
-               {"mode"},
-               {"traced", Table::Align::kRight},
-               {"runner"},
-               {"model"}},
-              {}};
-  for (const Planned& planned : all) {
-    for (const Unit& unit : planned.plan.units) {
-      const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
-      table.AddRow({OneLine(planned.on.device), OneLine(unit.label), fmt::format("{}", unit.threads),
-                    experiment.isa.empty() ? "all" : OneLine(experiment.isa),
-                    experiment.cpu_affinity.empty() ? "any" : OneLine(experiment.cpu_affinity),
-                    experiment.mode, Count(static_cast<std::size_t>(experiment.runs), "run"),
-                    OneLine(FromHere(experiment.runner)), OneLine(FromHere(experiment.model))});
-    }
+// The paths of a kind, each once; of several whose each is.
+void AddPaths(const Planned& planned, const char* name, std::filesystem::path ExperimentConfig::*member,
+              say::Facts& facts) {
+  std::vector<std::pair<std::string, std::string>> paths;  // with the labels that have them
+  for (const Unit& unit : planned.plan.units) {
+    const std::string path = FromHere(planned.on.config.experiments[unit.experiment].*member);
+    if (path.empty()) continue;  // of a device that is not known yet
+    auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
+    if (found == paths.end()) found = paths.insert(found, {path, ""});
+    found->second += (found->second.empty() ? "" : ", ") + unit.label;
   }
-  Print("{}", table.ToText());
+  for (const auto& [path, labels] : paths)
+    facts.facts.emplace_back(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
 }
 
-void PrintPlans(const std::vector<Planned>& all, bool counters) {
-  PrintUnits(all);
-  for (const Planned& planned : all) {
-    const std::string on = all.size() > 1 ? fmt::format("on {} ", OneLine(planned.on.device)) : std::string();
-    for (const UnitPair& pair : planned.plan.pairs)
-      Print("{}compare {} (baseline) with {}\n", on, OneLine(pair.baseline_label),
-            OneLine(pair.candidate_label));
-    if (planned.plan.pairs.empty()) Print("{}compare nothing: there is no pair\n", on);
-    Print("{}launches: {}\n", on, LaunchWords(planned.forecast));
-    if (planned.forecast.timed > 0) Print("{}rounds: {}\n", on, RoundWords(planned.forecast));
-    if (planned.forecast.timed > 0) Print("{}runs: {}\n", on, RunWords(planned));
-    std::vector<std::string> time = TimeWords(planned);
-    AddRoofWords(planned.forecast, time);
-    Print("{}time: {}\n", on, time.front());
-    for (std::size_t i = 1; i < time.size(); ++i) Print("{}      {}\n", on, time[i]);
-    const std::vector<std::string> besides = BesidesWords(planned, counters);
-    for (std::size_t i = 0; i < besides.size(); ++i)
-      Print("{}{}{}\n", on, i == 0 ? "besides: " : "         ", besides[i]);
+say::Table UnitsOf(const Planned& planned) {
+  say::Table table{"experiments",
+                   "",
+                   {{"experiment", "experiment"},
+                    {"threads", "threads", true},
+                    {"isa", "isa"},
+                    {"cpus", "CPUs"},
+                    {"mode", "mode"},
+                    {"traced_runs", "traced runs", true}},
+                   {}};
+  for (const Unit& unit : planned.plan.units) {
+    const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
+    table.rows.push_back({unit.label, say::Count{unit.threads},
+                          experiment.isa.empty() ? "all" : experiment.isa,
+                          experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
+                          say::Count{experiment.runs}});
   }
-  if (all.size() > 1) Print("the devices measure side by side\n");
-  for (const Planned& planned : all) {
-    if (all.size() > 1) Print("{} ", OneLine(planned.on.device));
-    Print("into {}\n", OneLine(planned.on.config.output_root.string()));
-  }
+  return table;
+}
+
+say::Section SectionOf(const Planned& planned, bool counters) {
+  say::Facts facts{"plan", "", {}};
+  const auto add = [&](const char* name, std::string text) {
+    facts.facts.emplace_back(name, std::move(text));
+  };
+  for (const UnitPair& pair : planned.plan.pairs)
+    add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
+  if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");
+  add("launches", LaunchWords(planned.forecast));
+  if (planned.forecast.timed > 0) add("rounds", RoundWords(planned.forecast));
+  if (planned.forecast.timed > 0) add("runs", RunWords(planned));
+  std::vector<std::string> time = TimeWords(planned);
+  AddRoofWords(planned.forecast, time);
+  for (std::string& words : time) add("time", std::move(words));
+  for (std::string& words : BesidesWords(planned, counters)) add("besides", std::move(words));
+  AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
+  AddPaths(planned, "model", &ExperimentConfig::model, facts);
+  add("into", planned.on.config.output_root.string());
+  return {planned.on.device, say::Level::kUsual, {std::move(facts), UnitsOf(planned)}};
+}
+
+say::Document PlanDocument(const std::vector<Planned>& all, bool counters) {
+  say::Document document;
+  document.title = "etprof run --dry-run";
+  document.sections_are = "device";
+  for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, counters));
+  if (all.size() > 1) document.notes = {"the devices measure at the same time"};
+  return document;
 }
 
 struct RangeJson {
@@ -326,7 +340,7 @@ void ShowPlans(const std::vector<DevicePlan>& plans, const ShowPlanOptions& opti
     Forecast forecast = MakeForecast(on.config, plan, on.properties);
     all.push_back({on, std::move(plan), forecast});
   }
-  if (!options.json) return PrintPlans(all, options.counters);
+  if (!options.json) return ShowDocument(PlanDocument(all, options.counters), "", "");
   Print("{}\n", JsonText(ToJson(PlansJson{all, options.counters}), 2));
 }
 

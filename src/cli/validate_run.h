@@ -16,6 +16,13 @@ struct Validation {
 
   std::ptrdiff_t Count(Finding::Severity severity) const;
   bool AllWell() const { return Count(Finding::Severity::kBroken) == 0; }
+
+  static void Describe(auto& v) {
+    v("run", &Validation::run);
+    v("ok", &Validation::AllWell, {.meaning = "nothing is broken"});
+    v("foreign", &Validation::foreign, {.meaning = "not of etprof: it promises less"});
+    v("findings", &Validation::findings);
+  }
 };
 
 // Reads only. Throws Error (kBadInput) for what is no run directory.

@@ -40,7 +40,9 @@ say::Document OneOfEach() {
                     {"time", say::Time{2.5e6}, "x"},
                     {"size", say::Size{2e6}, "x"},
                     {"count", say::Count{1204}, "x"},
+                    {"amount", say::Amount{67.1e6}, "x"},
                     {"number", say::Number{3.25, "GHz"}, "x"},
+                    {"bounded", say::Number{0.05, "", 0.04, 0.06}, "x"},
                     {"share", say::Share{0.54}, "x"},
                     {"speedup", say::Speedup{TwiceAsFast()}, "x"},
                     {"interval", say::Interval{TwiceAsFast()}, "x"},
@@ -51,6 +53,13 @@ say::Document OneOfEach() {
   say::Table elsewhere = few;
   elsewhere.id = "elsewhere";
   elsewhere.elsewhere = "in a file";
+  say::Table points{"points",
+                    "",
+                    {{"point", "point"}, {"time", "time", true}},
+                    {{"placed", say::Time{4e6}}, {"small", say::Time{1e6}}}};
+  points.columns[1].sums = true;
+  points.rows[1].level = say::Level::kFolded;
+  points.elsewhere = "in a file";
   say::Document document;
   document.title = "all <of> it";
   document.sections_are = "section";
@@ -66,8 +75,13 @@ say::Document OneOfEach() {
         say::List{"some lines", {"line 1", "line 2"}, 1}, std::move(table), std::move(more), std::move(few),
         say::Chart{{{"rising",
                      {1.0, 2.0, std::nullopt, 3.0},
-                     [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}}}},
-      {"two", say::Level::kPage, {std::move(elsewhere)}}};
+                     [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
+        say::Facts{"facts", "", {{"known", "a value"}}}}},
+      {"two", say::Level::kPage, {std::move(elsewhere)}},
+      {"three",
+       say::Level::kFolded,
+       {say::Roofs{"FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
+        std::move(points)}}};
   return document;
 }
 
@@ -97,6 +111,8 @@ TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
                           HasSubstr("and 2 more (--all shows them)"), Not(HasSubstr("second"))));
   EXPECT_THAT(text, AllOf(HasSubstr("name, ms"), HasSubstr("2.500"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
                           HasSubstr("3.25 GHz"), HasSubstr("+10.0 % [+9.0, +11.0] %"), HasSubstr("—")));
+  EXPECT_THAT(text, AllOf(HasSubstr("67.1 M"), HasSubstr("0.050 [0.040, 0.060]"),
+                          HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note  a note"),
                           HasSubstr("more  there")));
   EXPECT_THAT(OnScreen(OneOfEach(), {.colors = true, .more = ""}),
@@ -107,6 +123,9 @@ TEST(DocumentTerminal, ShowsEverythingWhereAllIsAskedFor) {
   const std::string text = OnScreen(OneOfEach(), {.all = true, .more = ""});
   EXPECT_THAT(text, AllOf(HasSubstr("words of a page"), HasSubstr("line 2"), HasSubstr("folded away"),
                           HasSubstr("third"), HasSubstr("two"), Not(HasSubstr("--all"))));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("  FLOP/s\n"), HasSubstr("top"), HasSubstr("  below\n"),
+                    HasSubstr("     point, ms   time\n  A  placed     4.000\n     small      1.000\n")));
 }
 
 TEST(DocumentTerminal, KeepsToItsWidth) {
@@ -127,7 +146,11 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
                           HasSubstr("| words | a\\|b | x |"), HasSubstr("| name, ms |"),
                           HasSubstr("| time | 2.500 | x |"), HasSubstr("| speedup | 2.00x | x |"),
                           HasSubstr("third"), HasSubstr("<details><summary>More</summary>\n\n| name |"),
-                          HasSubstr("and 2 more in a file"), HasSubstr("- a note"), HasSubstr("the method")));
+                          HasSubstr("and 2 more in a file"), HasSubstr("| known | a value |"),
+                          HasSubstr("| amount | 67.1 M | x |"),
+                          HasSubstr("<details><summary>three</summary>"), HasSubstr("| placed | 4.000 |"),
+                          Not(HasSubstr("| small |")), HasSubstr("and 1 more (time 1.000 ms) in a file"),
+                          Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
 TEST(DocumentTables, PartsAddUpAsPrinted) {
@@ -166,27 +189,31 @@ TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
 
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
-  EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "elsewhere"));
+  EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "facts", "elsewhere", "points"));
   EXPECT_EQ(AsCsv(document, "values"),
-            "section,name,value,value_unit,value_verdict,value_low,value_high,note\n"
+            "section,name,value,value_unit,value_low,value_high,value_verdict,note\n"
             "one,words,a|b,,,,,x\n"
             "one,nothing,,,,,,x\n"
             "one,duration,1.5,ms,,,,x\n"
             "one,time,2.5,ms,,,,x\n"
             "one,size,2000000,bytes,,,,x\n"
             "one,count,1204,,,,,x\n"
+            "one,amount,67100000,,,,,x\n"
             "one,number,3.25,GHz,,,,x\n"
+            "one,bounded,0.05,,0.04,0.06,,x\n"
             "one,share,0.54,,,,,x\n"
-            "one,speedup,2,,faster,,,x\n"
-            "one,interval,,,,1.9,2.1,x\n"
-            "one,change,0.1,,,0.09,0.11,worse\n");
+            "one,speedup,2,,,,faster,x\n"
+            "one,interval,,,1.9,2.1,,x\n"
+            "one,change,0.1,,0.09,0.11,,worse\n");
+  EXPECT_EQ(AsCsv(document, "facts"), "section,name,value\none,known,a value\n");
+  EXPECT_EQ(AsCsv(document, "points"), "section,point,time,time_unit\nthree,placed,4,ms\nthree,small,1,ms\n");
   EXPECT_EQ(AsCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
   try {
     AsCsv(document, "of nothing");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
-    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, elsewhere"));
+    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, facts, elsewhere, points"));
   }
 }
 

@@ -56,8 +56,7 @@ Formats RenderAll(const Report& report) {
   options.all = true;
   formats.everything = Rendered([&](std::ostream& out) { RenderTerminal(report, options, out); });
   for (const std::string& name : ReportTableNames()) {
-    formats.csv[name] = Rendered(
-        [&](std::ostream& out) { RenderReportTableCsv(report, ReportTableNamed(name).value(), out); });
+    formats.csv[name] = Rendered([&](std::ostream& out) { RenderReportTableCsv(report, name, out); });
   }
   return formats;
 }

@@ -6,7 +6,6 @@
 
 #include "program/data_file.h"
 #include "program/program.h"
-#include "render/screen/terminal.h"
 
 namespace etprof {
 
@@ -15,15 +14,9 @@ namespace etprof {
 void RenderInspectJson(const Program& program, const std::string& file, const DataFile* data,
                        std::ostream& out);
 
-// One screen: sizes, then each method's inputs, outputs and steps in program order.
-void RenderInspectTerminal(const Program& program, const std::string& file, const DataFile* data,
-                           const TerminalOptions& options, std::ostream& out);
-
 // Of a .ptd: its size and every piece of data, by its name.
 void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostream& out);
 nlohmann::ordered_json InspectSchema();      // of a .pte
 nlohmann::ordered_json InspectDataSchema();  // of a .ptd
-void RenderDataFileTerminal(const DataFile& data, const std::string& file, const TerminalOptions& options,
-                            std::ostream& out);
 
 }  // namespace etprof

@@ -1,4 +1,4 @@
-#include "render/inspect.h"
+#include "say/inspect.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/table.h"
+#include "render/document.h"
 
 namespace etprof {
 namespace {
@@ -47,7 +48,7 @@ Program Made(int steps, std::size_t inputs) {
 
 std::string ScreenOfProgram(const Program& program, const TerminalOptions& options) {
   std::ostringstream out;
-  RenderInspectTerminal(program, "folder/net.pte", nullptr, options, out);
+  RenderDocumentTerminal(say::SayInspect(program, "folder/net.pte", nullptr), options, out);
   return out.str();
 }
 
@@ -55,13 +56,13 @@ TEST(InspectTerminal, OneScreenOrAll) {
   const Program program = Made(51, 12);
   TerminalOptions options;
   const std::string one = ScreenOfProgram(program, options);
-  EXPECT_THAT(one, HasSubstr("  ... 31 more steps (--all shows them)\n"));
-  EXPECT_THAT(one, HasSubstr("            ... 4 more (--all shows them)\n"));
+  EXPECT_THAT(one, HasSubstr("  and 31 more (--all shows them)\n"));
+  EXPECT_THAT(one, HasSubstr("  and 4 more (--all shows them)\n"));
   EXPECT_THAT(one, Not(HasSubstr("[11, 7]")));
   options.all = true;
   const std::string all = ScreenOfProgram(program, options);
   EXPECT_THAT(all, HasSubstr("[11, 7]"));
-  EXPECT_THAT(all, HasSubstr("\n    50  SomeBackend #25 "));
+  EXPECT_THAT(all, HasSubstr("\n  SomeBackend #25  50 "));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   // Nothing is left to be asked for where all is on the screen.
   EXPECT_THAT(ScreenOfProgram(Made(20, 8), {}), Not(HasSubstr("--all")));

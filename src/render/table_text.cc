@@ -1,5 +1,7 @@
 #include "render/table_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,28 +50,44 @@ std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t colu
 
 }  // namespace
 
-TableText TextOf(const say::Table& table) {
+TableText TextOf(const say::Table& table, std::size_t most,
+                 const std::function<bool(const say::Row&)>& shows) {
   TableText text;
   const double largest = LargestTimeOf(table);
   const TimeScale scale = ScaleFor(table.largest_ns.value_or(largest), table.largest_ns.value_or(largest));
-  for (const say::Table::Column& column : table.columns) text.titles.push_back(column.title);
-  if (largest > 0) text.titles.front() += (text.titles.front().empty() ? "" : ", ") + std::string(scale.unit);
-  text.rows.resize(table.rows.size());
+  std::vector<std::vector<std::string>> adding_up;  // column by column
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const std::vector<std::string> adding_up = AddingUpTimes(table, c, scale);
-    for (std::size_t r = 0; r < table.rows.size(); ++r) {
-      const say::Cell& cell = table.rows[r].cells[c];
-      TableText::Cell& shown = text.rows[r].emplace_back();
-      shown.tone = ToneOf(cell);
+    text.titles.push_back(table.columns[c].title);
+    adding_up.push_back(AddingUpTimes(table, c, scale));
+  }
+  if (largest > 0) text.titles.front() += (text.titles.front().empty() ? "" : ", ") + std::string(scale.unit);
+  std::vector<double> rest(table.columns.size());
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const say::Row& row = table.rows[r];
+    const bool shown = text.rows.size() < most && shows(row);
+    std::vector<TableText::Cell> cells;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const say::Cell& cell = row.cells[c];
       const auto* time = std::get_if<say::Time>(&cell.value);
       const auto* share = std::get_if<say::Share>(&cell.value);
-      if (!adding_up[r].empty()) {
-        shown.text = adding_up[r];
-      } else {
-        shown.text = time != nullptr ? scale.Number(time->ns) : say::TextOf(cell);
-      }
-      if (share != nullptr && table.columns[c].bars) shown.bar = share->share;
+      if (time != nullptr && !shown) rest[c] += time->ns;
+      const std::string words = time != nullptr ? scale.Number(time->ns) : say::TextOf(cell);
+      cells.push_back(
+          {adding_up[c][r].empty() ? words : adding_up[c][r], ToneOf(cell),
+           share != nullptr && table.columns[c].bars ? std::optional(share->share) : std::nullopt});
     }
+    if (shown) {
+      text.rows.push_back({std::move(cells), row.depth});
+    } else {
+      ++left;
+    }
+  }
+  if (left == 0) return text;
+  text.left = fmt::format("and {} more", left);
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].sums)
+      text.left += fmt::format(" ({} {})", table.columns[c].title, scale.Text(rest[c]));
   }
   return text;
 }

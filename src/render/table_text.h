@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,10 +17,17 @@ struct TableText {
     say::Tone tone = say::Tone::kPlain;
     std::optional<double> bar;  // 0 to 1, where the column has bars
   };
+  struct Row {
+    std::vector<Cell> cells;  // titles.size()
+    int depth = 0;
+  };
   std::vector<std::string> titles;
-  std::vector<std::vector<Cell>> rows;  // titles.size() cells each
+  std::vector<Row> rows;
+  std::string left;  // "and 12 more (potential saving 0.34 ms)": what is not shown; "": all is
 };
 
-TableText TextOf(const say::Table& table);
+// Of the rows that `shows` says, the first `most`.
+TableText TextOf(const say::Table& table, std::size_t most,
+                 const std::function<bool(const say::Row&)>& shows);
 
 }  // namespace etprof

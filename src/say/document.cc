@@ -17,8 +17,12 @@ struct Words {
   std::string operator()(const Time& time) const { return FormatDuration(time.ns); }
   std::string operator()(const Size& size) const { return FormatBytes(size.bytes); }
   std::string operator()(const Count& count) const { return FormatCount(count.count); }
+  std::string operator()(const Amount& amount) const { return FormatAmount(amount.amount); }
   std::string operator()(const Number& number) const {
-    return ThreeDigits(number.value) + (number.unit.empty() ? "" : " " + number.unit);
+    const std::string bounds = number.low && number.high ? fmt::format(" [{}, {}]", FormatNumber(*number.low),
+                                                                       FormatNumber(*number.high))
+                                                         : "";
+    return FormatNumber(number.value) + bounds + (number.unit.empty() ? "" : " " + number.unit);
   }
   std::string operator()(const Share& share) const { return PercentText(share.share); }
   std::string operator()(const Speedup& speedup) const { return GainText(speedup.quantity); }
@@ -30,6 +34,12 @@ struct Words {
 };
 
 }  // namespace
+
+Table TableOf(const Facts& facts) {
+  Table table{facts.id, facts.title, {{"name", ""}, {"value", ""}}, {}, facts.level};
+  for (const auto& [name, value] : facts.facts) table.rows.push_back({name, value});
+  return table;
+}
 
 std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
 

@@ -36,9 +36,13 @@ struct Size {
 struct Count {
   std::int64_t count = 0;
 };
-struct Number {  // three significant digits; `unit` stands behind it
+struct Amount {  // in powers of 1000: "67.1 M"
+  double amount = 0;
+};
+struct Number {  // three significant digits; `unit` stands behind it, and its bounds where there are any
   double value = 0;
   std::string unit;
+  std::optional<double> low = {}, high = {};
 };
 struct Share {  // of a whole: 0 to 1
   double share = 0;
@@ -59,7 +63,7 @@ struct Interval {
 };
 
 struct Cell {
-  using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Number, Share, Change,
+  using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Amount, Number, Share, Change,
                              Speedup, Interval>;
   Value value = Nothing();
   Tone tone = Tone::kPlain;  // of a Speedup its verdict's, unless another is given
@@ -85,8 +89,10 @@ struct Row {
   enum class Role { kPlain, kPart, kSum };
   std::vector<Cell> cells;
   Role role = Role::kPlain;
-  int depth = 0;                // in a tree: the first cell is indented by it
-  Level level = Level::kUsual;  // kPage: a screen leaves it out unless all is asked for
+  int depth = 0;  // in a tree: the first cell is indented by it
+  // kPage: a screen leaves it out unless all is asked for; kFolded: and so does a page whose table says where
+  // it is.
+  Level level = Level::kUsual;
 
   Row() = default;
   // NOLINTBEGIN(google-explicit-constructor)
@@ -106,7 +112,8 @@ struct Table {
     int goes = 0;       // on a screen that is too narrow: 1 is left out first, then 2, ...; 0: never
     bool bars = false;  // of shares: a screen with room draws them as bars, too
     Keep keep = Keep::kBeginning;
-    int most = 0;  // columns of a screen that its words take at most; 0: as many as there are
+    int most = 0;       // columns of a screen that its words take at most; 0: as many as there are
+    bool sums = false;  // of times: what rows that are not shown have together is said below
   };
   std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title;  // "": none
@@ -150,6 +157,24 @@ struct Facts {
   Level level = Level::kUsual;
 };
 
+// What can be reached, and what was, on two logarithmic axes, as a picture of a screen: pages leave it out.
+// Of the table behind it the first rows have the letters of their points.
+struct Roofs {
+  struct Line {  // level at `y`, or rising: of that many y for each x
+    bool level = false;
+    double y = 0;
+    std::string name;
+  };
+  struct Point {
+    double x = 0, y = 0;
+  };
+  std::string x_unit, y_unit;
+  std::vector<Line> lines;
+  std::vector<std::optional<Point>> points;  // row by row of the table; absent: it has no place
+  std::size_t lettered = 10;                 // of the rows, the first
+  std::string note = {};                     // below it; "": none
+};
+
 // Series over the same stretch of time, each drawn on its own scale.
 struct Chart {
   struct Series {
@@ -160,7 +185,7 @@ struct Chart {
   std::vector<Series> series;
 };
 
-using Part = std::variant<Paragraph, Table, List, Facts, Chart>;
+using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs>;
 
 struct Section {
   std::string title;  // "": none
@@ -186,6 +211,9 @@ struct Document {
 };
 
 inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>(cell.value); }
+
+// Of two columns, "name" and "value".
+Table TableOf(const Facts& facts);
 
 // The value in words, as sentences, screens, and pages have it; a Time as a Duration.
 std::string TextOf(const Cell& cell);

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/describe.h"
+
 namespace etprof {
 
 // What a run directory promises, one row a check (docs/reference/files.md has the same table for people).
@@ -22,7 +24,17 @@ struct Finding {
   std::string check;    // CheckInfo::name
   std::string file;     // relative to the run directory; "." for the directory itself
   std::string problem;  // one clause
+
+  static void Describe(auto& v) {
+    v("severity", &Finding::severity);
+    v("check", &Finding::check, {.meaning = "its name in docs/validate.md"});
+    v("file", &Finding::file, {.meaning = "relative to the run directory; \".\": the directory itself"});
+    v("problem", &Finding::problem);
+  }
 };
+template <>
+inline constexpr NamedValue<Finding::Severity> kNames<Finding::Severity>[] = {
+    {Finding::Severity::kBroken, "broken"}, {Finding::Severity::kWarning, "warning"}};
 
 // Collects findings. Of one check and file at most kMost are kept, and then how many more there were.
 class Findings {

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from program import fitting
 
 ROOT = Path(__file__).resolve().parents[2]
 ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
@@ -74,4 +77,4 @@ def build_bundle(*arguments: str | Path) -> dict[str, Any]:
     if "g++-aarch64-linux-gnu" in done.stderr or "check pip and the network" in done.stderr:
         skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return fitting("build", done.stdout)

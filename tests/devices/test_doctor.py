@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program import ROOT, etprof
+from program import ROOT, etprof, fitting
 
 GROUPS = ["measure", "export", "build-target", "build-executorch", "adb", "ssh", "emulated"]
 
@@ -23,15 +23,13 @@ def doctor(code: int = 0, **environment: str) -> dict[str, Any]:
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert told["schema_version"] == 1
+    told = fitting("doctor", done.stdout)
     assert told["ready"] == (code == 0)
     assert [group["name"] for group in told["groups"]] == GROUPS
     for group in told["groups"]:
         assert group["checks"]
         assert group["ready"] == all(check["state"] != "missing" for check in group["checks"])
         for check in group["checks"]:
-            assert check["state"] in ("ok", "warning", "missing")
             assert check["found"]
             if check["state"] == "missing":
                 assert check["remedy"]

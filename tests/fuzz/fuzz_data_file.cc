@@ -5,14 +5,16 @@
 
 #include "fuzz.h"
 #include "program/data_file.h"
+#include "render/document.h"
 #include "render/inspect.h"
+#include "say/inspect.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const DataFile file = ReadDataFile(fuzz::Bytes(data, size), "x.ptd");
     std::ostringstream text, json;
-    RenderDataFileTerminal(file, "x.ptd", {}, text);
+    RenderDocumentTerminal(say::SayInspect(file, "x.ptd"), {}, text);
     RenderDataFileJson(file, "x.ptd", json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     for (const DataSegment& segment : file.segments)

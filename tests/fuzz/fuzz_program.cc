@@ -6,14 +6,16 @@
 #include "fuzz.h"
 #include "program/program_reader.h"
 #include "program/summary.h"
+#include "render/document.h"
 #include "render/inspect.h"
+#include "say/inspect.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
-    RenderInspectTerminal(program, "x.pte", nullptr, {}, text);
+    RenderDocumentTerminal(say::SayInspect(program, "x.pte", nullptr), {}, text);
     RenderInspectJson(program, "x.pte", nullptr, json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     for (const Method& method : program.methods) {

@@ -6,10 +6,14 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 from measure_bench import FAKE_WORKER, MODEL, skip
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from program import fitting
 
 STEPS = ["export", "run", "analyze", "report", "validate"]
 
@@ -47,7 +51,7 @@ def test_a_model_goes_the_whole_way(etprof, tmp_path):
 
 def test_it_exports(etprof, tmp_path):
     done = quick_test(etprof, tmp_path, "--outdir", "here", "--json")
-    told = json.loads(done.stdout)
+    told = fitting("quick_test", done.stdout)
     if "not exported" in told["steps"][0]["said"]:
         skip(told["steps"][0]["said"])
     assert done.returncode == 0, done.stdout
@@ -74,7 +78,7 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
     assert again.returncode == done.returncode
-    assert not json.loads(again.stdout)["passed"]
+    assert not fitting("quick_test", again.stdout)["passed"]
     assert again.stderr.startswith("error: run: ") and again.stderr.count("\n") == 1
     assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
     assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3

@@ -87,14 +87,19 @@ def test_every_schema_is_one():
     assert names == {
         *WRITTEN,
         *SUFFIXES,
+        "build",  # tests/devices
         "config",
         "check",
         "devices_report",
+        "doctor",  # tests/devices
         "dry_run",
         "export",  # of python/etprof: test_matrix.py
         "inspect",
         "inspect_data",
+        "isa",
         "kernels",
+        "quick_test",  # tests/measure
+        "validate",
     }
     for name in names:
         schema(name)
@@ -111,6 +116,15 @@ def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
         seen.add(name)
         assert errors(name, read(path)) == []
     assert seen == {*WRITTEN, *SUFFIXES, "config"}
+
+
+def test_small_outputs_fit_their_schemas(measured, tmp_path):
+    assert len(program.fitting("isa", program.run("isa", "--json").stdout)["levels"]) > 0
+    run = shutil.copytree(measured, tmp_path / "run")
+    (run / "metrics.json").write_text("{}")
+    for folder, ok in ((measured, True), (run, False)):
+        (found,) = program.fitting("validate", program.run("validate", folder, "--json").stdout)["runs"]
+        assert found["ok"] is ok and ok != any(one["severity"] == "broken" for one in found["findings"])
 
 
 @pytest.fixture(scope="session")

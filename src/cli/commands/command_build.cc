@@ -5,10 +5,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/build_executorch.h"
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/locate.h"
 #include "cli/say.h"
 #include "core/error.h"
+#include "core/json.h"
+#include "core/json_schema_of.h"
 
 namespace etprof {
 namespace {
@@ -44,12 +47,7 @@ int BuildPortableRunner(const BuildOptions& options) {
   bundle_options.progress = [](const std::string& step) { Say("{}\n", step); };
   const Bundle bundle = BuildBundle(bundle_options);
   if (options.json) {
-    nlohmann::ordered_json json = {{"schema_version", 1},
-                                   {"folder", bundle.folder.string()},
-                                   {"changed", bundle.changed},
-                                   {"bytes", bundle.bytes}};
-    json["bundle"] = nlohmann::ordered_json::parse(ToJsonText(bundle.manifest));
-    Print("{}\n", json.dump(2));
+    Print("{}\n", JsonText(ToJson(bundle), 2));
     return 0;
   }
   Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(), bundle.manifest.files.size(),
@@ -59,6 +57,10 @@ int BuildPortableRunner(const BuildOptions& options) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json BuildSchema() {
+  return SchemaOf<Bundle>("`etprof build --target --json`", "The bundle that was built (docs/build.md).");
+}
 
 CommandSpec BuildCommand() {
   return {"build", "make the runner of a device: one folder to push; or ExecuTorch's own, in your checkout",

@@ -5,26 +5,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/say.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_schema_of.h"
 
 namespace etprof {
 namespace {
-
-const char* Name(DoctorCheck::State state) {
-  switch (state) {
-    case DoctorCheck::State::kOk:
-      return "ok";
-    case DoctorCheck::State::kWarning:
-      return "warning";
-    case DoctorCheck::State::kMissing:
-      break;
-  }
-  return "missing";
-}
 
 std::string Text(const std::vector<DoctorGroup>& groups) {
   std::size_t width = 0;
@@ -36,33 +26,28 @@ std::string Text(const std::vector<DoctorGroup>& groups) {
     text +=
         fmt::format("{}{}{}\n", text.empty() ? "" : "\n", group.title, group.Ready() ? "" : ": not ready");
     for (const DoctorCheck& check : group.checks) {
-      text += fmt::format("  {:<7}  {:<{}}  {}\n", Name(check.state), check.name, width, check.found);
+      text += fmt::format("  {:<7}  {:<{}}  {}\n", NameOf(check.state), check.name, width, check.found);
       if (!check.remedy.empty()) text += fmt::format("  {:<7}  {:<{}}  -> {}\n", "", "", width, check.remedy);
     }
   }
   return text;
 }
 
-nlohmann::ordered_json Json(const std::vector<DoctorGroup>& groups) {
-  nlohmann::ordered_json json = {
-      {"schema_version", 1}, {"ready", groups.front().Ready()}, {"groups", nlohmann::ordered_json::array()}};
-  for (const DoctorGroup& group : groups) {
-    nlohmann::ordered_json checks = nlohmann::ordered_json::array();
-    for (const DoctorCheck& check : group.checks) {
-      checks.push_back({{"name", check.name}, {"state", Name(check.state)}, {"found", check.found}});
-      checks.back()["remedy"] =
-          check.remedy.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(check.remedy);
-    }
-    json["groups"].push_back(
-        {{"name", group.name}, {"title", group.title}, {"ready", group.Ready()}, {"checks", checks}});
+struct DoctorJson {
+  std::vector<DoctorGroup> groups;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("ready", [](const DoctorJson& json) { return json.groups.front().Ready(); },
+      {.meaning = "for measuring on this machine"});
+    v("groups", &DoctorJson::groups, {.some = true});
   }
-  return json;
-}
+};
 
 int ShowDoctor(bool as_json) {
   const std::vector<DoctorGroup> groups = ExamineThisMachine();
   if (as_json) {
-    Print("{}\n", JsonText(Json(groups), 2));
+    Print("{}\n", JsonText(ToJson(DoctorJson{groups}), 2));
   } else {
     Print("{}", Text(groups));
   }
@@ -70,6 +55,10 @@ int ShowDoctor(bool as_json) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json DoctorSchema() {
+  return SchemaOf<DoctorJson>("`etprof doctor --json`", "What every command needs, and what is there.");
+}
 
 CommandSpec DoctorCommand() {
   return {"doctor", "what every command needs: found, or how to get it", "etprof doctor", [](CLI::App& app) {

@@ -5,12 +5,14 @@
 #include "cli/analyze_files.h"
 #include "cli/commands.h"
 #include "cli/model_explorer_files.h"
+#include "cli/show_document.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "program/data_file.h"
 #include "program/program_reader.h"
 #include "render/inspect.h"
+#include "say/inspect.h"
 
 namespace etprof {
 namespace {
@@ -21,14 +23,8 @@ struct InspectOptions {
   bool json = false, all = false;
   std::string model_explorer;  // the file to write; "": none
   std::vector<std::string> runs;
-  std::string etrecord, by;
+  std::string etrecord, by, table;
 };
-
-TerminalOptions ScreenOf(const InspectOptions& options) {
-  TerminalOptions screen = OptionsOfStdout();
-  screen.all = options.all;
-  return screen;
-}
 
 void InspectData(const InspectOptions& options, ByteView bytes) {
   if (!options.data.empty())
@@ -39,7 +35,7 @@ void InspectData(const InspectOptions& options, ByteView bytes) {
   if (options.json) {
     RenderDataFileJson(data, options.model, std::cout);
   } else {
-    RenderDataFileTerminal(data, options.model, ScreenOf(options), std::cout);
+    ShowDocument(say::SayInspect(data, options.model), options.table, "", options.all);
   }
 }
 
@@ -59,7 +55,7 @@ void InspectProgram(const InspectOptions& options, ByteView bytes) {
   if (options.json) {
     RenderInspectJson(program, options.model, external, std::cout);
   } else {
-    RenderInspectTerminal(program, options.model, external, ScreenOf(options), std::cout);
+    ShowDocument(say::SayInspect(program, options.model, external), options.table, "", options.all);
   }
 }
 
@@ -87,6 +83,7 @@ CommandSpec InspectCommand() {
                 ->type_name("FILE.ptd");
         CLI::Option* json =
             app.add_flag("--json", options->json, "all of it, every node and tensor, as JSON");
+        AddTableOption(app, options->table);
         app.add_flag("--all", options->all, "show every step, input and output");
         CLI::Option* explorer =
             app.add_option("--model-explorer", options->model_explorer,
@@ -94,7 +91,8 @@ CommandSpec InspectCommand() {
                            "and node data beside it")
                 ->type_name("OUT.json")
                 ->excludes(data)
-                ->excludes(json);
+                ->excludes(json)
+                ->excludes(app.get_option("--csv"));
         app.add_option("--run", options->runs,
                        "the run whose times stand on the graph: a run directory, or ETDump files")
             ->needs(explorer)

@@ -10,6 +10,7 @@
 #include "cli/analyze_files.h"
 #include "cli/analyze_run.h"
 #include "cli/ask_runner.h"
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/csv_option.h"
 #include "cli/device_option.h"
@@ -18,7 +19,10 @@
 #include "cli/say.h"
 #include "cli/validate_run.h"
 #include "core/error.h"
+#include "core/json.h"
+#include "core/json_schema_of.h"
 #include "core/table.h"
+#include "core/views.h"
 #include "isa/ladder.h"
 #include "measure/config/ladder_config.h"
 #include "measure/participants/emulation.h"
@@ -39,6 +43,44 @@ struct IsaOptions {
   std::optional<int> launches, warmup;
 };
 
+struct WidestJson {
+  isa::Extension extension;
+
+  static void Describe(auto& v) {
+    v("name", [](const WidestJson& json) { return json.extension.name; });
+    v("off", [](const WidestJson& json) { return json.extension.off; },
+      {.meaning = "the mask that hides it"});
+  }
+};
+
+struct LevelJson {
+  const isa::Level& level;
+
+  static void Describe(auto& v) {
+    v("name", [](const LevelJson& json) { return json.level.name; });
+    v("isa", [](const LevelJson& json) { return json.level.mask; }, {.meaning = "its mask"});
+  }
+};
+
+struct IsaJson {
+  isa::Architecture architecture;
+  const protocol::IsaState& state;
+  const std::optional<isa::Extension>& widest;
+  const std::vector<isa::Level>& levels;
+
+  static void Describe(auto& v) {
+    using J = const IsaJson&;
+    v.Constant("schema_version", 1);
+    v("architecture", [](J json) { return isa::Name(json.architecture); });
+    v("features", [](J json) -> const auto& { return json.state.detected; });
+    v("can_mask", [](J json) { return json.state.can_mask; });
+    v("widest", [](J json) { return json.widest ? std::optional(WidestJson{*json.widest}) : std::nullopt; },
+      {.meaning = "extension; null: there is none"});
+    v("levels", [](J json) { return ViewsOf<LevelJson>(json.levels); },
+      {.meaning = "of the ISA ladder, the lowest first", .some = true});
+  }
+};
+
 int ShowIsa(const IsaOptions& options) {
   const std::unique_ptr<Device> device = Open(options.device);
   if (!options.device.power_mode.empty()) device->SetPowerMode(options.device.power_mode);
@@ -53,16 +95,8 @@ int ShowIsa(const IsaOptions& options) {
     return 0;
   }
   if (options.json) {
-    nlohmann::json result = {{"schema_version", 1},
-                             {"architecture", isa::Name(architecture)},
-                             {"features", state.detected},
-                             {"can_mask", state.can_mask}};
-    result["widest"] =
-        widest ? nlohmann::json{{"name", widest->name}, {"off", widest->off}} : nlohmann::json();
-    result["levels"] = nlohmann::json::array();
-    for (const isa::Level& level : levels)
-      result["levels"].push_back({{"name", level.name}, {"isa", level.mask}});
-    Print("{}\n", result.dump(2));
+    const IsaJson json{architecture, state, widest, levels};
+    Print("{}\n", JsonText(ToJson(json), 2));
     return 0;
   }
   Table table{
@@ -182,6 +216,10 @@ int RunIsa(const IsaOptions& options) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json IsaSchema() {
+  return SchemaOf<IsaJson>("`etprof isa --json`", "The instruction sets of a CPU (docs/isa.md).");
+}
 
 CommandSpec IsaCommand() {
   return {

@@ -4,12 +4,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/quicktest.h"
 #include "cli/say.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/json_schema_of.h"
 
 namespace etprof {
 namespace {
@@ -44,12 +46,6 @@ std::string Line(const QuickTestStep& step) {
   return fmt::format("{:<9} {:<6} {:>7}  {}\n", step.name, Word(step.state), time, Said(step));
 }
 
-double Seconds(const QuickTestResult& result) {
-  double seconds = 0;
-  for (const QuickTestStep& step : result.steps) seconds += step.seconds;
-  return seconds;
-}
-
 std::string Verdict(const QuickTestResult& result) {
   if (result.interrupted)
     return fmt::format("interrupted: what is there is kept in {}\n", FromHere(result.log.parent_path()));
@@ -57,28 +53,8 @@ std::string Verdict(const QuickTestResult& result) {
     if (step.state == StepState::kFailed)
       return fmt::format("fail: {} ({} has all that was said)\n", step.name, FromHere(result.log));
   }
-  return fmt::format("pass: {} steps in {:.0f} s; the report: {}\n", result.steps.size(), Seconds(result),
+  return fmt::format("pass: {} steps in {:.0f} s; the report: {}\n", result.steps.size(), result.Seconds(),
                      FromHere(result.report));
-}
-
-nlohmann::ordered_json Json(const QuickTestResult& result) {
-  nlohmann::ordered_json json = {{"schema_version", 1},
-                                 {"passed", result.Passed()},
-                                 {"interrupted", result.interrupted},
-                                 {"seconds", Seconds(result)},
-                                 {"run", result.run.string()},
-                                 {"report", result.report.string()},
-                                 {"log", result.log.string()},
-                                 {"steps", nlohmann::ordered_json::array()}};
-  for (const QuickTestStep& step : result.steps) {
-    json["steps"].push_back({{"name", step.name},
-                             {"state", step.state == StepState::kPassed   ? "passed"
-                                       : step.state == StepState::kFailed ? "failed"
-                                                                          : "not tried"},
-                             {"seconds", step.seconds},
-                             {"said", step.said}});
-  }
-  return json;
 }
 
 int RunQuicktest(const QuicktestArguments& arguments) {
@@ -102,7 +78,7 @@ int RunQuicktest(const QuicktestArguments& arguments) {
     std::fflush(stdout);
   });
   if (arguments.json) {
-    Print("{}\n", JsonText(Json(result), 2));
+    Print("{}\n", JsonText(ToJson(result), 2));
   } else {
     Print("{}", Verdict(result));
   }
@@ -110,6 +86,10 @@ int RunQuicktest(const QuicktestArguments& arguments) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json QuickTestSchema() {
+  return SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
+}
 
 CommandSpec QuickTestCommand() {
   return {

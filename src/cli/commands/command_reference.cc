@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/say.h"
@@ -113,6 +114,11 @@ CommandSpec ReferenceCommand() {
               }
               std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
               all["dry_run"] = DryRunSchema();
+              all["build"] = BuildSchema();
+              all["doctor"] = DoctorSchema();
+              all["isa"] = IsaSchema();
+              all["quick_test"] = QuickTestSchema();
+              all["validate"] = ValidateSchema();
               for (const auto& [name, schema] : all)
                 WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
               all.erase("config");  // docs/reference/config.md has its keys, with what is so without them

@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "cli/validate_run.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_schema_of.h"
 
 namespace etprof {
 namespace {
@@ -19,31 +21,20 @@ struct ValidateArguments {
   bool json = false;
 };
 
-nlohmann::ordered_json JsonOf(const Validation& result) {
-  nlohmann::ordered_json json;
-  json["run"] = result.run;
-  json["ok"] = result.AllWell();
-  json["foreign"] = result.foreign;
-  json["findings"] = nlohmann::ordered_json::array();
-  for (const Finding& finding : result.findings) {
-    json["findings"].push_back(
-        {{"severity", finding.severity == Finding::Severity::kBroken ? "broken" : "warning"},
-         {"check", finding.check},
-         {"file", finding.file},
-         {"problem", finding.problem}});
+struct ValidateJson {
+  std::vector<Validation> runs;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("runs", &ValidateJson::runs, {.some = true});
   }
-  return json;
-}
+};
 
 int RunValidate(const ValidateArguments& arguments) {
   std::vector<Validation> results;
   for (const std::string& run : arguments.runs) results.push_back(ValidateRun(run));
   if (arguments.json) {
-    nlohmann::ordered_json json;
-    json["schema_version"] = 1;
-    json["runs"] = nlohmann::ordered_json::array();
-    for (const Validation& result : results) json["runs"].push_back(JsonOf(result));
-    Print("{}\n", JsonText(json, 2));
+    Print("{}\n", JsonText(ToJson(ValidateJson{results}), 2));
   } else {
     for (const Validation& result : results) Print("{}", ValidationText(result));
   }
@@ -53,6 +44,11 @@ int RunValidate(const ValidateArguments& arguments) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json ValidateSchema() {
+  return SchemaOf<ValidateJson>("`etprof validate --json`",
+                                "What is wrong with run directories (docs/validate.md).");
+}
 
 CommandSpec ValidateCommand() {
   return {"validate", "check every promise of a run directory",

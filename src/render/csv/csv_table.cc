@@ -8,6 +8,12 @@ namespace etprof {
 
 std::string NumberCell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 std::string NumberCell(const std::optional<double>& value) { return value ? NumberCell(*value) : ""; }
+std::string IntegerCell(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "";
+}
+std::string LatencyFrom(const ReportExperiment& experiment) {
+  return experiment.latency.n == 0 ? "" : experiment.latency_from_trace ? "trace" : "untraced";
+}
 std::string MsCell(const std::optional<double>& ns) { return ns ? NumberCell(*ns / 1e6) : ""; }
 std::string MeanMsCell(Nanoseconds total, std::int64_t count) {
   return count > 0 ? NumberCell(static_cast<double>(total) / static_cast<double>(count) / 1e6) : "";

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "report/report.h"
 
 // A table of a few rows as RFC 4180. (The tables with a row an event have a faster way of their own, csv.cc.)
 namespace etprof {
@@ -30,9 +34,47 @@ class CsvTable {
   std::size_t columns_;
 };
 
+// A table's columns, each with its name and what stands in it of what a row is of.
+template <typename Of>
+struct CsvColumn {
+  std::string name;
+  std::function<std::string(const Of&)> cell;
+};
+template <typename Of>
+using CsvColumns = std::vector<CsvColumn<Of>>;
+
+// A table of such columns.
+template <typename Of>
+class CsvRows {
+ public:
+  CsvRows(std::ostream& out, CsvColumns<Of> columns) : columns_(std::move(columns)), table_(out, Names()) {}
+  void Row(const Of& of) {
+    std::vector<std::string> cells;
+    for (const CsvColumn<Of>& column : columns_) cells.push_back(column.cell(of));
+    table_.Row(cells);
+  }
+
+ private:
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const CsvColumn<Of>& column : columns_) names.push_back(column.name);
+    return names;
+  }
+
+  CsvColumns<Of> columns_;
+  CsvTable table_;
+};
+
 // Numbers as cells: the shortest text that reads back as the same double; empty for what is not defined.
 std::string NumberCell(double value);
 std::string NumberCell(const std::optional<double>& value);
+std::string IntegerCell(const std::optional<std::int64_t>& value);
+// A member of its estimate; empty where there is none.
+std::string EstimateCell(const Quantity& quantity, auto member) {
+  return quantity.estimate ? NumberCell(std::invoke(member, *quantity.estimate)) : "";
+}
+// "trace" or "untraced"; empty where there are no runs.
+std::string LatencyFrom(const ReportExperiment& experiment);
 // ns as milliseconds.
 std::string MsCell(const std::optional<double>& ns);
 // total / count as milliseconds; empty for a count of 0.

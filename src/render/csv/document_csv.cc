@@ -28,9 +28,13 @@ struct FieldsOfValue {
     return {{"", NumberCell(size.bytes)}, {"_unit", "bytes"}};
   }
   Fields operator()(const say::Count& count) const { return {{"", fmt::format("{}", count.count)}}; }
+  Fields operator()(const say::Amount& amount) const { return {{"", NumberCell(amount.amount)}}; }
   Fields operator()(const say::Number& number) const {
-    if (number.unit.empty()) return {{"", NumberCell(number.value)}};
-    return {{"", NumberCell(number.value)}, {"_unit", number.unit}};
+    Fields fields = {{"", NumberCell(number.value)}};
+    if (number.low) fields.push_back({"_low", NumberCell(number.low)});
+    if (number.high) fields.push_back({"_high", NumberCell(number.high)});
+    if (!number.unit.empty()) fields.push_back({"_unit", number.unit});
+    return fields;
   }
   Fields operator()(const say::Share& share) const { return {{"", NumberCell(share.share)}}; }
   Fields operator()(const say::Speedup& speedup) const {
@@ -52,8 +56,14 @@ struct FieldsOfValue {
 
 struct CsvRow {
   const std::string* section;
-  const say::Row* row;
+  say::Row row;
 };
+
+std::optional<say::Table> TableIn(const say::Part& part) {
+  if (const auto* facts = std::get_if<say::Facts>(&part)) return say::TableOf(*facts);
+  const auto* table = std::get_if<say::Table>(&part);
+  return table == nullptr ? std::nullopt : std::optional(*table);
+}
 
 }  // namespace
 
@@ -61,7 +71,7 @@ std::vector<std::string> TableIds(const say::Document& document) {
   std::vector<std::string> ids;
   for (const say::Section& section : document.sections) {
     for (const auto& part : section.parts) {
-      if (const auto* table = std::get_if<say::Table>(&part)) AddOnce(table->id, ids);
+      if (const auto table = TableIn(part)) AddOnce(table->id, ids);
     }
   }
   return ids;
@@ -72,10 +82,10 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   std::vector<CsvRow> rows;
   for (const say::Section& section : document.sections) {
     for (const auto& part : section.parts) {
-      const auto* table = std::get_if<say::Table>(&part);
-      if (table == nullptr || table->id != id) continue;
+      const auto table = TableIn(part);
+      if (!table || table->id != id) continue;
       columns = table->columns;
-      for (const say::Row& row : table->rows) rows.push_back({&section.title, &row});
+      for (const say::Row& row : table->rows) rows.push_back({&section.title, row});
     }
   }
   if (columns.empty()) {
@@ -86,7 +96,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   std::vector<std::vector<std::string>> suffixes(columns.size());
   for (const CsvRow& row : rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Field& field : std::visit(FieldsOfValue(), row.row->cells[i].value))
+      for (const Field& field : std::visit(FieldsOfValue(), row.row.cells[i].value))
         AddOnce(field.suffix, suffixes[i]);
     }
   }
@@ -101,7 +111,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts = {*row.section};
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Fields fields = std::visit(FieldsOfValue(), row.row->cells[i].value);
+      const Fields fields = std::visit(FieldsOfValue(), row.row.cells[i].value);
       for (const std::string& suffix : suffixes[i]) {
         const auto field = std::ranges::find(fields, suffix, &Field::suffix);
         texts.push_back(field == fields.end() ? "" : field->text);

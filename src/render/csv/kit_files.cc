@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -26,24 +25,41 @@ std::vector<std::size_t> ByFallingTime(const Profile& profile) {
   return order;
 }
 
-const std::vector<std::string>& OperatorColumns() {
-  static const std::vector<std::string> columns = {"operator",         "category",    "total_ms", "avg_ms",
-                                                   "pct_of_e2e",       "event_count", "key",      "type",
-                                                   "delegate_backend", "group",       "runs",     "median_ms",
-                                                   "max_ms",           "cv",          "layer",    "source"};
-  return columns;
-}
+// An operator, or (absent) the time that was clipped.
+struct OfDetails {
+  const ReportExperiment& experiment;
+  std::optional<std::size_t> index;
+  Nanoseconds total = 0;
 
-void OperatorRowOf(const ReportExperiment& experiment, std::size_t index, CsvTable& table) {
-  const Operator& op = experiment.profile->operators[index];
-  const SpanStatistics& statistics = experiment.profile->statistics[index];
-  table.Row({op.name, std::string(op.category.name), ExactMilliseconds(statistics.total_self),
-             MeanMsCell(statistics.total_self, experiment.common_runs),
-             PercentCell(statistics.total_self, experiment.groups.total), std::to_string(statistics.runs),
-             KeyText(op.key), op.type, op.backend, std::string(GroupName(op.category.group)),
-             std::to_string(experiment.common_runs), MsCell(statistics.self.p50), MsCell(statistics.self.max),
-             NumberCell(statistics.self.cv), LayerOf(*experiment.profile, index).value_or(""),
-             SourceLineOf(*experiment.profile, index).value_or("")});
+  const Operator& op() const { return experiment.profile->operators[*index]; }
+  const SpanStatistics& statistics() const { return experiment.profile->statistics[*index]; }
+};
+
+CsvColumns<OfDetails> OperatorColumns() {
+  using Of = OfDetails;
+  // `of_operator` of an operator, else `clipped`.
+  const auto either = [](auto of_operator, const char* clipped) {
+    return [=](const Of& of) { return of.index ? std::string(of_operator(of)) : clipped; };
+  };
+  return {{"operator", either([](const Of& of) { return of.op().name; }, "Clipped")},
+          {"category", either([](const Of& of) { return of.op().category.name; }, "framework")},
+          {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
+          {"avg_ms", [](const Of& of) { return MeanMsCell(of.total, of.experiment.common_runs); }},
+          {"pct_of_e2e", [](const Of& of) { return PercentCell(of.total, of.experiment.groups.total); }},
+          {"event_count", either([](const Of& of) { return std::to_string(of.statistics().runs); }, "")},
+          {"key", either([](const Of& of) { return KeyText(of.op().key); }, "clipped")},
+          {"type", either([](const Of& of) { return of.op().type; }, "Clipped")},
+          {"delegate_backend", either([](const Of& of) { return of.op().backend; }, "")},
+          {"group", either([](const Of& of) { return GroupName(of.op().category.group); }, "Clipped")},
+          {"runs", [](const Of& of) { return std::to_string(of.experiment.common_runs); }},
+          {"median_ms", either([](const Of& of) { return MsCell(of.statistics().self.p50); }, "")},
+          {"max_ms", either([](const Of& of) { return MsCell(of.statistics().self.max); }, "")},
+          {"cv", either([](const Of& of) { return NumberCell(of.statistics().self.cv); }, "")},
+          {"layer",
+           either([](const Of& of) { return LayerOf(*of.experiment.profile, *of.index).value_or(""); }, "")},
+          {"source",
+           either([](const Of& of) { return SourceLineOf(*of.experiment.profile, *of.index).value_or(""); },
+                  "")}};
 }
 
 std::optional<double> Percent(const std::optional<double>& ratio) {
@@ -181,8 +197,15 @@ struct RobustComparisonJson {
 }  // namespace
 
 void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvTable table(out, {"category", "total_ms", "avg_ms", "pct_of_e2e", "operator_count", "runs"});
   const Breakdown& categories = experiment.categories;
+  using Of = AdditiveRow;
+  CsvRows<Of> table(out,
+                    {{"category", [](const Of& of) { return of.name; }},
+                     {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
+                     {"avg_ms", [&](const Of& of) { return MeanMsCell(of.total, categories.runs); }},
+                     {"pct_of_e2e", [&](const Of& of) { return PercentCell(of.total, categories.total); }},
+                     {"operator_count", [](const Of& of) { return std::to_string(of.operators); }},
+                     {"runs", [&](const Of&) { return std::to_string(categories.runs); }}});
   std::vector<AdditiveRow> rows = categories.rows;
   if (rows.empty()) return;
   const AdditiveRow clipped = rows.back();
@@ -190,38 +213,29 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
   std::stable_sort(rows.begin(), rows.end(),
                    [](const AdditiveRow& a, const AdditiveRow& b) { return a.total > b.total; });
   if (clipped.total != 0) rows.push_back(clipped);
-  for (const AdditiveRow& row : rows) {
-    table.Row({row.name, ExactMilliseconds(row.total), MeanMsCell(row.total, categories.runs),
-               PercentCell(row.total, categories.total), std::to_string(row.operators),
-               std::to_string(categories.runs)});
-  }
+  for (const AdditiveRow& row : rows) table.Row(row);
 }
 
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvTable table(out, OperatorColumns());
+  CsvRows<OfDetails> table(out, OperatorColumns());
   Nanoseconds rest = experiment.groups.total;
   for (const std::size_t op : ByFallingTime(*experiment.profile)) {
-    OperatorRowOf(experiment, op, table);
-    rest -= experiment.profile->statistics[op].total_self;
+    const Nanoseconds total = experiment.profile->statistics[op].total_self;
+    table.Row({experiment, op, total});
+    rest -= total;
   }
-  if (rest == 0) return;
-  table.Row({"Clipped", "framework", ExactMilliseconds(rest), MeanMsCell(rest, experiment.common_runs),
-             PercentCell(rest, experiment.groups.total), "", "clipped", "Clipped", "", "Clipped",
-             std::to_string(experiment.common_runs), "", "", "", "", ""});
+  if (rest != 0) table.Row({experiment, std::nullopt, rest});
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvTable table(out, OperatorColumns());
+  CsvRows<OfDetails> table(out, OperatorColumns());
   for (const std::size_t op : ByFallingTime(*experiment.profile)) {
-    if (experiment.profile->operators[op].category.name == "OTHER") OperatorRowOf(experiment, op, table);
+    if (experiment.profile->operators[op].category.name == "OTHER")
+      table.Row({experiment, op, experiment.profile->statistics[op].total_self});
   }
 }
 
 void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
-  CsvTable table(out,
-                 {"model_name", "num_runs", "total_ms", "avg_ms", "min_ms", "max_ms", "experiment", "threads",
-                  "latency_from", "latency_runs", "latency_median_ms", "latency_mean_ms", "latency_sd_ms",
-                  "latency_p90_ms", "latency_p99_ms", "first_run_ms", "load_ms", "peak_rss_bytes"});
   const Profile& profile = *experiment.profile;
   std::optional<Nanoseconds> min;
   std::optional<Nanoseconds> max;
@@ -230,18 +244,28 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
     min = std::min(min.value_or(total), total);
     max = std::max(max.value_or(total), total);
   }
-  const stats::Distribution& latency = experiment.latency;
-  table.Row({profile.model_id, std::to_string(experiment.common_runs),
-             ExactMilliseconds(experiment.groups.total),
-             MeanMsCell(experiment.groups.total, experiment.common_runs), min ? ExactMilliseconds(*min) : "",
-             max ? ExactMilliseconds(*max) : "", report.run.experiments[experiment.index].name,
-             std::to_string(experiment.threads),
-             latency.n == 0                  ? ""
-             : experiment.latency_from_trace ? "trace"
-                                             : "untraced",
-             std::to_string(latency.n), MsCell(latency.p50), MsCell(latency.mean), MsCell(latency.sd),
-             MsCell(latency.p90), MsCell(latency.p99), MsCell(experiment.first_run), MsCell(experiment.load),
-             experiment.peak_rss ? std::to_string(*experiment.peak_rss) : ""});
+  const auto exact = [](const std::optional<Nanoseconds>& ns) { return ns ? ExactMilliseconds(*ns) : ""; };
+  using Of = ReportExperiment;
+  CsvRows<Of> table(out,
+                    {{"model_name", [&](const Of&) { return profile.model_id; }},
+                     {"num_runs", [](const Of& of) { return std::to_string(of.common_runs); }},
+                     {"total_ms", [](const Of& of) { return ExactMilliseconds(of.groups.total); }},
+                     {"avg_ms", [](const Of& of) { return MeanMsCell(of.groups.total, of.common_runs); }},
+                     {"min_ms", [&](const Of&) { return exact(min); }},
+                     {"max_ms", [&](const Of&) { return exact(max); }},
+                     {"experiment", [&](const Of& of) { return report.run.experiments[of.index].name; }},
+                     {"threads", [](const Of& of) { return std::to_string(of.threads); }},
+                     {"latency_from", LatencyFrom},
+                     {"latency_runs", [](const Of& of) { return std::to_string(of.latency.n); }},
+                     {"latency_median_ms", [](const Of& of) { return MsCell(of.latency.p50); }},
+                     {"latency_mean_ms", [](const Of& of) { return MsCell(of.latency.mean); }},
+                     {"latency_sd_ms", [](const Of& of) { return MsCell(of.latency.sd); }},
+                     {"latency_p90_ms", [](const Of& of) { return MsCell(of.latency.p90); }},
+                     {"latency_p99_ms", [](const Of& of) { return MsCell(of.latency.p99); }},
+                     {"first_run_ms", [](const Of& of) { return MsCell(of.first_run); }},
+                     {"load_ms", [](const Of& of) { return MsCell(of.load); }},
+                     {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.peak_rss); }}});
+  table.Row(experiment);
 }
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
@@ -260,34 +284,43 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   const Comparison& comparison = pair.comparison;
   const std::string& a = comparison.baseline_label;
   const std::string& b = comparison.candidate_label;
-  CsvTable table(out, {"category", a + "_ms", b + "_ms", "speedup", a + "_pct", b + "_pct", "delta_ms",
-                       "ratio", "ratio_low", "ratio_high", "p_value", "verdict"});
+  const auto mean = [](Nanoseconds total, std::int64_t runs) {
+    return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
+  };
+  struct Of {
+    const DeltaRow& row;
+    std::optional<double> before, after;
+    bool clipped = row.name == "Clipped";
+  };
+  using E = stats::RatioEstimate;
+  const auto estimate = [](auto member) {
+    return [member](const Of& of) { return EstimateCell(of.row.quantity, member); };
+  };
+  CsvRows<Of> table(
+      out,
+      {{"category", [](const Of& of) { return of.row.name; }},
+       {a + "_ms", [](const Of& of) { return MsCell(of.before); }},
+       {b + "_ms", [](const Of& of) { return MsCell(of.after); }},
+       {"speedup",
+        [](const Of& of) {
+          const bool both = of.row.baseline_total > 0 && of.row.candidate_total > 0;
+          return both ? NumberCell(Quotient(of.before, of.after)) : "";
+        }},
+       {a + "_pct",
+        [&](const Of& of) { return PercentCell(of.row.baseline_total, comparison.baseline_total); }},
+       {b + "_pct",
+        [&](const Of& of) { return PercentCell(of.row.candidate_total, comparison.candidate_total); }},
+       {"delta_ms",
+        [](const Of& of) { return of.before && of.after ? NumberCell((*of.after - *of.before) / 1e6) : ""; }},
+       {"ratio", estimate(&E::ratio)},
+       {"ratio_low", estimate(&E::low)},
+       {"ratio_high", estimate(&E::high)},
+       {"p_value", estimate(&E::p_value)},
+       {"verdict", [](const Of& of) { return of.clipped ? "" : NameOf(of.row.quantity.verdict); }}});
   for (const DeltaRow& row : comparison.categories) {
-    const bool is_clipped = row.name == "Clipped";
-    if (is_clipped && row.baseline_total == 0 && row.candidate_total == 0) continue;
-    const auto mean = [](Nanoseconds total, std::int64_t runs) -> std::optional<double> {
-      if (runs == 0) return std::nullopt;
-      return static_cast<double>(total) / static_cast<double>(runs);
-    };
-    const auto before = mean(row.baseline_total, comparison.baseline_runs);
-    const auto after = mean(row.candidate_total, comparison.candidate_runs);
-    std::vector<std::string> cells = {
-        row.name,
-        MsCell(before),
-        MsCell(after),
-        row.baseline_total > 0 && row.candidate_total > 0 ? NumberCell(Quotient(before, after)) : "",
-        PercentCell(row.baseline_total, comparison.baseline_total),
-        PercentCell(row.candidate_total, comparison.candidate_total),
-        before && after ? NumberCell((*after - *before) / 1e6) : ""};
-    const auto& estimate = row.quantity.estimate;
-    for (const std::optional<double>& value : {estimate ? std::optional(estimate->ratio()) : std::nullopt,
-                                               estimate ? std::optional(estimate->low()) : std::nullopt,
-                                               estimate ? std::optional(estimate->high()) : std::nullopt,
-                                               estimate ? estimate->p_value : std::nullopt}) {
-      cells.push_back(NumberCell(value));
-    }
-    cells.emplace_back(is_clipped ? "" : NameOf(row.quantity.verdict));
-    table.Row(cells);
+    if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
+    table.Row({row, mean(row.baseline_total, comparison.baseline_runs),
+               mean(row.candidate_total, comparison.candidate_runs)});
   }
 }
 

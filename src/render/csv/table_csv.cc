@@ -1,280 +1,306 @@
 #include "render/csv/table_csv.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "render/csv/csv_table.h"
 #include "render/ladder_files.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {
 
-std::vector<std::string> Concat(std::vector<std::string> first, const std::vector<std::string>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
+// What a row is of. Every table begins with the experiment.
+struct OfExperiment {
+  const Report& report;
+  const ReportExperiment& experiment;
+};
+struct OfBreakdown : OfExperiment {
+  const Breakdown& whole;
+  const AdditiveRow& row;
+};
+struct OfOperator : OfExperiment {
+  const OperatorRow& row;
 
-std::string WorkCell(const Profile& profile, std::size_t op, std::optional<std::int64_t> Work::*member) {
-  if (!profile.program) return "";
-  const std::optional<std::int64_t> value = profile.program->operators[op].work.*member;
-  return value ? std::to_string(*value) : "";
-}
+  const Profile& profile() const { return *experiment.profile; }
+  const Operator& op() const { return profile().operators[row.op]; }
+  Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
+};
+struct OfLayer : OfExperiment {
+  std::string name, type, depth;
+  Nanoseconds total, self;
+  std::size_t operators;
 
-std::string Bool(bool value) { return value ? "1" : "0"; }
+  const Breakdown& whole() const { return experiment.by_layer; }
+};
 
-const std::vector<std::string> kOf = {"model_id", "experiment", "label", "threads"};
-
-std::vector<std::string> Of(const Report& report, const ReportExperiment& experiment) {
-  return {experiment.profile && !experiment.profile->model_id.empty() ? experiment.profile->model_id
-                                                                      : report.model_id,
-          report.run.experiments[experiment.index].name, experiment.label,
-          std::to_string(experiment.threads)};
+template <typename Of>
+CsvColumns<Of> WithExperiment(CsvColumns<Of> more) {
+  CsvColumns<Of> columns = {
+      {"model_id",
+       [](const auto& of) {
+         const auto& profile = of.experiment.profile;
+         return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
+       }},
+      {"experiment", [](const auto& of) { return of.report.run.experiments[of.experiment.index].name; }},
+      {"label", [](const auto& of) { return of.experiment.label; }},
+      {"threads", [](const auto& of) { return std::to_string(of.experiment.threads); }}};
+  std::ranges::move(more, std::back_inserter(columns));
+  return columns;
 }
 
 void Latency(const Report& report, std::ostream& out) {
-  CsvTable table(out, Concat(kOf, {"latency_from",
-                                   "runs",
-                                   "median_ms",
-                                   "mean_ms",
-                                   "sd_ms",
-                                   "cv",
-                                   "min_ms",
-                                   "max_ms",
-                                   "p90_ms",
-                                   "p95_ms",
-                                   "p99_ms",
-                                   "mad_ms",
-                                   "trimmed_mean_5_ms",
-                                   "trimmed_mean_10_ms",
-                                   "outliers",
-                                   "interval_low_ms",
-                                   "interval_high_ms",
-                                   "first_run_ms",
-                                   "load_ms",
-                                   "peak_rss_bytes"}));
-  for (const ReportExperiment& experiment : report.experiments) {
-    const stats::Distribution& d = experiment.latency;
-    const auto& interval = experiment.interval;
-    table.Row(
-        Concat(Of(report, experiment), {d.n == 0                        ? ""
-                                        : experiment.latency_from_trace ? "trace"
-                                                                        : "untraced",
-                                        std::to_string(d.n),
-                                        MsCell(d.p50),
-                                        MsCell(d.mean),
-                                        MsCell(d.sd),
-                                        NumberCell(d.cv),
-                                        MsCell(d.min),
-                                        MsCell(d.max),
-                                        MsCell(d.p90),
-                                        MsCell(d.p95),
-                                        MsCell(d.p99),
-                                        MsCell(d.mad),
-                                        MsCell(d.trimmed_mean_5),
-                                        MsCell(d.trimmed_mean_10),
-                                        std::to_string(d.outliers),
-                                        interval ? NumberCell(interval->low / 1e6) : "",
-                                        interval ? NumberCell(interval->high / 1e6) : "",
-                                        MsCell(experiment.first_run),
-                                        MsCell(experiment.load),
-                                        experiment.peak_rss ? std::to_string(*experiment.peak_rss) : ""}));
-  }
+  using Of = OfExperiment;
+  using D = stats::Distribution;
+  const auto ms = [](auto member) {
+    return [member](const Of& of) { return MsCell(of.experiment.latency.*member); };
+  };
+  const auto bound = [](double LatencyInterval::*member) {
+    return [member](const Of& of) {
+      return of.experiment.interval ? NumberCell(*of.experiment.interval.*member / 1e6) : "";
+    };
+  };
+  CsvRows<Of> rows(
+      out, WithExperiment<Of>(
+               {{"latency_from", [](const Of& of) { return LatencyFrom(of.experiment); }},
+                {"runs", [](const Of& of) { return std::to_string(of.experiment.latency.n); }},
+                {"median_ms", ms(&D::p50)},
+                {"mean_ms", ms(&D::mean)},
+                {"sd_ms", ms(&D::sd)},
+                {"cv", [](const Of& of) { return NumberCell(of.experiment.latency.cv); }},
+                {"min_ms", ms(&D::min)},
+                {"max_ms", ms(&D::max)},
+                {"p90_ms", ms(&D::p90)},
+                {"p95_ms", ms(&D::p95)},
+                {"p99_ms", ms(&D::p99)},
+                {"mad_ms", ms(&D::mad)},
+                {"trimmed_mean_5_ms", ms(&D::trimmed_mean_5)},
+                {"trimmed_mean_10_ms", ms(&D::trimmed_mean_10)},
+                {"outliers", [](const Of& of) { return std::to_string(of.experiment.latency.outliers); }},
+                {"interval_low_ms", bound(&LatencyInterval::low)},
+                {"interval_high_ms", bound(&LatencyInterval::high)},
+                {"first_run_ms", [](const Of& of) { return MsCell(of.experiment.first_run); }},
+                {"load_ms", [](const Of& of) { return MsCell(of.experiment.load); }},
+                {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.experiment.peak_rss); }}}));
+  for (const ReportExperiment& experiment : report.experiments) rows.Row({report, experiment});
 }
 
 void Breakdowns(const Report& report, const char* name, const Breakdown ReportExperiment::*member,
                 std::ostream& out) {
-  CsvTable table(out, Concat(kOf, {name, "total_ms", "mean_ms", "pct_total", "operators", "runs"}));
+  using Of = OfBreakdown;
+  CsvRows<Of> rows(out,
+                   WithExperiment<Of>(
+                       {{name, [](const Of& of) { return of.row.name; }},
+                        {"total_ms", [](const Of& of) { return ExactMilliseconds(of.row.total); }},
+                        {"mean_ms", [](const Of& of) { return MeanMsCell(of.row.total, of.whole.runs); }},
+                        {"pct_total", [](const Of& of) { return PercentCell(of.row.total, of.whole.total); }},
+                        {"operators", [](const Of& of) { return std::to_string(of.row.operators); }},
+                        {"runs", [](const Of& of) { return std::to_string(of.whole.runs); }}}));
   for (const ReportExperiment& experiment : report.experiments) {
     const Breakdown& breakdown = experiment.*member;
-    for (const AdditiveRow& row : breakdown.rows) {
-      table.Row(Concat(Of(report, experiment),
-                       {row.name, ExactMilliseconds(row.total), MeanMsCell(row.total, breakdown.runs),
-                        PercentCell(row.total, breakdown.total), std::to_string(row.operators),
-                        std::to_string(breakdown.runs)}));
-    }
+    for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
   }
 }
 
 void Operators(const Report& report, std::ostream& out) {
-  CsvTable table(out, Concat(kOf, {"key",      "name",    "type",      "delegate_backend",
-                                   "category", "group",   "portable",  "runs",
-                                   "total_ms", "mean_ms", "pct_total", "p50_ms",
-                                   "p90_ms",   "p99_ms",  "min_ms",    "max_ms",
-                                   "sd_ms",    "cv",      "layer",     "source",
-                                   "macs",     "bytes"}));
+  using Of = OfOperator;
+  using D = stats::Distribution;
+  const auto ms = [](auto member) { return [member](const Of& of) { return MsCell(of.row.self.*member); }; };
+  CsvRows<Of> rows(
+      out, WithExperiment<Of>(
+               {{"key", [](const Of& of) { return KeyText(of.op().key); }},
+                {"name", [](const Of& of) { return of.op().name; }},
+                {"type", [](const Of& of) { return of.op().type; }},
+                {"delegate_backend", [](const Of& of) { return of.op().backend; }},
+                {"category", [](const Of& of) { return std::string(of.op().category.name); }},
+                {"group", [](const Of& of) { return std::string(GroupName(of.op().category.group)); }},
+                {"portable", [](const Of& of) { return of.op().portable ? "1" : "0"; }},
+                {"runs", [](const Of& of) { return std::to_string(of.row.runs); }},
+                {"total_ms", [](const Of& of) { return ExactMilliseconds(of.row.total_self); }},
+                {"mean_ms", [](const Of& of) { return MsCell(of.row.mean_self); }},
+                {"pct_total",
+                 [](const Of& of) { return PercentCell(of.row.total_self, of.experiment.groups.total); }},
+                {"p50_ms", ms(&D::p50)},
+                {"p90_ms", ms(&D::p90)},
+                {"p99_ms", ms(&D::p99)},
+                {"min_ms", ms(&D::min)},
+                {"max_ms", ms(&D::max)},
+                {"sd_ms", ms(&D::sd)},
+                {"cv", [](const Of& of) { return NumberCell(of.row.self.cv); }},
+                {"layer", [](const Of& of) { return LayerOf(of.profile(), of.row.op).value_or(""); }},
+                {"source", [](const Of& of) { return SourceLineOf(of.profile(), of.row.op).value_or(""); }},
+                {"macs", [](const Of& of) { return IntegerCell(of.work().macs); }},
+                {"bytes", [](const Of& of) { return IntegerCell(of.work().bytes); }}}));
   for (const ReportExperiment& experiment : report.experiments) {
-    for (const OperatorRow& row : experiment.operators) {
-      const Operator& op = experiment.profile->operators[row.op];
-      table.Row(Concat(Of(report, experiment), {KeyText(op.key),
-                                                op.name,
-                                                op.type,
-                                                op.backend,
-                                                std::string(op.category.name),
-                                                std::string(GroupName(op.category.group)),
-                                                Bool(op.portable),
-                                                std::to_string(row.runs),
-                                                ExactMilliseconds(row.total_self),
-                                                MsCell(row.mean_self),
-                                                PercentCell(row.total_self, experiment.groups.total),
-                                                MsCell(row.self.p50),
-                                                MsCell(row.self.p90),
-                                                MsCell(row.self.p99),
-                                                MsCell(row.self.min),
-                                                MsCell(row.self.max),
-                                                MsCell(row.self.sd),
-                                                NumberCell(row.self.cv),
-                                                LayerOf(*experiment.profile, row.op).value_or(""),
-                                                SourceLineOf(*experiment.profile, row.op).value_or(""),
-                                                WorkCell(*experiment.profile, row.op, &Work::macs),
-                                                WorkCell(*experiment.profile, row.op, &Work::bytes)}));
-    }
+    for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
   }
 }
 
 // Modules, each with all that runs in it; then what has none.
 void Layers(const Report& report, std::ostream& out) {
-  CsvTable table(out, Concat(kOf, {"layer", "type", "depth", "total_ms", "mean_ms", "pct_total", "self_ms",
-                                   "operators", "runs"}));
+  using Of = OfLayer;
+  CsvRows<Of> rows(
+      out,
+      WithExperiment<Of>({{"layer", &Of::name},
+                          {"type", &Of::type},
+                          {"depth", &Of::depth},
+                          {"total_ms", [](const Of& of) { return ExactMilliseconds(of.total); }},
+                          {"mean_ms", [](const Of& of) { return MeanMsCell(of.total, of.whole().runs); }},
+                          {"pct_total", [](const Of& of) { return PercentCell(of.total, of.whole().total); }},
+                          {"self_ms", [](const Of& of) { return ExactMilliseconds(of.self); }},
+                          {"operators", [](const Of& of) { return std::to_string(of.operators); }},
+                          {"runs", [](const Of& of) { return std::to_string(of.whole().runs); }}}));
   for (const ReportExperiment& experiment : report.experiments) {
-    const Breakdown& whole = experiment.by_layer;
-    for (const LayerRow& layer : experiment.layers) {
-      table.Row(Concat(Of(report, experiment),
-                       {layer.path, layer.type, std::to_string(layer.depth), ExactMilliseconds(layer.total),
-                        MeanMsCell(layer.total, whole.runs), PercentCell(layer.total, whole.total),
-                        ExactMilliseconds(layer.self), std::to_string(layer.operators.size()),
-                        std::to_string(whole.runs)}));
-    }
     if (experiment.layers.empty()) continue;
     std::set<std::string> modules;
-    for (const LayerRow& layer : experiment.layers) modules.insert(layer.path);
-    for (const AdditiveRow& row : whole.rows) {
+    for (const LayerRow& layer : experiment.layers) {
+      modules.insert(layer.path);
+      rows.Row({{report, experiment},
+                layer.path,
+                layer.type,
+                std::to_string(layer.depth),
+                layer.total,
+                layer.self,
+                layer.operators.size()});
+    }
+    for (const AdditiveRow& row : experiment.by_layer.rows) {
       if (modules.contains(row.name) || row.total == 0) continue;
-      table.Row(Concat(Of(report, experiment),
-                       {row.name, "", "", ExactMilliseconds(row.total), MeanMsCell(row.total, whole.runs),
-                        PercentCell(row.total, whole.total), ExactMilliseconds(row.total),
-                        std::to_string(row.operators), std::to_string(whole.runs)}));
+      rows.Row({{report, experiment},
+                row.name,
+                "",
+                "",
+                row.total,
+                row.total,
+                static_cast<std::size_t>(row.operators)});
     }
   }
 }
 
-class ComparisonTable {
- public:
-  ComparisonTable(const Report& report, std::ostream& out)
-      : report_(report),
-        table_(out, {"baseline", "candidate", "threads", "what", "name", "baseline_key", "candidate_key",
-                     "baseline_ms", "candidate_ms", "delta_ms", "ratio", "ratio_low", "ratio_high",
-                     "confidence", "p_value", "verdict"}) {}
+struct OfComparison {
+  const Report& report;
+  const ReportComparison& pair;
+  std::string what, name, baseline_key, candidate_key;
+  Quantity quantity;
+  bool judged = true;
 
-  void Add(const ReportComparison& pair) {
-    pair_ = &pair;
+  // An operator that one side lacks takes no time there.
+  std::string Delta() const {
+    if (!quantity.baseline_ns && !quantity.candidate_ns) return "";
+    return NumberCell((quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0)) / 1e6);
+  }
+};
+
+CsvColumns<OfComparison> ComparisonColumns() {
+  using Of = OfComparison;
+  using E = stats::RatioEstimate;
+  const auto estimate = [](auto member) {
+    return [member](const Of& of) { return EstimateCell(of.quantity, member); };
+  };
+  return {{"baseline", [](const Of& of) { return of.pair.comparison.baseline_label; }},
+          {"candidate", [](const Of& of) { return of.pair.comparison.candidate_label; }},
+          {"threads",
+           [](const Of& of) { return std::to_string(of.report.experiments[of.pair.candidate].threads); }},
+          {"what", &Of::what},
+          {"name", &Of::name},
+          {"baseline_key", &Of::baseline_key},
+          {"candidate_key", &Of::candidate_key},
+          {"baseline_ms", [](const Of& of) { return MsCell(of.quantity.baseline_ns); }},
+          {"candidate_ms", [](const Of& of) { return MsCell(of.quantity.candidate_ns); }},
+          {"delta_ms", &Of::Delta},
+          {"ratio", estimate(&E::ratio)},
+          {"ratio_low", estimate(&E::low)},
+          {"ratio_high", estimate(&E::high)},
+          {"confidence", estimate(&E::confidence)},
+          {"p_value", estimate(&E::p_value)},
+          {"verdict", [](const Of& of) { return of.judged ? NameOf(of.quantity.verdict) : ""; }}};
+}
+
+void Comparisons(const Report& report, std::ostream& out) {
+  CsvRows<OfComparison> rows(out, ComparisonColumns());
+  for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    Row("latency", "median", "", "", comparison.latency);
+    const auto mean = [](Nanoseconds total, std::int64_t runs) {
+      return runs == 0 ? std::nullopt : std::optional(MeanOf(total, runs));
+    };
+    const auto add = [&](const char* what, const DeltaRow& row) {
+      Quantity quantity = row.quantity;
+      quantity.baseline_ns = mean(row.baseline_total, comparison.baseline_runs);
+      quantity.candidate_ns = mean(row.candidate_total, comparison.candidate_runs);
+      rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
+    };
+    rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     Quantity whole;
-    whole.baseline_ns = Mean(comparison.baseline_total, comparison.baseline_runs);
-    whole.candidate_ns = Mean(comparison.candidate_total, comparison.candidate_runs);
-    if (whole.baseline_ns && whole.candidate_ns) Row("whole", "Method::execute", "", "", whole, false);
-    for (const DeltaRow& row : comparison.groups) AddDelta("group", row);
-    for (const DeltaRow& row : comparison.categories) AddDelta("category", row);
-    for (const LayerDelta& layer : pair.layers) AddDelta("layer", layer.row);
-    for (const DeltaRow& row : pair.by_source) AddDelta("source", row);
-    for (const DeltaRow& row : pair.by_delegate) AddDelta("delegate", row);
-    const ReportExperiment& before = report_.experiments[pair.baseline];
-    const ReportExperiment& after = report_.experiments[pair.candidate];
+    whole.baseline_ns = mean(comparison.baseline_total, comparison.baseline_runs);
+    whole.candidate_ns = mean(comparison.candidate_total, comparison.candidate_runs);
+    if (whole.baseline_ns && whole.candidate_ns)
+      rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
+    for (const DeltaRow& row : comparison.groups) add("group", row);
+    for (const DeltaRow& row : comparison.categories) add("category", row);
+    for (const LayerDelta& layer : pair.layers) add("layer", layer.row);
+    for (const DeltaRow& row : pair.by_source) add("source", row);
+    for (const DeltaRow& row : pair.by_delegate) add("delegate", row);
+    const ReportExperiment& before = report.experiments[pair.baseline];
+    const ReportExperiment& after = report.experiments[pair.candidate];
     for (const OperatorMatch& match : comparison.operators) {
       const Operator* a = match.baseline ? &before.profile->operators[*match.baseline] : nullptr;
       const Operator* b = match.candidate ? &after.profile->operators[*match.candidate] : nullptr;
-      Row("operator", b != nullptr ? b->name : a->name, a != nullptr ? KeyText(a->key) : "",
-          b != nullptr ? KeyText(b->key) : "", match.quantity);
+      rows.Row({report, pair, "operator", b != nullptr ? b->name : a->name,
+                a != nullptr ? KeyText(a->key) : "", b != nullptr ? KeyText(b->key) : "", match.quantity});
     }
-    if (comparison.baseline_runs > 0 && comparison.candidate_runs > 0) {
-      AddDelta("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
-    }
+    if (whole.baseline_ns && whole.candidate_ns)
+      add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
   }
+}
 
- private:
-  static std::optional<double> Mean(Nanoseconds total, std::int64_t runs) {
-    if (runs == 0) return std::nullopt;
-    return static_cast<double>(total) / static_cast<double>(runs);
-  }
-
-  void AddDelta(const char* what, const DeltaRow& row) {
-    Quantity quantity = row.quantity;
-    quantity.baseline_ns = Mean(row.baseline_total, pair_->comparison.baseline_runs);
-    quantity.candidate_ns = Mean(row.candidate_total, pair_->comparison.candidate_runs);
-    Row(what, row.name, "", "", quantity, row.name != "Clipped");
-  }
-
-  void Row(const char* what, const std::string& name, const std::string& baseline_key,
-           const std::string& candidate_key, const Quantity& quantity, bool judged = true) {
-    const auto& estimate = quantity.estimate;
-    // An operator that one side lacks takes no time there.
-    const double before = quantity.baseline_ns.value_or(0);
-    const double after = quantity.candidate_ns.value_or(0);
-    const bool any = quantity.baseline_ns || quantity.candidate_ns;
-    table_.Row({pair_->comparison.baseline_label, pair_->comparison.candidate_label,
-                std::to_string(report_.experiments[pair_->candidate].threads), what, name, baseline_key,
-                candidate_key, MsCell(quantity.baseline_ns), MsCell(quantity.candidate_ns),
-                any ? NumberCell((after - before) / 1e6) : "", estimate ? NumberCell(estimate->ratio()) : "",
-                estimate ? NumberCell(estimate->low()) : "", estimate ? NumberCell(estimate->high()) : "",
-                estimate ? NumberCell(estimate->confidence) : "",
-                estimate ? NumberCell(estimate->p_value) : "", judged ? NameOf(quantity.verdict) : ""});
-  }
-
-  const Report& report_;
-  CsvTable table_;
-  const ReportComparison* pair_ = nullptr;
+struct NamedTable {
+  std::string name;
+  std::function<void(const Report&, std::ostream&)> render;
 };
+
+const std::vector<NamedTable>& NamedTables() {
+  const auto breakdown = [](const char* column, const Breakdown ReportExperiment::*member) {
+    return [=](const Report& report, std::ostream& out) { Breakdowns(report, column, member, out); };
+  };
+  static const std::vector<NamedTable> tables = {
+      {"operators", Operators},
+      {"groups", breakdown("group", &ReportExperiment::groups)},
+      {"categories", breakdown("category", &ReportExperiment::categories)},
+      {"latency", Latency},
+      {"comparison", Comparisons},
+      {"layers", Layers},
+      {"sources", breakdown("source", &ReportExperiment::by_source)},
+      {"delegates", breakdown("delegate", &ReportExperiment::by_delegate)},
+      {"ladder", RenderLadderCsv}};
+  return tables;
+}
 
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = {"operators", "groups",     "categories",
-                                                 "latency",   "comparison", "layers",
-                                                 "sources",   "delegates",  "ladder"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const NamedTable& table : NamedTables()) all.emplace_back(table.name);
+    return all;
+  }();
   return names;
 }
 
-std::optional<ReportTable> ReportTableNamed(const std::string& name) {
-  const auto& names = ReportTableNames();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<ReportTable>(found - names.begin());
-}
-
-void RenderReportTableCsv(const Report& report, ReportTable table, std::ostream& out) {
-  switch (table) {
-    case ReportTable::kOperators:
-      return Operators(report, out);
-    case ReportTable::kGroups:
-      return Breakdowns(report, "group", &ReportExperiment::groups, out);
-    case ReportTable::kCategories:
-      return Breakdowns(report, "category", &ReportExperiment::categories, out);
-    case ReportTable::kLatency:
-      return Latency(report, out);
-    case ReportTable::kLayers:
-      return Layers(report, out);
-    case ReportTable::kSources:
-      return Breakdowns(report, "source", &ReportExperiment::by_source, out);
-    case ReportTable::kDelegates:
-      return Breakdowns(report, "delegate", &ReportExperiment::by_delegate, out);
-    case ReportTable::kComparison: {
-      ComparisonTable rows(report, out);
-      for (const ReportComparison& pair : report.comparisons) rows.Add(pair);
-      return;
-    }
-    case ReportTable::kLadder:
-      return RenderLadderCsv(report, out);
-  }
+void RenderReportTableCsv(const Report& report, const std::string& table, std::ostream& out) {
+  std::ranges::find(NamedTables(), table, &NamedTable::name)->render(report, out);
 }
 
 void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
-  CsvTable table(
-      out, {"seconds", "runs", "median_ms", "p95_ms", "frequency_mhz", "frequency_cap_mhz", "temperature_c"});
-  for (const SustainedPoint& point : sustained.points) {
-    table.Row({NumberCell(point.seconds), std::to_string(point.runs), MsCell(point.median_ns),
-               MsCell(point.p95_ns), NumberCell(point.mhz), NumberCell(point.cap_mhz),
-               NumberCell(point.celsius)});
-  }
+  using Of = SustainedPoint;
+  CsvRows<Of> rows(out, {{"seconds", [](const Of& of) { return NumberCell(of.seconds); }},
+                         {"runs", [](const Of& of) { return std::to_string(of.runs); }},
+                         {"median_ms", [](const Of& of) { return MsCell(of.median_ns); }},
+                         {"p95_ms", [](const Of& of) { return MsCell(of.p95_ns); }},
+                         {"frequency_mhz", [](const Of& of) { return NumberCell(of.mhz); }},
+                         {"frequency_cap_mhz", [](const Of& of) { return NumberCell(of.cap_mhz); }},
+                         {"temperature_c", [](const Of& of) { return NumberCell(of.celsius); }}});
+  for (const SustainedPoint& point : sustained.points) rows.Row(point);
 }
 
 }  // namespace etprof

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "render/document.h"
 #include "render/table_text.h"
@@ -15,8 +16,9 @@ class SectionPage {
 
   void Write(const say::Section& section) {
     if (section.level > most_) return;
-    Heading(section.title, depth_);
-    for (const auto& part : section.parts) std::visit([&](const auto& of) { Part(of); }, part);
+    Folded(section.level, section.title, depth_, [&] {
+      for (const auto& part : section.parts) std::visit([&](const auto& of) { Part(of); }, part);
+    });
   }
 
  private:
@@ -48,48 +50,50 @@ class SectionPage {
     out_ << '\n';
   }
 
-  void Part(const say::Facts& facts) {
-    if (facts.level > most_ || facts.facts.empty()) return;
-    Heading(facts.title, depth_ + 1);
-    Table table{{{""}, {""}}, {}};
-    for (const auto& [name, value] : facts.facts) table.AddRow({name, value});
-    out_ << table << '\n';
-  }
+  void Part(const say::Facts& facts) { Part(say::TableOf(facts)); }
 
   void Part(const say::Table& table) {
     const bool brief = most_ == say::Level::kBrief;
     if (table.rows.empty() || (brief && table.level > most_)) return;
-    const bool folded = table.level == say::Level::kFolded;
-    if (folded) {
-      out_ << "<details><summary>" << table.title << "</summary>\n\n";
-    } else {
-      Heading(table.title, depth_ + 1);
-    }
-    const std::size_t shown =
-        table.elsewhere.empty() ? table.rows.size() : std::min(table.rows.size(), table.usual_rows);
-    out_ << Shown(table, shown) << '\n';
-    if (shown < table.rows.size())
-      out_.Format("and {} more {}\n\n", table.rows.size() - shown, table.elsewhere);
-    if (folded) out_ << "</details>\n\n";
+    Folded(table.level, table.title, depth_ + 1, [&] {
+      const bool whole = table.elsewhere.empty();
+      const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
+        return whole || row.level != say::Level::kFolded;
+      });
+      out_ << TableOf(table, text) << '\n';
+      if (!text.left.empty()) out_.Format("{} {}\n\n", text.left, table.elsewhere);
+    });
   }
 
-  static Table Shown(const say::Table& table, std::size_t rows) {
-    const TableText text = TextOf(table);
+  static Table TableOf(const say::Table& table, const TableText& text) {
     Table shown;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       shown.columns.push_back(
           {text.titles[i], table.columns[i].right ? Table::Align::kRight : Table::Align::kLeft});
     }
-    for (std::size_t r = 0; r < rows; ++r) {
+    for (const TableText::Row& row : text.rows) {
       std::vector<std::string> cells;
-      for (const TableText::Cell& cell : text.rows[r]) cells.push_back(cell.text);
-      for (int level = 0; level < table.rows[r].depth; ++level) cells.front().insert(0, "· ");
+      for (const TableText::Cell& cell : row.cells) cells.push_back(cell.text);
+      for (int level = 0; level < row.depth; ++level) cells.front().insert(0, "· ");
       shown.AddRow(std::move(cells));
     }
     return shown;
   }
 
   void Part(const say::Chart&) {}  // its table says it
+  void Part(const say::Roofs&) {}  // likewise
+
+  // Under its heading, or what unfolds it.
+  void Folded(say::Level level, const std::string& title, int depth, const std::function<void()>& write) {
+    const bool folded = level == say::Level::kFolded && !title.empty();
+    if (folded) {
+      out_ << "<details><summary>" << title << "</summary>\n\n";
+    } else {
+      Heading(title, depth);
+    }
+    write();
+    if (folded) out_ << "</details>\n\n";
+  }
 
   int depth_;
   say::Level most_;

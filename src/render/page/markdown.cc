@@ -8,14 +8,14 @@
 
 #include "render/document.h"
 #include "render/ladder_files.h"
-#include "render/layers.h"
 #include "render/page/markdown_breakdown.h"
 #include "render/page/markdown_matrix.h"
 #include "render/page/markdown_text.h"
-#include "render/roofline.h"
 #include "render/speedup_words.h"
+#include "say/breakdown_by.h"
 #include "say/counters.h"
 #include "say/facts.h"
+#include "say/roofline.h"
 #include "say/sustained.h"
 #include "say/wording.h"
 
@@ -47,8 +47,12 @@ class Markdown {
     const bool titled = subjects.size() > 1 || !report_.comparisons.empty();
     for (const std::size_t subject : subjects) RenderCostliest(report_.experiments[subject], titled, out_);
     for (const std::size_t subject : subjects) RenderPlaces(report_.experiments[subject], titled, out_);
-    RenderLayersMarkdown(report_, out_);
-    RenderRooflineMarkdown(report_, out_);
+    if (std::ranges::any_of(report_.experiments, [](const auto& one) { return !one.layers.empty(); })) {
+      for (const say::By by : {say::By::kLayer, say::By::kSource}) {
+        for (const say::Section& section : say::SayBreakdownBy(report_, by)) WriteSection(section, 2, out_);
+      }
+    }
+    for (const say::Section& section : say::SayRoofline(report_)) WriteSection(section, 2, out_);
     Kernels();
     Next();
     Trust();

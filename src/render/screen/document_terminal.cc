@@ -6,6 +6,7 @@
 #include "core/escape.h"
 #include "core/table.h"
 #include "render/document.h"
+#include "render/screen/roofline_plot.h"
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
 #include "render/table_text.h"
@@ -41,7 +42,11 @@ class SectionScreen {
     if (!Shown(section.level)) return;
     if (!section.title.empty())
       out_ << "  " << Paint(OneLine(section.title), Color::kBold, options_.colors) << '\n';
-    for (const auto& part : section.parts) std::visit([&](const auto& of) { Part(of); }, part);
+    begun_ = !section.title.empty();
+    for (const auto& part : section.parts) {
+      std::visit([&](const auto& of) { Part(of); }, part);
+      begun_ = true;
+    }
     out_ << '\n';
   }
 
@@ -87,38 +92,42 @@ class SectionScreen {
       return;
     }
     if (!table.title.empty() && table.level == say::Level::kFolded) Line(table.title + ":");
-    const TableText text = TextOf(table);
+    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.usual_rows,
+                                  [&](const say::Row& row) { return Shown(row.level); });
     ScreenTable screen;
     screen.keep = table.columns.front().keep;
+    const std::string marked = letters_.empty() ? "" : "   ";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const say::Table::Column& column = table.columns[i];
-      screen.columns.push_back({OneLine(text.titles[i]), column.right, column.goes});
+      screen.columns.push_back({(i == 0 ? marked : "") + OneLine(text.titles[i]), column.right, column.goes});
     }
-    std::size_t shown = 0, left = 0;
-    for (std::size_t r = 0; r < table.rows.size(); ++r) {
-      if (!options_.all && (shown == table.usual_rows || !Shown(table.rows[r].level))) {
-        ++left;
-        continue;
-      }
-      ++shown;
+    for (const TableText::Row& of : text.rows) {
       auto& row = screen.rows.emplace_back();
       for (std::size_t i = 0; i < table.columns.size(); ++i) {
         const say::Table::Column& column = table.columns[i];
-        std::string words = OneLine(text.rows[r][i].text);
-        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * table.rows[r].depth), ' ');
+        std::string words = OneLine(of.cells[i].text);
+        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
         if (column.most > 0) words = FittedTo(words, column.most, column.keep);
-        row.push_back({std::move(words), ColorOfTone(text.rows[r][i].tone), text.rows[r][i].bar});
+        if (i == 0 && !marked.empty()) {
+          const std::size_t at = screen.rows.size() - 1;
+          words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
+        }
+        row.push_back({std::move(words), ColorOfTone(of.cells[i].tone), of.cells[i].bar});
       }
     }
+    letters_.clear();
     LeaveOutWhatIsEmpty(screen);
     CutLastColumn(screen);
-    out_ << '\n';
+    if (begun_) out_ << '\n';
     screen.Draw(options_, out_);
-    if (left > 0) {
-      out_ << '\n';
-      Line(fmt::format("and {} more{}{}", left, table.elsewhere.empty() ? "" : " " + table.elsewhere,
-                       kAllShows));
-    }
+    if (text.left.empty()) return;
+    out_ << '\n';
+    Line(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kAllShows);
+  }
+
+  void Part(const say::Roofs& roofs) {
+    if (begun_) out_ << '\n';
+    letters_ = DrawRoofs(roofs, options_, out_);
   }
 
   static void LeaveOutWhatIsEmpty(ScreenTable& table) {
@@ -184,6 +193,8 @@ class SectionScreen {
 
   const TerminalOptions& options_;
   std::ostream& out_;
+  bool begun_ = false;                // something of the section stands above
+  std::vector<std::string> letters_;  // of the picture above, for the rows of the next table
 };
 
 class DocumentScreen {

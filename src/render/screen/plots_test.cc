@@ -5,11 +5,12 @@
 #include <sstream>
 
 #include "core/table.h"
-#include "render/roofline.h"
+#include "render/document.h"
 #include "render/screen/latency_plot.h"
 #include "render/screen/roofline_plot.h"
 #include "render/screen/terminal_text.h"
 #include "report/example_run.h"
+#include "say/roofline.h"
 
 namespace etprof {
 namespace {
@@ -133,6 +134,12 @@ Roofline Machine(std::vector<RooflineRow> rows) {
   return roofline;
 }
 
+say::Section SectionOf(const Roofline& roofline) {
+  Report report = example::MakeBare();
+  report.experiments[0].roofline = roofline;
+  return say::SayRoofline(report).at(0);
+}
+
 struct Picture {
   std::vector<std::string> rows;  // of the plot's cells, from the top
   std::vector<std::string> letters;
@@ -145,7 +152,9 @@ Picture Draw(const Roofline& roofline, std::size_t lettered, int width = 80) {
   options.width = width;
   std::ostringstream out;
   Picture picture;
-  picture.letters = DrawRooflinePlot(roofline, lettered, options, out);
+  auto roofs = std::get<say::Roofs>(SectionOf(roofline).parts.at(1));
+  roofs.lettered = lettered;
+  picture.letters = DrawRoofs(roofs, options, out);
   picture.text = out.str();
   std::istringstream lines(Ascii(picture.text));
   for (std::string line; std::getline(lines, line);) {
@@ -227,22 +236,23 @@ TEST(RooflinePlot, KeepsToTheWidthAndNeedsNoRoof) {
   EXPECT_EQ(Draw(roofline, 1).text, "");
 }
 
-// The whole: of a report whose experiment has a roofline, above a table that begins with the letters.
+// The whole: above a table that begins with the letters.
 TEST(RooflineTerminal, ThePictureStandsAboveItsTable) {
-  Report report = example::MakeBare();
-  report.experiments[0].roofline = Machine({Row(5'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6)});
-  for (int i = 0; i < 12; ++i) report.experiments[0].roofline->rows.push_back(Row(1000, 4000, 1e5));
+  Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6)});
+  for (int i = 0; i < 12; ++i) roofline.rows.push_back(Row(1000, 4000, 1e5));
+  say::Section section = SectionOf(roofline);
+  section.level = say::Level::kUsual;
   std::ostringstream out;
-  RenderRooflineTerminal(report, {}, out);
+  DrawSection(section, {}, out);
   EXPECT_THAT(out.str(), HasSubstr("FLOP/s\n"));
   EXPECT_THAT(out.str(), HasSubstr("\n  A  "));
   EXPECT_THAT(out.str(), HasSubstr("\n  B  "));
-  EXPECT_THAT(out.str(), HasSubstr("4 more would save"));
+  EXPECT_THAT(out.str(), HasSubstr("and 4 more (potential saving 400.000 µs) (--all shows them)"));
   TerminalOptions all;
   all.all = true;
   out.str("");
-  RenderRooflineTerminal(report, all, out);
-  EXPECT_THAT(out.str(), Not(HasSubstr("more would save")));
+  DrawSection(section, all, out);
+  EXPECT_THAT(out.str(), Not(HasSubstr("and 4 more")));
 }
 
 }  // namespace

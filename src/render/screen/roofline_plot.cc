@@ -56,7 +56,7 @@ class Picture {
   }
   int columns() const { return columns_; }
 
-  void Draw(std::ostream& out) {
+  void Draw(const std::string& x_unit, std::ostream& out) {
     std::vector<std::string> left(kPlotRows);
     for (int power = static_cast<int>(std::ceil(y_.low)); power <= y_.high; ++power) {
       if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = Power(power);
@@ -81,7 +81,7 @@ class Picture {
       if (start > DisplayWidth(labels)) labels += Blanks(start - DisplayWidth(labels)) + label;
     }
     for (; column < columns_; ++column) line += "─";
-    out << line << '\n' << labels << " FLOP/B\n";
+    out << line << '\n' << labels << ' ' << x_unit << '\n';
   }
 
  private:
@@ -95,11 +95,6 @@ class Picture {
   std::vector<std::vector<std::string>> cells_;  // row by row from the top
 };
 
-bool HasPlace(const RooflineRow& row) { return row.flops() > 0 && row.bytes > 0 && row.time.ns > 0; }
-
-double FlopsPerSecond(const RooflineRow& row) { return 2 * row.macs_per_s(); }
-
-// What all points and the ridges, where a memory roof meets the compute roof, lie in.
 void Stretch(double value, Range& range) {
   range.low = std::min(range.low, std::log10(value));
   range.high = std::max(range.high, std::log10(value));
@@ -112,60 +107,53 @@ void Write(Picture& picture, int row, int column, const std::string& text) {
   }
 }
 
-// Memory roofs rise from the left and end at the highest compute roof; compute roofs are level and begin at
-// the fastest memory.
-void DrawRoofs(const std::vector<Roof>& roofs, double highest, double fastest, Picture& picture) {
-  for (const Roof& roof : roofs) {
-    if (roof.kind != Roof::Kind::kMemory || roof.per_second <= 0) continue;
+// Rising lines end at the highest level one; level ones begin at the steepest.
+void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, double steepest,
+               Picture& picture) {
+  for (const say::Roofs::Line& line : lines) {
+    if (line.level) continue;
     bool named = false;
     for (int column = 0; column < picture.columns(); ++column) {
-      const double flops = picture.XOf(column) * roof.per_second;
-      if (flops > highest) break;
-      const auto row = picture.Row(flops);
+      const double y = picture.XOf(column) * line.y;
+      if (y > highest) break;
+      const auto row = picture.Row(y);
       if (!row) continue;
       if (picture.Cell(*row, column) == " ") picture.Cell(*row, column) = "∙";
-      if (!named) Write(picture, *row, column, Ascii(roof.name));
-      if (!named) column += DisplayWidth(roof.name) - 1;
+      if (!named) Write(picture, *row, column, Ascii(line.name));
+      if (!named) column += DisplayWidth(line.name) - 1;
       named = true;
     }
   }
-  for (const Roof& roof : roofs) {
-    if (roof.kind != Roof::Kind::kCompute || roof.per_second <= 0) continue;
-    const double flops = 2 * roof.per_second;
-    const auto row = picture.Row(flops);
+  for (const say::Roofs::Line& line : lines) {
+    const auto row = line.level ? picture.Row(line.y) : std::nullopt;
     if (!row) continue;
     for (int column = 0; column < picture.columns(); ++column) {
-      if (fastest <= 0 || picture.XOf(column) * fastest >= flops) picture.Cell(*row, column) = "─";
+      if (steepest <= 0 || picture.XOf(column) * steepest >= line.y) picture.Cell(*row, column) = "─";
     }
-    const bool tera = flops >= 999.5e9;
-    const std::string name =
-        fmt::format("{} {:.3g} {}", roof.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G");
-    Write(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(name), Ascii(name));
+    Write(picture, std::max(0, *row - 1), picture.columns() - 1 - DisplayWidth(line.name), Ascii(line.name));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> DrawRooflinePlot(const Roofline& roofline, std::size_t lettered,
-                                          const TerminalOptions& options, std::ostream& out) {
-  std::vector<std::string> letters(std::min(lettered, roofline.rows.size()));
-  const auto placed = std::count_if(roofline.rows.begin(), roofline.rows.end(), HasPlace);
-  if (placed == 0) return letters;
-  double highest = 0, fastest = 0;
-  for (const Roof& roof : roofline.roofs) {
-    const bool compute = roof.kind == Roof::Kind::kCompute;
-    double& best = compute ? highest : fastest;
-    best = std::max(best, compute ? 2 * roof.per_second : roof.per_second);
+std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOptions& options,
+                                   std::ostream& out) {
+  double highest = 0, steepest = 0;
+  for (const say::Roofs::Line& line : roofs.lines) {
+    double& most = line.level ? highest : steepest;
+    most = std::max(most, line.y);
   }
+  // All points lie in it, and the ridge, where the steepest line meets the highest level one.
   Range x{1e300, -1e300}, y{1e300, -1e300};
-  for (const RooflineRow& row : roofline.rows) {
-    if (!HasPlace(row)) continue;
-    Stretch(row.intensity(), x);
-    Stretch(FlopsPerSecond(row), y);
+  for (const auto& point : roofs.points) {
+    if (!point) continue;
+    Stretch(point->x, x);
+    Stretch(point->y, y);
   }
+  if (x.low > x.high) return {};
   if (highest > 0) Stretch(highest, y);
-  if (highest > 0 && fastest > 0) Stretch(highest / fastest, x);
-  // A margin, so that nothing lies on the frame, and a roof's name fits above it; of one point alone a
+  if (highest > 0 && steepest > 0) Stretch(highest / steepest, x);
+  // A margin, so that nothing lies on the frame, and a line's name fits above it; of one point alone a
   // decade.
   for (Range* range : {&x, &y}) {
     const double margin = std::max(0.1, 2 * (range->high - range->low) / kPlotRows);
@@ -173,25 +161,22 @@ std::vector<std::string> DrawRooflinePlot(const Roofline& roofline, std::size_t 
     range->high += margin;
   }
   Picture picture(x, y, std::clamp(options.width - kLeft - kTickRoom, 30, kMostPlotColumns));
-  DrawRoofs(roofline.roofs, highest, fastest, picture);
+  DrawLines(roofs.lines, highest, steepest, picture);
+  std::vector<std::string> letters(std::min(roofs.lettered, roofs.points.size()));
   std::map<std::pair<int, int>, std::string> taken;
-  for (std::size_t i = 0; i < roofline.rows.size(); ++i) {
-    const RooflineRow& row = roofline.rows[i];
-    if (!HasPlace(row)) continue;
-    const auto line = picture.Row(FlopsPerSecond(row));
-    const auto column = picture.Column(row.intensity());
+  for (std::size_t i = 0; i < roofs.points.size(); ++i) {
+    if (!roofs.points[i]) continue;
+    const auto line = picture.Row(roofs.points[i]->y);
+    const auto column = picture.Column(roofs.points[i]->x);
     if (!line || !column) continue;
     const std::string next = i < letters.size() ? std::string(1, static_cast<char>('A' + taken.size())) : "•";
     const std::string& mark = taken.try_emplace({*line, *column}, next).first->second;
     if (i < letters.size()) letters[i] = mark;
     picture.Cell(*line, *column) = mark;
   }
-  out << "  FLOP/s\n";
-  picture.Draw(out);
-  const auto left_out = static_cast<std::ptrdiff_t>(roofline.rows.size()) - placed;
-  if (left_out > 0)
-    out << fmt::format("  {} operator{} without multiply-adds {} not in the picture\n", left_out,
-                       left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
+  out << "  " << roofs.y_unit << '\n';
+  picture.Draw(roofs.x_unit, out);
+  if (!roofs.note.empty()) WriteWrapped("  ", roofs.note, 2, options.width, out);
   return letters;
 }
 

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 #include <sstream>
 
 #include "core/escape.h"
 #include "core/table.h"
 #include "render/document.h"
-#include "render/layers.h"
-#include "render/roofline.h"
 #include "render/screen/latency_plot.h"
 #include "render/screen/terminal_ladder.h"
 #include "render/screen/terminal_matrix.h"
@@ -20,7 +17,9 @@
 #include "render/screen/terminal_text.h"
 #include "render/speedup_words.h"
 #include "report/ladder/matrix.h"
+#include "say/breakdown_by.h"
 #include "say/counters.h"
+#include "say/roofline.h"
 #include "say/sustained.h"
 #include "say/wording.h"
 
@@ -155,30 +154,20 @@ class ReportScreen {
 
   // What is not on one screen.
   void Everything() {
-    if (!report_.ladder)
-      Section("by category", [&](std::ostream& text) { DrawBy(report_, By::kCategory, options_, text); });
-    Section("by layer", [&](std::ostream& text) { DrawBy(report_, By::kLayer, options_, text); });
-    Section("by line of the model",
-            [&](std::ostream& text) { DrawBy(report_, By::kSource, options_, text); });
-    Section("by delegate", [&](std::ostream& text) { DrawBy(report_, By::kDelegate, options_, text); });
-    Section("how far from the machine's limits",
-            [&](std::ostream& text) { DrawRoofline(report_, options_, text); });
-    for (const say::Section& section : say::SayCounters(say::CountersOf(report_.run)).sections) {
-      Section(("counters of " + section.title).c_str(),
-              [&](std::ostream& text) { DrawSection({"", section.level, section.parts}, options_, text); });
-    }
+    const auto draw = [&](const std::vector<say::Section>& sections) {
+      for (const say::Section& section : sections) DrawSection(section, options_, out_);
+    };
+    if (!report_.ladder) draw(say::SayBreakdownBy(report_, say::By::kCategory));
+    for (const say::By by : {say::By::kLayer, say::By::kSource, say::By::kDelegate})
+      draw(say::SayBreakdownBy(report_, by));
+    draw(say::SayRoofline(report_));
+    std::vector<say::Section> counters = say::SayCounters(say::CountersOf(report_.run)).sections;
+    for (say::Section& section : counters) section.title.insert(0, "Counters: ");
+    draw(counters);
   }
 
   void LatencyPlots() {
     for (const LatencyPlot& plot : report_.latency_plots) DrawLatencyPlot(report_, plot, options_, out_);
-  }
-
-  void Section(const char* title, const std::function<void(std::ostream&)>& draw) {
-    std::ostringstream text;
-    draw(text);
-    if (text.str().empty()) return;
-    out_ << "  " << Paint(title, Color::kBold) << '\n' << text.str();
-    if (!text.str().ends_with("\n\n")) out_ << '\n';
   }
 
   void Latencies() {

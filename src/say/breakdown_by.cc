@@ -1,0 +1,257 @@
+#include "say/breakdown_by.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr double kWorthARow = 0.005;  // of the whole
+constexpr std::size_t kMostRows = 60;
+constexpr int kTypeColumns = 20;
+
+// An experiment, or the pair whose candidate it is.
+struct Told {
+  const ReportExperiment* candidate = nullptr;
+  const ReportExperiment* baseline = nullptr;
+  const ReportComparison* pair = nullptr;
+  std::string label;
+};
+
+// Totals over the runs of each side; of one experiment the candidate's alone.
+struct PartOfModel {
+  std::string name, type = {};
+  int depth = 0;
+  Nanoseconds baseline = 0, candidate = 0;
+  Nanoseconds own = 0;  // of a module: without those in it
+  std::size_t operators = 0;
+  Quantity quantity = {};
+};
+using PartsOfModel = std::vector<PartOfModel>;
+
+struct ByWords {
+  const char *name, *title, *column, *table;  // `table`: of --csv
+};
+constexpr ByWords kByWords[] = {{"layer", "By layer", "module", "layers"},
+                                {"source", "By line of the model", "line", "sources"},
+                                {"delegate", "By delegate", "runs in", "delegates"},
+                                {"category", "By category", "category", "categories"}};
+const ByWords& WordsOf(By by) { return kByWords[static_cast<std::size_t>(by)]; }
+
+const Breakdown& BreakdownOf(const ReportExperiment& experiment, By by) {
+  return by == By::kSource     ? experiment.by_source
+         : by == By::kDelegate ? experiment.by_delegate
+                               : experiment.categories;
+}
+
+const std::vector<DeltaRow>& DeltasOf(const ReportComparison& pair, By by) {
+  return by == By::kSource     ? pair.by_source
+         : by == By::kDelegate ? pair.by_delegate
+                               : pair.comparison.categories;
+}
+
+std::string ShortType(const std::string& type) { return type.substr(type.find_last_of('.') + 1); }
+
+// The name of a module below its parent: "0.block" of "features.0.block" in "features".
+std::string NameBelow(const std::string& path, const std::string& parent) {
+  if (path.empty()) return "(model)";
+  if (!parent.empty() && path.starts_with(parent + ".")) return path.substr(parent.size() + 1);
+  return path;
+}
+
+// What belongs to no module: overheads, what could not be attributed, truncated time.
+void AddRest(const Told& told, PartsOfModel& parts) {
+  const auto modules = static_cast<std::ptrdiff_t>(parts.size());
+  for (const ReportExperiment* const side : {told.baseline, told.candidate}) {
+    if (side == nullptr) continue;
+    for (const AdditiveRow& row : side->by_layer.rows) {
+      const bool rest = row.name == kNotAttributed || row.name == GroupName(Group::kFrameworkOverhead) ||
+                        row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
+      if (!rest || row.total == 0) continue;
+      auto found = std::ranges::find(parts.begin() + modules, parts.end(), row.name, &PartOfModel::name);
+      if (found == parts.end()) {
+        parts.push_back({.name = row.name, .operators = static_cast<std::size_t>(row.operators)});
+        found = parts.end() - 1;
+      }
+      (side == told.candidate ? found->candidate : found->baseline) += row.total;
+    }
+  }
+}
+
+PartsOfModel LayersOf(const Told& told) {
+  PartsOfModel parts;
+  if (told.pair == nullptr) {
+    for (const LayerRow& layer : told.candidate->layers) {
+      const std::string& parent = told.candidate->layers[layer.parent].path;
+      parts.push_back({NameBelow(layer.path, layer.depth == 0 ? "" : parent), ShortType(layer.type),
+                       layer.depth, 0, layer.total, layer.self, layer.operators.size()});
+    }
+  } else {
+    std::vector<std::string> parents;  // by depth
+    for (const LayerDelta& layer : told.pair->layers) {
+      parents.resize(static_cast<std::size_t>(layer.depth) + 1);
+      parents.back() = layer.row.name;
+      parts.push_back({NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
+                       ShortType(layer.type), layer.depth, layer.row.baseline_total,
+                       layer.row.candidate_total, 0, 0, layer.row.quantity});
+    }
+  }
+  AddRest(told, parts);
+  return parts;
+}
+
+PartsOfModel FlatPartsOf(const Told& told, By by) {
+  PartsOfModel parts;
+  if (told.pair == nullptr) {
+    for (const AdditiveRow& row : BreakdownOf(*told.candidate, by).rows) {
+      parts.push_back({.name = row.name.empty() ? "(model)" : row.name,
+                       .candidate = row.total,
+                       .operators = static_cast<std::size_t>(row.operators)});
+    }
+  } else {
+    for (const DeltaRow& row : DeltasOf(*told.pair, by)) {
+      parts.push_back({.name = row.name,
+                       .baseline = row.baseline_total,
+                       .candidate = row.candidate_total,
+                       .quantity = row.quantity});
+    }
+  }
+  std::erase_if(parts, [](const PartOfModel& part) { return part.baseline == 0 && part.candidate == 0; });
+  std::ranges::stable_sort(parts, std::ranges::greater(), &PartOfModel::candidate);
+  return parts;
+}
+
+std::vector<Told> ToldOf(const Report& report) {
+  std::vector<Told> told;
+  const auto add = [&](Told one) {
+    if (one.candidate->common_runs > 0 && (one.baseline == nullptr || one.baseline->common_runs > 0))
+      told.push_back(std::move(one));
+  };
+  const auto alone = [&](const ReportExperiment& one) { add({&one, nullptr, nullptr, one.label}); };
+  if (report.ladder) {
+    for (const std::size_t subject : Subjects(report)) alone(report.experiments[subject]);
+    return told;
+  }
+  for (const ReportComparison& pair : report.comparisons) {
+    add({&report.experiments[pair.candidate], &report.experiments[pair.baseline], &pair,
+         fmt::format("{} and {}", pair.comparison.baseline_label, pair.comparison.candidate_label)});
+  }
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    if (!InPair(report, i)) alone(report.experiments[i]);
+  }
+  return told;
+}
+
+// What is not worth a row, so that a page stays readable.
+void FoldSmallRows(const Told& told, const PartsOfModel& parts, std::vector<Row>& rows) {
+  const auto share = [](Nanoseconds part, const ReportExperiment* side) {
+    return side == nullptr || side->groups.total == 0
+               ? 0
+               : static_cast<double>(part) / static_cast<double>(side->groups.total);
+  };
+  std::size_t left = SIZE_MAX;
+  for (double least = kWorthARow; left > kMostRows && least < 2; least *= 2) {
+    left = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const bool small = share(parts[i].candidate, told.candidate) < least &&
+                         share(parts[i].baseline, told.baseline) < least;
+      rows[i].level = small ? Level::kFolded : Level::kUsual;
+      left += small ? 0 : 1;
+    }
+  }
+}
+
+Table TableOf(const Told& told, By by) {
+  const ReportExperiment& candidate = *told.candidate;
+  const bool tree = by == By::kLayer, pair = told.pair != nullptr;
+  const auto keep = by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName;
+  Table table{fmt::format("{}by_{}", pair ? "compared_" : "", WordsOf(by).name),
+              "",
+              {{WordsOf(by).name, WordsOf(by).column, false, 0, false, keep}},
+              {}};
+  if (tree) table.columns.push_back({"type", "type", false, 3, false, Table::Keep::kBeginning, kTypeColumns});
+  if (pair) table.columns.push_back({"baseline", "baseline", true});
+  table.columns.push_back({pair ? "candidate" : "time", pair ? "candidate" : "time", true});
+  table.columns.push_back({"share", "% of total", true, pair ? 4 : 0});
+  if (pair) {
+    table.columns.push_back({"speedup", "speedup", true});
+    table.columns.push_back({"speedup_interval", "95% CI", false, 1});
+  } else {
+    if (tree) table.columns.push_back({"own_time", "own", true, 2});
+    table.columns.push_back({"operators", "operators", true, 1});
+  }
+  table.elsewhere = fmt::format("in `etprof analyze --csv={}`", WordsOf(by).table);
+  table.largest_ns = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
+  if (pair)
+    table.largest_ns = std::min(*table.largest_ns, told.baseline->latency.p50.value_or(*table.largest_ns));
+  const PartsOfModel parts = tree ? LayersOf(told) : FlatPartsOf(told, by);
+  const double whole = static_cast<double>(candidate.groups.total);
+  for (const PartOfModel& part : parts) {
+    std::vector<Cell> cells = {part.name};
+    if (tree) cells.emplace_back(part.type);
+    if (pair) cells.emplace_back(Time{MeanOf(part.baseline, told.baseline->common_runs)});
+    cells.emplace_back(Time{MeanOf(part.candidate, candidate.common_runs)});
+    cells.push_back(whole > 0 ? Cell(Share{static_cast<double>(part.candidate) / whole}) : Cell());
+    if (pair) {
+      cells.emplace_back(Speedup{part.quantity});
+      cells.emplace_back(Interval{part.quantity});
+    } else {
+      const Cell none = std::string();
+      if (tree) cells.push_back(part.own == 0 ? none : Cell(Time{MeanOf(part.own, candidate.common_runs)}));
+      cells.push_back(part.operators == 0 ? none : Cell(Count{static_cast<std::int64_t>(part.operators)}));
+    }
+    table.rows.emplace_back(std::move(cells), Row::Role::kPlain, part.depth);
+  }
+  FoldSmallRows(told, parts, table.rows);
+  return table;
+}
+
+// "99.8% of the operators' time belongs to a module", or why none is known; "" where nothing can be said.
+std::string AttributionText(const ReportExperiment& experiment) {
+  if (!experiment.profile || !experiment.profile->program) return "";
+  const ProgramJoin& program = *experiment.profile->program;
+  const std::string& why = program.problem.empty() ? program.no_sources : program.problem;
+  if (!why.empty()) return "Layers are not known: " + why + ".";
+  if (!experiment.attributed) return "";
+  return fmt::format(
+      "{:.1f}% of the operators' time belongs to a module of the model. Overheads are separate.",
+      *experiment.attributed * 100);
+}
+
+}  // namespace
+
+const std::vector<std::string>& ByNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const ByWords& words : kByWords) all.emplace_back(words.name);
+    return all;
+  }();
+  return names;
+}
+
+std::optional<By> ByNamed(const std::string& name) {
+  const auto found = std::ranges::find(ByNames(), name);
+  if (found == ByNames().end()) return std::nullopt;
+  return static_cast<By>(found - ByNames().begin());
+}
+
+std::vector<Section> SayBreakdownBy(const Report& report, By by) {
+  const std::vector<Told> all = ToldOf(report);
+  std::vector<Section> sections;
+  for (const Told& told : all) {
+    const bool of_modules = by == By::kLayer || by == By::kSource;
+    Section section{WordsOf(by).title + (all.size() > 1 ? ": " + told.label : ""),
+                    by == By::kLayer ? Level::kPage : Level::kFolded,
+                    {}};
+    if (const std::string text = of_modules ? AttributionText(*told.candidate) : ""; !text.empty())
+      section.parts.emplace_back(Paragraph{text});
+    if (!of_modules || !told.candidate->layers.empty()) section.parts.emplace_back(TableOf(told, by));
+    if (!section.parts.empty()) sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,239 @@
+#include "say/inspect.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "program/summary.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualSteps = 20;
+constexpr std::size_t kUsualTensors = 8;  // inputs, and outputs
+constexpr std::size_t kUsualMissing = 8;
+
+Size SizeOf(Bytes bytes) { return {static_cast<double>(bytes)}; }
+
+Cell AmountOf(const std::optional<std::int64_t>& count) {
+  return count ? Cell(Amount{static_cast<double>(*count)}) : Cell();
+}
+
+// "12 Add, 3 Conv2d": XNNPACK's types without their prefix.
+std::string CountsText(const Counts& counts, bool one_too) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    if (!text.empty()) text += ", ";
+    if (count > 1 || one_too) text += fmt::format("{} ", count);
+    text += name.starts_with("XNN") ? name.substr(3) : name;
+  }
+  return text;
+}
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+std::string ShapeText(const ProgramTensor& tensor) {
+  const auto dynamism = tensor.dynamism;
+  return ShapeText(tensor.shape) + (dynamism == ProgramTensor::Shape::kBounded     ? " at most"
+                                    : dynamism == ProgramTensor::Shape::kUnbounded ? " unbounded"
+                                                                                   : "");
+}
+
+Table TensorsOf(const Method& method) {
+  Table table{"tensors", "", {{"role", "tensor"}, {"type", "type"}, {"shape", "shape"}}, {}};
+  const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const ProgramValue& value = method.values[indices[i]];
+      table.rows.push_back({role, value.tensor ? value.tensor->type.name : std::string(NameOf(value.kind)),
+                            value.tensor ? ShapeText(*value.tensor) : std::string()});
+      if (i >= kUsualTensors) table.rows.back().level = Level::kPage;
+    }
+  };
+  add(method.inputs, "input");
+  add(method.outputs, "output");
+  return table;
+}
+
+// "fp16 / fp32": of what it computes and of its weights; of one type alone "fp32".
+std::string TypesText(const DelegateSummary& delegate) {
+  const std::string tensors = fmt::format("{}", fmt::join(delegate.tensor_types, " "));
+  const std::string weights = fmt::format("{}", fmt::join(delegate.weight_types, " "));
+  return weights.empty() || weights == tensors ? tensors : tensors + " / " + weights;
+}
+
+Table StepsOf(const Method& method, const MethodSummary& summary) {
+  Table table{"steps",
+              "",
+              {{"step", "step"},
+               {"instructions", "at", true, 3},
+               {"nodes", "nodes", true, 2},
+               {"macs", "MACs", true},
+               {"share_of_macs", "% of MACs", true},
+               {"weights", "weights", true},
+               {"types", "types", false, 1}},
+              {}};
+  table.usual_rows = kUsualSteps;
+  for (const Step& step : summary.steps) {
+    const auto share = etprof::Share(step.macs, summary.macs);
+    const std::string place =
+        step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
+    const Cell none = std::string();
+    std::vector<Cell> cells = {CountsText(step.what, false), place, none, AmountOf(step.macs),
+                               Maybe<Share>(share),          none,  none};
+    if (step.delegate) {
+      const DelegateSummary& delegate = summary.delegates[*step.delegate];
+      cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
+      if (delegate.nodes) {
+        cells[2] = Count{static_cast<std::int64_t>(*delegate.nodes)};
+        cells[5] = delegate.constants ? Cell(SizeOf(*delegate.constants)) : Cell();
+        cells[6] = TypesText(delegate);
+      }
+    }
+    table.rows.emplace_back(std::move(cells));
+  }
+  return table;
+}
+
+Counts NodesOf(const MethodSummary& summary) {
+  std::map<std::string, std::size_t> types;
+  for (const DelegateSummary& delegate : summary.delegates)
+    for (const auto& [name, count] : delegate.node_types) types[name] += count;
+  Counts nodes(types.begin(), types.end());
+  std::ranges::stable_sort(nodes, std::ranges::greater(), &Counts::value_type::second);
+  return nodes;
+}
+
+// Operators of one reason together: "4 aten::expand_copy.out: XNNPACK has no such operator".
+void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
+  std::map<std::string, Counts> by_reason;
+  std::size_t between = 0;
+  for (const PortableOperator& one : summary.operators) {
+    by_reason[one.why].emplace_back(one.name, one.calls);
+    between += one.between;
+  }
+  const auto add = [&](std::string text) { facts.facts.emplace_back("not delegated", std::move(text)); };
+  for (const auto& [why, counts] : by_reason) add(CountsText(counts, true) + (why.empty() ? "" : ": " + why));
+  if (between > 0) add(fmt::format("{} of them between two delegates", between));
+}
+
+// What multiplies matrices, by the kernels that it would have on a CPU with SME2.
+void AddWithSme2(const MethodSummary& summary, Facts& facts) {
+  std::size_t all = 0;
+  std::optional<std::int64_t> macs = 0;
+  for (const KleidiaiCount& one : summary.kleidiai) {
+    all += one.count;
+    macs = Sum(macs, one.macs);
+  }
+  bool first = true;
+  for (const KleidiaiCount& one : summary.kleidiai) {
+    using Kernels = KleidiaiUse::Kernels;
+    std::string words = first ? fmt::format("{} of {} that multiply matrices", one.count, all)
+                              : fmt::format("{} more", one.count);
+    first = false;
+    if (const auto share = etprof::Share(one.macs, macs))
+      words += fmt::format(" ({} of MACs)", PercentText(*share));
+    words += one.use.kernels == Kernels::kSme        ? " run KleidiAI's kernels for it"
+             : one.use.kernels == Kernels::kKleidiai ? " run KleidiAI's QP8 kernels, as without"
+             : one.use.kernels == Kernels::kUnknown  ? ": not known"
+             : one.use.kernels == Kernels::kOwn      ? " run XNNPACK's own: "
+                                                     : " run portable: ";
+    words += one.use.why + (one.use.change.empty() ? "" : "; " + one.use.change);
+    facts.facts.emplace_back("with SME2", std::move(words));
+  }
+}
+
+Section SectionOf(const Method& method, const Program& program) {
+  const MethodSummary summary = Summarize(method, program);
+  std::string macs = TextOf(AmountOf(summary.macs));
+  if (const auto share = etprof::Share(summary.delegated_macs, summary.macs))
+    macs += fmt::format(", {} of them delegated", PercentText(*share));
+  Facts facts{"methods", "", {{"MACs", macs}, {"planned memory", TextOf(SizeOf(summary.planned))}}};
+  if (const Counts nodes = NodesOf(summary); !nodes.empty())
+    facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
+  AddNotDelegated(summary, facts);
+  AddWithSme2(summary, facts);
+  if (summary.dynamic)
+    facts.facts.emplace_back("note", "shapes that change at run time are counted at their upper bound");
+  if (summary.jumps)
+    facts.facts.emplace_back("note", "the method branches: MACs count each instruction once");
+  return {method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
+}
+
+// What the program expects in a .ptd, and whether it is there.
+std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
+  const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
+  if (data == nullptr) return expected + " (--data FILE.ptd looks whether they are there)";
+  const std::size_t missing = MissingFrom(*data, names).size();
+  return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
+}
+
+Document DocumentOf(const std::string& file, Bytes bytes,
+                    const std::vector<std::pair<const char*, Bytes>>& parts) {
+  Document document;
+  document.title = std::filesystem::path(file).filename().string();
+  document.facts = {TextOf(SizeOf(bytes))};
+  document.sections_are = "method";
+  Table table{"sizes", "", {{"part", "part"}, {"size", "size", true}}, {}};
+  for (const auto& [name, size] : parts) table.rows.push_back({name, SizeOf(size)});
+  document.sections = {{"", Level::kUsual, {std::move(table)}}};
+  return document;
+}
+
+}  // namespace
+
+Document SayInspect(const Program& program, const std::string& file, const DataFile* data) {
+  Bytes payloads = 0, named = 0;
+  std::set<std::pair<std::uint64_t, Bytes>> places;
+  for (const Method& method : program.methods)
+    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
+  for (const auto& [offset, size] : places) payloads += size;
+  std::set<std::size_t> segments;
+  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
+  for (const std::size_t segment : segments) named += program.segments[segment].bytes;
+  Document document = DocumentOf(file, program.file_bytes,
+                                 {{"program", program.flatbuffer_bytes},
+                                  {"delegates' payloads", payloads},
+                                  {"their named data", named},
+                                  {"other constants", program.constant_bytes + program.mutable_bytes}});
+  std::vector<Part>& parts = document.sections.front().parts;
+  if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
+    parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
+    List missing{"missing", {}, kUsualMissing};
+    for (std::string& name : data == nullptr ? std::vector<std::string>() : MissingFrom(*data, names))
+      missing.items.emplace_back(std::move(name));
+    if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
+  }
+  for (const Method& method : program.methods) document.sections.push_back(SectionOf(method, program));
+  return document;
+}
+
+Document SayInspect(const DataFile& data, const std::string& file) {
+  Bytes all = 0;
+  for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
+  Document document = DocumentOf(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
+  Table table{"data",
+              "",
+              {{"name", "name", false, 0, false, Table::Keep::kEnd},
+               {"type", "type"},
+               {"shape", "shape"},
+               {"size", "size", true}},
+              {}};
+  for (const DataFileEntry& entry : data.entries) {
+    table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
+                          entry.layout ? ShapeText(entry.layout->shape) : std::string(),
+                          SizeOf(data.segments[entry.segment].bytes)});
+  }
+  document.facts.push_back(fmt::format("{} segments", data.segments.size()));
+  document.sections.front().parts.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace etprof::say
