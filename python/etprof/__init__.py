@@ -15,9 +15,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from etprof.comparison import Comparison, compare
     from etprof.etdump import Etdump, Profile, read_etdump
+    from etprof.workflows import analyze, check, inspect, report, validate
 
 __version__ = "0.1.0"
-__all__ = ["Comparison", "Etdump", "Profile", "__version__", "compare", "read_etdump"]
+__all__ = [
+    "Comparison",
+    "Etdump",
+    "Profile",
+    "__version__",
+    "analyze",
+    "check",
+    "compare",
+    "inspect",
+    "read_etdump",
+    "report",
+    "validate",
+]
 
 _WHERE = {
     "Comparison": "comparison",
@@ -25,6 +38,7 @@ _WHERE = {
     "Etdump": "etdump",
     "Profile": "etdump",
     "read_etdump": "etdump",
+    **dict.fromkeys(("analyze", "check", "inspect", "report", "validate"), "workflows"),
 }
 
 

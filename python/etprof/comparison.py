@@ -1,14 +1,13 @@
-"""Two measurements held against each other, by the etprof program."""
+"""Two measurements compared, as `etprof compare` does."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from etprof.programs import program
+from etprof import _native
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,16 +49,12 @@ class Comparison:
 
 
 def compare(baseline: str | os.PathLike[str], candidate: str | os.PathLike[str]) -> Comparison:
-    """Hold the candidate against the baseline: ETDumps, timeline CSVs or run directories, as `etprof compare` takes them.
+    """Compare the candidate with the baseline: ETDumps, timeline CSVs or run directories.
 
     Raises:
         ValueError: one of them cannot be read, or there is nothing to compare; the message says which and why
     """
-    command = [str(program()), "compare", os.fspath(baseline), os.fspath(candidate), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own program
-    if done.returncode != 0:
-        raise ValueError(done.stderr.strip())
-    pairs = json.loads(done.stdout)["comparisons"]
+    pairs = json.loads(_native.compare(os.fspath(baseline), os.fspath(candidate)))["comparisons"]
     if not pairs:
         raise ValueError(f"nothing of {os.fspath(baseline)} can be compared with {os.fspath(candidate)}")
     return Comparison(pairs[0])

@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    model = parser.add_argument("positional", nargs="?", metavar="MODEL", help="the same as --model MODEL")
+    model = parser.add_argument("positional", nargs="?", metavar="MODEL", help="Same as --model MODEL")
     _suggest(model, models.model_names())
     _add_options(parser)
     return parser
@@ -80,20 +80,21 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     model = add(
         "--model",
         metavar="MODEL",
-        help="a model's name, one of --list-models or of a package in this folder; path/to/model.py:Class; path/to/package",
+        help="Model to export: one of --list-models or of a package in this folder; path/to/model.py:Class; "
+        "path/to/package",
     )
-    add("--list-models", action="store_true", help="print the names of the models known")
+    add("--list-models", action="store_true", help="Print the names of all known models")
     backend = add(
         "--backend",
         default="xnnpack",
-        help="xnnpack, portable, or package.module:Class of a partitioner [xnnpack]",
+        help="Backend: xnnpack, portable, or package.module:Class of a partitioner (default: xnnpack)",
     )
-    add("--dtype", choices=DTYPES, default="fp32", help="of weights and inputs [fp32]")
+    add("--dtype", choices=DTYPES, default="fp32", help="Data type of weights and inputs (default: fp32)")
     add(
         "--quantize",
         choices=QUANTIZATIONS,
-        help="int8: static (meant where nothing is said), with ranges from the calibration inputs, or dynamic, with "
-        "ranges taken in every run",
+        help="Quantize to int8: static (if no value is given), with ranges from the calibration inputs, or dynamic, with "
+        "ranges computed in every run",
     )
     add(
         "--calibrate",
@@ -102,27 +103,27 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="inputs to calibrate static int8 on: .inputs, .pt or .npz [the example inputs]",
+        help="Inputs to calibrate static int8 on: .inputs, .pt, or .npz (default: the example inputs)",
     )
     add(
         "--input-shape",
         action="append",
         default=[],
         metavar="NAME=SHAPE",
-        help="an input's shape; a range makes a dimension dynamic: image=1x3x64..512x64..512 (repeatable)",
+        help="Shape of an input; a range makes a dimension dynamic: image=1x3x64..512x64..512; may be repeated",
     )
-    add("--outdir", type=Path, metavar="DIR", help="default: out_<model>/artifacts")
-    add("--name", help="the model's name in file names; default: the class's in snake case")
-    add("--save-graph", action="store_true", help="write the exported, edge and lowered graphs as .pte.graph.txt")
-    add("--no-check", dest="check", action="store_false", help="do not run the .pte and compare it with PyTorch")
+    add("--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)")
+    add("--name", help="Model's name in file names (default: the class's in snake case)")
+    add("--save-graph", action="store_true", help="Write the exported, edge, and lowered graphs as .pte.graph.txt")
+    add("--no-check", dest="check", action="store_false", help="Do not run the .pte and compare it with PyTorch")
     add(
         "--min-sqnr",
         type=float,
         metavar="DB",
-        help="the signal-to-noise ratio that the check asks for "
-        f"[{', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())}]",
+        help="Minimum signal-to-noise ratio that passes the check "
+        f"(default: {', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())})",
     )
-    add("--verbose", action="store_true", help="show what PyTorch and ExecuTorch print")
+    add("--verbose", action="store_true", help="Show what PyTorch and ExecuTorch print")
     _suggest(model, models.model_names())
     _suggest(backend, backends.BUILT_IN)
 

@@ -1,4 +1,4 @@
-// etprof._native: what python/etprof/etdump.py makes its objects of.
+// etprof._native: what python/etprof makes its objects and functions of.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,14 +8,27 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/profile.h"
 #include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/json_members.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
+#include "program/program_reader.h"
+#include "render/check.h"
+#include "render/inspect.h"
+#include "render/json/json.h"
+#include "workflow/analyze.h"
+#include "workflow/check.h"
+#include "workflow/compare.h"
+#include "workflow/report.h"
+#include "workflow/validate.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -218,6 +231,66 @@ void BindProfile(nb::module_& module) {
       .def_prop_ro("health", [](const Profile& profile) { return HealthOf(profile.health); }, "what is odd in the trace");
 }
 
+// What a workflow comes to, as its command shows it with --json.
+template <typename Render>
+std::string JsonOf(Render render) {
+  const nb::gil_scoped_release others_go_on;
+  std::ostringstream out;
+  render(out);
+  return std::move(out).str();
+}
+
+std::string CheckRuns(const std::vector<std::string>& runs, double max_slowdown) {
+  return JsonOf([&](std::ostream& out) {
+    etprof::CheckOptions options;
+    options.paths = runs;
+    options.limits.slowdown = max_slowdown;
+    for (const std::string& run : runs) {
+      if (!etprof::IsFolder(run))
+        throw etprof::Error(etprof::ExitCode::kUsage, "is no run directory").InFile(run);
+    }
+    etprof::WorkflowProgress silent;
+    etprof::RenderCheckJson(*etprof::CheckVariants(options, silent).report, out);
+  });
+}
+
+std::vector<std::string> WriteReport(const std::string& path, const std::string& to) {
+  const nb::gil_scoped_release others_go_on;
+  std::vector<std::string> files;
+  for (const auto& file : etprof::WriteReport(etprof::ReadReport(path), path, to, false))
+    files.push_back(file.string());
+  return files;
+}
+
+void BindWorkflows(nb::module_& module) {
+  module.def("analyze", [](const std::string& path) {
+    return JsonOf([&](std::ostream& out) {
+      etprof::RenderAnalysisJson(
+          etprof::IsFolder(path) ? etprof::AnalyzeRunDirectory(path) : etprof::AnalyzeTraces({path}), out);
+    });
+  }, "path"_a);
+  module.def("compare", [](const std::string& baseline, const std::string& candidate) {
+    return JsonOf([&](std::ostream& out) {
+      etprof::CompareRunsOptions options;
+      options.baseline = baseline;
+      options.candidate = candidate;
+      etprof::RenderAnalysisJson(etprof::CompareRuns(options), out);
+    });
+  }, "baseline"_a, "candidate"_a);
+  module.def("report", &WriteReport, "path"_a, "out"_a);
+  module.def("inspect", [](const std::string& model) {
+    return JsonOf([&](std::ostream& out) {
+      etprof::RenderInspectJson(etprof::ReadProgramFile(model), model, nullptr, out);
+    });
+  }, "model"_a);
+  module.def("check", &CheckRuns, "runs"_a, "max_slowdown"_a);
+  module.def("validate", [](const std::string& run) {
+    return JsonOf([&](std::ostream& out) {
+      out << etprof::JsonText(etprof::ToJson(etprof::ValidateRun(run)));
+    });
+  }, "run"_a);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -230,6 +303,7 @@ NB_MODULE(_native, module) {
   });
   BindTrace(module);
   BindProfile(module);
+  BindWorkflows(module);
   module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,
              "Reads a whole ETDump. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

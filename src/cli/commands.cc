@@ -2,12 +2,53 @@
 
 namespace etprof {
 
-std::vector<CommandSpec> AllCommands() {
-  return {ProfileCommand(),  RunCommand(),     AnalyzeCommand(),  CompareCommand(),   CheckCommand(),
-          ReportCommand(),   TraceCommand(),   NewModelCommand(), ExportCommand(),    BuildCommand(),
-          InspectCommand(),  KernelsCommand(), IsaCommand(),      PeaksCommand(),     ValidateCommand(),
-          RecoverCommand(),  DevicesCommand(), DoctorCommand(),   QuickTestCommand(), CompletionCommand(),
-          ReferenceCommand()};
+const std::vector<CommandSpec>& AllCommands() {
+  static const std::vector<CommandSpec> kCommands = {
+      {"Measure", "profile", "Measure a model, as it is or against variants, and show where its time goes",
+       "etprof profile out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --vs isa=-avx2",
+       ProfileCommand},
+      {"Measure", "run", "Measure the experiments of a configuration file, and report",
+       "etprof run configs/examples/isa_on_off.json", RunCommand},
+      {"Measure", "isa", "Show this machine's instruction sets, or measure a model with each of them",
+       "etprof isa out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --threads 1,2",
+       IsaCommand},
+      {"Measure", "peaks", "Measure this machine's peak compute and memory bandwidth",
+       "etprof peaks --threads 2 --isa=-avx2", PeaksCommand},
+      {"Analyze", "analyze", "Show where the time goes in an ETDump, or regenerate a run's analysis",
+       "etprof analyze out_mobilenet_v3_small/runs/linux-x86_64", AnalyzeCommand},
+      {"Analyze", "compare", "Compare two ETDumps, experiments, or run directories, operator by operator",
+       "etprof compare sme2_off.etdump sme2_on.etdump --name1 off --name2 on", CompareCommand},
+      {"Analyze", "report", "Regenerate a report, or combine several runs into one",
+       "etprof report out_toy_cnn/runs/mac --title \"toy_cnn on a laptop\"", ReportCommand},
+      {"Analyze", "trace", "Write a run as a trace for Perfetto, speedscope, or chrome://tracing",
+       "etprof trace out_mobilenet_v3_small/runs/linux-x86_64", TraceCommand},
+      {"Analyze", "kernels", "List the microkernels that ran, from kernel logs or from two variants",
+       "etprof kernels out_toy_cnn/runs/mac --out kernels", KernelsCommand},
+      {"Analyze", "validate", "Verify the integrity of a run directory",
+       "etprof validate out_toy_cnn/runs/linux-x86_64", ValidateCommand},
+      {"Analyze", "recover", "Merge what a killed measurement left behind in its run directory",
+       "etprof recover out_toy_cnn/runs/linux-x86_64", RecoverCommand},
+      {"CI", "check", "Fail if a candidate is significantly slower than a baseline",
+       "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml --github-summary", CheckCommand},
+      {"Models", "new-model", "Create a package with a small model that exports, as a template for your own",
+       "etprof new-model my_net", NewModelCommand},
+      {"Models", "export", "Export a PyTorch model to a .pte with its .etrecord and inputs, and check it",
+       "etprof export --model mobilenet_v3_small --dtype fp32 --outdir out_mobilenet_v3_small/artifacts",
+       ExportCommand},
+      {"Models", "inspect", "Show what is in a .pte: delegated or not, sizes, MACs",
+       "etprof inspect model.pte", InspectCommand},
+      {"Setup", "build", "Build the runner for a device, or ExecuTorch's own runner in your checkout",
+       "etprof build --target linux-aarch64", BuildCommand},
+      {"Setup", "devices", "List devices and their state", "etprof devices --device ssh:pi5", DevicesCommand},
+      {"Setup", "doctor", "Check that all dependencies are installed", "etprof doctor", DoctorCommand},
+      {"Setup", "quick-test", "Run an end-to-end smoke test, from export to report",
+       "etprof quick-test --outdir quick_test", QuickTestCommand},
+      {"Setup", "completion", "Print a script that completes etprof's command lines in a shell",
+       "source <(etprof completion bash)", CompletionCommand},
+      // For people who change etprof, not for those who use it.
+      {"", "reference", "Print docs/reference/cli.md", "etprof reference > docs/reference/cli.md",
+       ReferenceCommand}};
+  return kCommands;
 }
 
 }  // namespace etprof

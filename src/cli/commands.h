@@ -1,30 +1,30 @@
 #pragma once
 
-#include "cli/command.h"
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace etprof {
 
-// One function a command, each in its own file command_<name>.cc.
-CommandSpec ProfileCommand();
-CommandSpec RunCommand();
-CommandSpec AnalyzeCommand();
-CommandSpec CompareCommand();
-CommandSpec CheckCommand();
-CommandSpec ReportCommand();
-CommandSpec TraceCommand();
-CommandSpec NewModelCommand();
-CommandSpec ExportCommand();
-CommandSpec BuildCommand();
-CommandSpec InspectCommand();
-CommandSpec KernelsCommand();
-CommandSpec IsaCommand();
-CommandSpec PeaksCommand();
-CommandSpec ValidateCommand();
-CommandSpec RecoverCommand();
-CommandSpec DevicesCommand();
-CommandSpec DoctorCommand();
-CommandSpec QuickTestCommand();
-CommandSpec CompletionCommand();
-CommandSpec ReferenceCommand();
+// Adds a command's options to its CLI11 subcommand and returns what runs it after parsing; that returns the
+// process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc.
+using CommandSetup = std::function<int()>(CLI::App&);
+CommandSetup AnalyzeCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand, DevicesCommand,
+    DoctorCommand, ExportCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand, PeaksCommand,
+    ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand, RunCommand,
+    TraceCommand, ValidateCommand;
+
+// One row of the table of commands (cli/commands.cc).
+struct CommandSpec {
+  std::string group;  // a heading of `etprof --help`; empty: not shown
+  std::string name;
+  std::string summary;  // one line: imperative, capitalized, without a period
+  std::string example;  // a real command line
+  CommandSetup* setup;
+};
+
+// Every command, in the order of the help text.
+const std::vector<CommandSpec>& AllCommands();
 
 }  // namespace etprof

@@ -1,33 +1,70 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
-#include "cli/command.h"
-#include "cli/say.h"
-#include "cli/stdout_terminal.h"
-#include "cli/suggest.h"
+#include "cli/commands.h"
+#include "cli/option_table.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/process_start.h"
+#include "core/suggest.h"
 
 namespace {
+
+// The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
+// what was probably meant, and where to read on.
+etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv, const std::string& problem) {
+  std::string message = problem, current, suggestion;
+  std::map<std::string, std::vector<std::string>> options_of;  // of etprof itself under ""
+  const std::vector<etprof::CommandSpec>& all = etprof::AllCommands();
+  std::vector<std::string> commands;
+  for (const etprof::CommandFacts& command : etprof::CommandsOf(app)) {
+    if (!command.name.empty()) commands.push_back(command.name);
+    std::vector<std::string>& names = options_of[command.name];
+    for (const etprof::OptionFacts& option : command.options)
+      names.insert(names.end(), option.names.begin(), option.names.end());
+  }
+  for (int i = 1; i < argc && suggestion.empty(); ++i) {
+    const std::string word = argv[i];
+    if (current.empty() && !word.starts_with("-")) {
+      if (std::ranges::find(all, word, &etprof::CommandSpec::name) == all.end()) {
+        message = fmt::format("unknown command `{}`", word);
+        suggestion = etprof::Closest(word, commands);
+        break;
+      }
+      current = word;
+    } else if (word.starts_with("--")) {
+      const std::string name = word.substr(0, word.find('='));
+      const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
+      if (command.get_option_no_throw(name) == nullptr)
+        suggestion = etprof::Closest(name, options_of[current]);
+    }
+  }
+  const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? See", suggestion);
+  return etprof::Error(etprof::ExitCode::kUsage, message)
+      .Remedy(fmt::format("{} `etprof {}--help`", meant.empty() ? "see" : meant,
+                          current.empty() ? "" : current + " "));
+}
 
 // Returns the exit code, or throws.
 int Main(int argc, char** argv) {
   etprof::PrepareProcess();
   etprof::EscapeStdout();
-  CLI::App app("etprof measures ExecuTorch models and says where every nanosecond goes.", "etprof");
+  CLI::App app("etprof: a command-line profiler for ExecuTorch", "etprof");
   app.set_version_flag("--version", ETPROF_VERSION);
   app.require_subcommand(1);
-  const std::vector<etprof::CommandSpec> commands = etprof::AllCommands();
   std::map<CLI::App*, std::function<int()>> run_of;
-  for (const etprof::CommandSpec& command : commands) {
-    CLI::App* subcommand = app.add_subcommand(command.name, command.summary);
+  for (const etprof::CommandSpec& command : etprof::AllCommands()) {
+    CLI::App* subcommand = app.add_subcommand(command.name, command.summary)->group(command.group);
     subcommand->footer("Example:\n  " + command.example);
     run_of[subcommand] = command.setup(*subcommand);
   }
@@ -37,7 +74,7 @@ int Main(int argc, char** argv) {
     code = run_of.at(app.get_subcommands().front())();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      etprof::SayError(etprof::UsageError(app, argc, argv, error.what()));
+      etprof::SayError(UsageError(app, argc, argv, error.what()));
       return static_cast<int>(etprof::ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version

@@ -80,7 +80,9 @@ std::vector<OptionFacts> ExportOptions() {
 std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
   if (app.get_prefix_command()) return ExportOptions();  // of the one command that passes all on
   std::vector<OptionFacts> options;
-  for (const CLI::Option* option : app.get_options()) options.push_back(FactsOf(*option));
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) options.push_back(FactsOf(*option));
+  }
   return options;
 }
 

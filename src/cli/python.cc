@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/locate.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "workflow/locate.h"
 
 namespace etprof {
 namespace {
@@ -23,26 +23,13 @@ void NamePrograms() {
   if (Exists(runner)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
 }
 
-std::string ChosenPython() {
-  const char* chosen = std::getenv("ETPROF_PYTHON");
-  return chosen == nullptr ? "" : chosen;
-}
-
 }  // namespace
-
-std::string PythonProgram(const std::optional<std::filesystem::path>& checkout) {
-  if (!ChosenPython().empty()) return ChosenPython();
-  if (checkout) {
-    const std::filesystem::path own = *checkout / ".venv" / "bin" / "python";
-    if (Exists(own)) return own.string();
-  }
-  return "python3";
-}
 
 void BecomePython(const std::string& module, const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const std::string python = PythonProgram(root);
-  if (root && ChosenPython().empty()) {
+  const char* chosen = std::getenv("ETPROF_PYTHON");
+  if (root && (chosen == nullptr || *chosen == '\0')) {
     const char* inherited = std::getenv("PYTHONPATH");
     std::string path = (*root / "python").string();
     if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;

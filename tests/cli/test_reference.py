@@ -33,8 +33,16 @@ def test_the_script_writes_it(tmp_path):
 
 def test_every_command_and_option_stands_in_it_once():
     text = REFERENCE.read_text(encoding="utf-8")
-    shown = program.run("--help").stdout.partition("Subcommands:")[2]
-    commands = re.findall(r"^  ([a-z-]+) +[a-z]", shown, re.MULTILINE)
+    shown = program.run("--help").stdout
+    commands = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", shown, re.MULTILINE)
+    assert re.findall(r"^([A-Z]\w+):$", shown, re.MULTILINE) == [
+        "Options",
+        "Measure",
+        "Analyze",
+        "CI",
+        "Models",
+        "Setup",
+    ]
     assert re.findall(r"^## ([a-z-]+)$", text, re.MULTILINE) == commands
     sections = dict(zip(commands, re.split(r"^## .*$", text, flags=re.MULTILINE)[1:], strict=True))
     for command in set(commands) - {"export"}:
@@ -52,5 +60,33 @@ def test_every_command_and_option_stands_in_it_once():
 def test_it_says_what_the_help_says():
     text = REFERENCE.read_text(encoding="utf-8")
     assert "| `--power-mode` | `unconstrained-boost`, `app-developer` | Android:" in text
-    assert "| `config`, `--config` (needed) | `CONFIG.json` |" in text
+    assert "| `config` (needed) | `CONFIG.json` |" in text
     assert "etprof run configs/examples/isa_on_off.json" in text
+
+
+def test_help_is_in_one_form():
+    """The style guide's rules 21 and 22: capitalized, no final period, "(default: X)"."""
+    text = REFERENCE.read_text(encoding="utf-8")
+    for meaning in re.findall(r"^\| `.*\| ([^|]+) \|$", text, re.MULTILINE):
+        if meaning == "show this help message and exit":  # argparse's own
+            continue
+        assert not meaning.endswith("."), meaning
+        assert re.match("[A-Z0-9]", meaning), meaning
+        assert not re.search(r"\[[^\]]*\]$", meaning), meaning
+
+
+def test_the_kits_words_are_taken_and_not_shown(tmp_path):
+    for words in (
+        ("analyze", "--run-dir"),
+        ("trace", "--etdump"),
+        ("run", "--config"),
+        ("kernels", "--xnntrace"),
+        ("validate", "--results"),
+        ("report", "--mac-dir"),
+    ):
+        nowhere = tmp_path / "nowhere"
+        done = program.run(*words, nowhere)
+        assert done.returncode == 3, (words, done.stderr)
+        assert str(nowhere) in done.stderr
+        assert words[1] not in program.run(words[0], "--help").stdout
+    assert "--platform" not in program.run("quick-test", "--help").stdout

@@ -115,6 +115,25 @@ def test_a_comparison_is_the_programs(etprof, monkeypatch):
     assert len(compared.groups()) == len(expected["groups"])
 
 
+def test_the_functions_are_the_programs_commands(etprof, tmp_path):
+    pte = program.DATA / "toy_cnn.pte"
+    assert etprof.inspect(pte) == json.loads(program.run("inspect", pte, "--json").stdout)
+    assert etprof.analyze(ETDUMPS[0]) == json.loads(program.run("analyze", ETDUMPS[0], "--json").stdout)
+    written = etprof.report(ETDUMPS[0], out=tmp_path / "report.md")
+    program.run("report", ETDUMPS[0], "--out", tmp_path / "told.md")
+    assert written == [tmp_path / "report.md"]
+    assert written[0].read_text() == (tmp_path / "told.md").read_text()
+    run = tmp_path / "run"
+    arguments = ("--vs", "threads=1", "--launches", "2", "--runs", "3", "--no-peaks", "--output-root", run)
+    assert program.run("profile", pte, *arguments).returncode == 0
+    (expected,) = json.loads(program.run("validate", run, "--json").stdout)["runs"]
+    assert etprof.validate(run) == expected
+    told = program.run("check", run, run, "--json", "--max-slowdown", "5%")
+    assert etprof.check(run, run, max_slowdown=0.05) == json.loads(told.stdout)
+    with pytest.raises(ValueError, match="is no run directory"):
+        etprof.check(pte)
+
+
 def test_bad_files_are_refused_with_their_place(etprof, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         etprof.read_etdump(tmp_path / "nowhere.etdump")

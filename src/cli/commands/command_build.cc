@@ -1,58 +1,107 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "bundle/bundle.h"
-#include "cli/build_executorch.h"
+#include "checkout/build_log.h"
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
-#include "cli/locate.h"
-#include "cli/say.h"
+#include "cli/show.h"
+#include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/escape.h"
+#include "core/file.h"
 #include "core/json_schema_of.h"
+#include "workflow/build.h"
 
 namespace etprof {
 namespace {
 
-struct BuildOptions {
-  std::string target;
-  std::string output;
-  int jobs = 0;
-  bool json = false;
+constexpr std::size_t kShownLogLines = 30;
+
+struct BuildArguments {
+  PortableRunnerOptions portable;
+  ExecutorchBuildOptions executorch;
+  bool dry_run = false, json = false;
 };
 
-BundleTarget TargetNamed(const std::string& name) {
-  for (const BundleTarget target : {BundleTarget::kLinuxAarch64, BundleTarget::kAndroid,
-                                    BundleTarget::kMacosArm64, BundleTarget::kNative}) {
-    if (Name(target) == name) return target;
-  }
-  throw Error(ExitCode::kUsage, fmt::format("unknown target `{}`", name))
-      .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
-}
-
-int BuildPortableRunner(const BuildOptions& options) {
-  const std::optional<std::filesystem::path> checkout = CheckoutRoot();
-  if (!checkout) {
-    throw Error(ExitCode::kBadInput, "is not in a checkout, and a bundle is built from etprof's sources")
-        .InFile(ExecutablePath().string())
-        .Remedy("run `build/etprof` in a checkout");
-  }
-  BundleOptions bundle_options;
-  bundle_options.checkout = *checkout;
-  bundle_options.target = TargetNamed(options.target);
-  bundle_options.output = options.output;
-  bundle_options.jobs = options.jobs;
-  bundle_options.progress = [](const std::string& step) { Say("{}\n", step); };
-  const Bundle bundle = BuildBundle(bundle_options);
-  if (options.json) {
-    Print("{}\n", JsonText(ToJson(bundle), 2));
+int BuildPortable(const BuildArguments& arguments) {
+  const Bundle bundle = [&] {
+    TerminalProgress progress;
+    return BuildPortableRunner(arguments.portable, progress);
+  }();
+  if (arguments.json) {
+    PrintJson(ToJson(bundle));
     return 0;
   }
   Print("{}: {} files, {:.1f} MB, executorch {}{}\n", bundle.folder.string(), bundle.manifest.files.size(),
         static_cast<double>(bundle.bytes) / 1e6, bundle.manifest.executorch,
         bundle.changed ? "" : ", unchanged");
+  return 0;
+}
+
+// A path may be anything but UTF-8.
+void PrintList(const char* key, const nlohmann::json& list) {
+  PrintJson({{"schema_version", 1}, {key, list}});
+}
+
+int TellMissing(const std::vector<MissingRequirement>& missing, bool as_json) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [problem, remedy] : missing) {
+    SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
+    list.push_back({{"problem", problem}, {"remedy", remedy}});
+  }
+  if (as_json) PrintList("missing", list);
+  return static_cast<int>(ExitCode::kBadInput);
+}
+
+int ShowCommands(const std::vector<RunnerBuild>& builds, bool as_json) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const RunnerBuild& build : builds) {
+    for (const Command& command : BuildCommands(build)) {
+      list.push_back(CommandText(command));
+      if (!as_json) Print("{}\n", CommandText(command));
+    }
+  }
+  if (as_json) PrintList("commands", list);
+  return 0;
+}
+
+// With the end of the build's log where that failed.
+void BuildOne(const ExecutorchBuild& plan, const RunnerBuild& build) {
+  try {
+    TerminalProgress progress;
+    BuildExecutorchRunner(plan, build, progress);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log()))
+      SayText("\n" + ManyLines(FailureIn(ReadTextFile(build.Log()), kShownLogLines)) + "\n\n");
+    throw;
+  }
+}
+
+nlohmann::json RunnerJson(const RunnerBuild& build) {
+  nlohmann::json runner = nlohmann::json::parse(ReadTextFile(build.Record()));
+  runner.erase("schema_version");
+  runner["runner"] = build.Runner().string();
+  runner["log"] = build.Log().string();
+  return runner;
+}
+
+int BuildExecutorch(const BuildArguments& arguments) {
+  TerminalProgress progress;
+  ExecutorchBuild plan = PlanExecutorchBuild(arguments.executorch, progress);
+  if (!plan.missing.empty()) return TellMissing(plan.missing, arguments.json);
+  if (arguments.dry_run) return ShowCommands(plan.runners, arguments.json);
+  PrepareCheckout(plan, progress);
+  nlohmann::json runners = nlohmann::json::array();
+  for (const RunnerBuild& build : plan.runners) {
+    BuildOne(plan, build);
+    runners.push_back(RunnerJson(build));
+    if (!arguments.json) Print("{}\n", build.Runner().string());
+    std::fflush(stdout);
+  }
+  if (arguments.json) PrintList("runners", runners);
   return 0;
 }
 
@@ -62,30 +111,42 @@ nlohmann::ordered_json BuildSchema() {
   return SchemaOf<Bundle>("`etprof build --target --json`", "The bundle that was built (docs/build.md).");
 }
 
-CommandSpec BuildCommand() {
-  return {"build", "make the runner of a device: one folder to push; or ExecuTorch's own, in your checkout",
-          "etprof build --target linux-aarch64", [](CLI::App& app) {
-            const auto options = std::make_shared<BuildOptions>();
-            const auto executorch = std::make_shared<BuildExecutorchOptions>();
-            CLI::Option* const target =
-                app.add_option("--target", options->target, "linux-aarch64, android, macos-arm64 or native");
-            app.add_option("--output", options->output,
-                           "the folder to make; build/bundles/TARGET unless given")
-                ->needs(target)
-                ->type_name("DIR");
-            app.add_option("--jobs,-j", options->jobs, "compile so many files at once")
-                ->check(CLI::Range(1, 1024));
-            app.add_flag("--json", options->json, "say on stdout what was built, as JSON");
-            AddBuildExecutorchOptions(app, *executorch);
-            return [=] {
-              if (options->target.empty() == executorch->folder.empty())
-                throw Error(ExitCode::kUsage, "give either --target NAME or --executorch DIR");
-              if (!options->target.empty()) return BuildPortableRunner(*options);
-              executorch->jobs = options->jobs;
-              executorch->json = options->json;
-              return BuildExecutorch(*executorch);
-            };
-          }};
+std::function<int()> BuildCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<BuildArguments>();
+  auto& [portable, executorch, dry_run, json] = *arguments;
+  CLI::Option* const target = app.add_option(
+      "--target", portable.target, "Build etprof-runner for linux-aarch64, android, macos-arm64, or native");
+  app.add_option("--output", portable.output, "Folder to create (default: build/bundles/TARGET)")
+      ->needs(target)
+      ->type_name("DIR");
+  app.add_option("--jobs,-j", portable.jobs, "Compile this many files at once")->check(CLI::Range(1, 1024));
+  app.add_flag("--json", json, "Show what was built as JSON");
+  CLI::Option* const checkout =
+      app.add_option("--executorch", executorch.folder,
+                     "Build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/")
+          ->type_name("DIR");
+  const auto add = [checkout](CLI::Option* option) { option->needs(checkout)->group("With --executorch"); };
+  add(app.add_option("--preset", executorch.presets,
+                     fmt::format("Preset to build, may be repeated: {} (default: for this machine, and for "
+                                 "Android if ANDROID_NDK is set)",
+                                 fmt::join(ExecutorchPresetNames(), ", ")))
+          ->type_name("NAME")
+          ->expected(1)
+          ->take_all());
+  add(app.add_flag("--trace", executorch.trace,
+                   "Build the kernel-log runners instead: XNNPACK logs the kernels it chooses, which takes "
+                   "time"));
+  add(app.add_flag("--llm", executorch.llm,
+                   "Include ExecuTorch's kernels for language models (custom_sdpa and others)"));
+  add(app.add_flag("--clean", executorch.clean, "Remove DIR/cmake-out/<preset>/ first"));
+  add(app.add_flag("--dry-run", dry_run, "Check everything, show the commands, change nothing"));
+  return [arguments] {
+    auto& [bundle, checkout_build, dry, as_json] = *arguments;
+    if (bundle.target.empty() == checkout_build.folder.empty())
+      throw Error(ExitCode::kUsage, "give either --target NAME or --executorch DIR");
+    checkout_build.jobs = bundle.jobs;
+    return bundle.target.empty() ? BuildExecutorch(*arguments) : BuildPortable(*arguments);
+  };
 }
 
 }  // namespace etprof

@@ -1,22 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
-#include "cli/doctor.h"
-#include "cli/say.h"
+#include "cli/show.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/json_schema_of.h"
+#include "workflow/doctor.h"
 
 namespace etprof {
 namespace {
 
-std::string Text(const std::vector<DoctorGroup>& groups) {
+std::string DoctorText(const std::vector<DoctorGroup>& groups) {
   std::size_t width = 0;
   for (const DoctorGroup& group : groups) {
     for (const DoctorCheck& check : group.checks) width = std::max(width, check.name.size());
@@ -44,12 +41,12 @@ struct DoctorJson {
   }
 };
 
-int ShowDoctor(bool as_json) {
+int RunDoctor(bool as_json) {
   const std::vector<DoctorGroup> groups = ExamineThisMachine();
   if (as_json) {
-    Print("{}\n", JsonText(ToJson(DoctorJson{groups}), 2));
+    PrintJson(ToJson(DoctorJson{groups}));
   } else {
-    Print("{}", Text(groups));
+    Print("{}", DoctorText(groups));
   }
   return static_cast<int>(groups.front().Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
@@ -60,12 +57,10 @@ nlohmann::ordered_json DoctorSchema() {
   return SchemaOf<DoctorJson>("`etprof doctor --json`", "What every command needs, and what is there.");
 }
 
-CommandSpec DoctorCommand() {
-  return {"doctor", "what every command needs: found, or how to get it", "etprof doctor", [](CLI::App& app) {
-            const auto as_json = std::make_shared<bool>(false);
-            app.add_flag("--json", *as_json, "as JSON");
-            return [as_json] { return ShowDoctor(*as_json); };
-          }};
+std::function<int()> DoctorCommand(CLI::App& app) {
+  const auto as_json = std::make_shared<bool>(false);
+  app.add_flag("--json", *as_json, "Show it as JSON");
+  return [as_json] { return RunDoctor(*as_json); };
 }
 
 }  // namespace etprof

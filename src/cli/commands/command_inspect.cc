@@ -1,113 +1,118 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <iostream>
 #include <memory>
 #include <optional>
 
-#include "cli/analyze_files.h"
 #include "cli/commands.h"
-#include "cli/model_explorer_files.h"
-#include "cli/show_document.h"
-#include "cli/stdout_terminal.h"
+#include "cli/show.h"
+#include "cli/terminal.h"
+#include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "program/data_file.h"
 #include "program/program_reader.h"
 #include "render/inspect.h"
 #include "say/inspect.h"
+#include "workflow/inspect.h"
 
 namespace etprof {
 namespace {
 
-struct InspectOptions {
-  std::string model;
+struct InspectArguments {
   std::string data;
-  bool json = false, all = false;
-  std::string model_explorer;  // the file to write; "": none
-  std::vector<std::string> runs;
-  std::string etrecord, by, table;
+  View view;
+  ModelExplorerOptions explorer;  // with the model; without an output it is not asked for
 };
 
-void InspectData(const InspectOptions& options, ByteView bytes) {
-  if (!options.data.empty())
-    throw Error(ExitCode::kUsage, "--data goes with a .pte, and this is a .ptd").InFile(options.model);
-  if (!options.model_explorer.empty())
-    throw Error(ExitCode::kUsage, "--model-explorer draws a .pte, and this is a .ptd").InFile(options.model);
-  const DataFile data = ReadDataFile(bytes, options.model);
-  if (options.json) {
-    RenderDataFileJson(data, options.model, std::cout);
+void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
+  const std::string model = arguments.explorer.model.string();
+  if (!arguments.data.empty())
+    throw Error(ExitCode::kUsage, "--data goes with a .pte, and this is a .ptd").InFile(model);
+  if (!arguments.explorer.output.empty())
+    throw Error(ExitCode::kUsage, "--model-explorer draws a .pte, and this is a .ptd").InFile(model);
+  if (arguments.view.json) {
+    RenderDataFileJson(data, model, std::cout);
   } else {
-    ShowDocument(say::SayInspect(data, options.model), options.table, "", options.all);
+    ShowDocument(say::SayInspect(data, model), arguments.view, "");
   }
 }
 
-void InspectProgram(const InspectOptions& options, ByteView bytes) {
-  const Program program = ReadProgram(bytes, options.model);
-  if (!options.model_explorer.empty()) {
-    WriteModelExplorer(program, {.model = options.model,
-                                 .output = options.model_explorer,
-                                 .runs = options.runs,
-                                 .etrecord = options.etrecord,
-                                 .by = options.by});
-    return;
-  }
+void ShowProgram(const Program& program, const InspectArguments& arguments) {
+  const std::string model = arguments.explorer.model.string();
   std::optional<DataFile> data;
-  if (!options.data.empty()) data = ReadDataFile(std::filesystem::path(options.data));
+  if (!arguments.data.empty()) data = ReadDataFile(std::filesystem::path(arguments.data));
   const DataFile* external = data ? &*data : nullptr;
-  if (options.json) {
-    RenderInspectJson(program, options.model, external, std::cout);
+  if (arguments.view.json) {
+    RenderInspectJson(program, model, external, std::cout);
   } else {
-    ShowDocument(say::SayInspect(program, options.model, external), options.table, "", options.all);
+    ShowDocument(say::SayInspect(program, model, external), arguments.view, "");
   }
 }
 
-int Inspect(const InspectOptions& options) {
-  const MappedFile file = MappedFile::Open(options.model);
+void ExportGraph(const ModelExplorerOptions& options) {
+  TerminalProgress progress;
+  std::vector<std::string> files;
+  for (const std::filesystem::path& file : WriteModelExplorer(options, progress)) {
+    if (!IsStdout(file)) std::cout << file.string() << '\n';
+    files.push_back(file.string());
+  }
+  files.erase(files.begin());
+  Say("open: model-explorer {}{}\n", options.output.string(),
+      files.empty() ? "" : fmt::format(" --node_data_paths {}", fmt::join(files, ",")));
+}
+
+int RunInspect(const InspectArguments& arguments) {
+  const std::filesystem::path& model = arguments.explorer.model;
+  const MappedFile file = MappedFile::Open(model);
   if (IsDataFile(file.bytes())) {
-    InspectData(options, file.bytes());
+    ShowDataFile(ReadDataFile(file.bytes(), model.string()), arguments);
+  } else if (!arguments.explorer.output.empty()) {
+    ExportGraph(arguments.explorer);
   } else {
-    InspectProgram(options, file.bytes());
+    ShowProgram(ReadProgram(file.bytes(), model.string()), arguments);
   }
   FlushStdout();
-  return static_cast<int>(ExitCode::kDone);
+  return 0;
 }
 
 }  // namespace
 
-CommandSpec InspectCommand() {
-  return {
-      "inspect", "what is in a .pte: what is delegated and what is not, sizes, multiply-adds",
-      "etprof inspect model.pte", [](CLI::App& app) -> std::function<int()> {
-        const auto options = std::make_shared<InspectOptions>();
-        app.add_option("model", options->model, "a .pte, or a .ptd")->required()->type_name("MODEL.pte");
-        CLI::Option* data =
-            app.add_option("--data", options->data, "the .ptd that it takes weights from: are they all there")
-                ->type_name("FILE.ptd");
-        CLI::Option* json =
-            app.add_flag("--json", options->json, "all of it, every node and tensor, as JSON");
-        AddTableOption(app, options->table);
-        app.add_flag("--all", options->all, "show every step, input and output");
-        CLI::Option* explorer =
-            app.add_option("--model-explorer", options->model_explorer,
-                           "write the graph for Model Explorer (PyPI ai-edge-model-explorer) to this file, "
-                           "and node data beside it")
-                ->type_name("OUT.json")
-                ->excludes(data)
-                ->excludes(json)
-                ->excludes(app.get_option("--csv"));
-        app.add_option("--run", options->runs,
-                       "the run whose times stand on the graph: a run directory, or ETDump files")
-            ->needs(explorer)
-            ->type_name("RUN...");
-        app.add_option("--etrecord", options->etrecord,
-                       "says which modules the graph's nodes belong to [MODEL.pte.etrecord]")
-            ->needs(explorer)
-            ->check(CLI::ExistingFile);
-        app.add_option("--by", options->by,
-                       "what the graph's nodes are grouped by [layer where the .etrecord tells them, else "
-                       "delegate]")
-            ->needs(explorer)
-            ->check(CLI::IsMember({"layer", "delegate"}));
-        return [options] { return Inspect(*options); };
-      }};
+std::function<int()> InspectCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<InspectArguments>();
+  ModelExplorerOptions& options = arguments->explorer;
+  app.add_option("model", options.model, "Program to inspect, a .pte, or a .ptd")
+      ->required()
+      ->type_name("MODEL.pte");
+  CLI::Option* data = app.add_option("--data", arguments->data, "Check external weights in this .ptd file")
+                          ->type_name("FILE.ptd");
+  CLI::Option* json =
+      app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
+  AddTableOption(app, arguments->view.csv);
+  app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
+  CLI::Option* explorer =
+      app.add_option(
+             "--model-explorer", options.output,
+             "Write the graph for Model Explorer (PyPI ai-edge-model-explorer) to this file, and node "
+             "data next to it")
+          ->type_name("OUT.json")
+          ->excludes(data)
+          ->excludes(json)
+          ->excludes(app.get_option("--csv"));
+  app.add_option("--run", options.runs,
+                 "Show the times of this run on the graph: a run directory, or ETDump files")
+      ->needs(explorer)
+      ->type_name("RUN...");
+  app.add_option("--etrecord", options.etrecord,
+                 "File that maps the graph's nodes to modules (default: MODEL.pte.etrecord)")
+      ->needs(explorer)
+      ->check(CLI::ExistingFile);
+  app.add_option("--by", options.by,
+                 "Group the graph's nodes by this (default: layer if the .etrecord has them, else delegate)")
+      ->needs(explorer)
+      ->check(CLI::IsMember({"layer", "delegate"}));
+  return [arguments] { return RunInspect(*arguments); };
 }
 
 }  // namespace etprof

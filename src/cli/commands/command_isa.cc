@@ -1,46 +1,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 
-#include "cli/analyze_files.h"
-#include "cli/analyze_run.h"
-#include "cli/ask_runner.h"
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
-#include "cli/csv_option.h"
-#include "cli/device_option.h"
-#include "cli/experiment_options.h"
-#include "cli/measure_and_show.h"
-#include "cli/say.h"
-#include "cli/validate_run.h"
+#include "cli/show.h"
+#include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/file.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
 #include "core/views.h"
 #include "isa/ladder.h"
-#include "measure/config/ladder_config.h"
-#include "measure/participants/emulation.h"
-#include "protocol/messages.h"
+#include "workflow/analyze.h"
 
 namespace etprof {
 namespace {
 
-struct IsaOptions {
-  std::string what;  // a model, or the run directory of a ladder; empty: the features of the device
-  bool widest = false, json = false, all = false, resume = false;
-  std::string csv;
-  DeviceChoice device;
-  ExperimentOptions experiment;
-  std::string output_root;
-  std::vector<int> threads = {1};
-  std::optional<double> max_seconds, precision, margin;
-  std::optional<int> launches, warmup;
+struct IsaArguments {
+  LadderOptions options;  // its model may be the run directory of a ladder; empty: the device's features
+  View view;
+  bool widest = false;
 };
 
 struct WidestJson {
@@ -81,22 +62,22 @@ struct IsaJson {
   }
 };
 
-int ShowIsa(const IsaOptions& options) {
-  const std::unique_ptr<Device> device = Open(options.device);
-  if (!options.device.power_mode.empty()) device->SetPowerMode(options.device.power_mode);
-  const protocol::IsaState state =
-      AskRunner(*device, options.experiment.runner, options.experiment.exec_wrapper);
+int ShowFeatures(const IsaArguments& arguments) {
+  const MeasureRequest& request = arguments.options.measure;
+  TerminalProgress progress;
+  const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.use, progress);
+  if (!request.use.power_mode.empty()) device->SetPowerMode(request.use.power_mode);
+  const protocol::IsaState state = AskRunner(*device, request.runner, request.exec_wrapper);
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
   const isa::Architecture architecture = isa::ArchitectureOf(detected);
   const std::optional<isa::Extension> widest = isa::WidestExtension(architecture, detected);
   const std::vector<isa::Level> levels = isa::Ladder(architecture, detected);
-  if (options.widest) {
+  if (arguments.widest) {
     if (widest) Print("{}\n", widest->name);
     return 0;
   }
-  if (options.json) {
-    const IsaJson json{architecture, state, widest, levels};
-    Print("{}\n", JsonText(ToJson(json), 2));
+  if (arguments.view.json) {
+    PrintJson(ToJson(IsaJson{architecture, state, widest, levels}));
     return 0;
   }
   Table table{
@@ -116,39 +97,13 @@ int ShowIsa(const IsaOptions& options) {
 }
 
 // The whole report as it was shown, or Error where the run is no ladder.
-int ShowLadder(const Report& report, const std::filesystem::path& folder, const IsaOptions& options) {
+void ShowLadder(const Report& report, const std::filesystem::path& folder, const View& view) {
   if (!report.ladder) {
     throw Error(ExitCode::kBadInput, "is not a run of an ISA ladder")
         .InFile(folder.string())
         .Remedy("`etprof isa MODEL.pte` makes one, and `etprof analyze` shows any run");
   }
-  if (!options.csv.empty()) {
-    ShowTable(report, options.csv);
-  } else {
-    ShowReport(report, options.json, (folder / "report.html").string(), options.all);
-  }
-  return static_cast<int>(ExitCode::kDone);
-}
-
-int ShowStored(const IsaOptions& options) {
-  RunData run = OpenRunDirectory(options.what);
-  std::vector<std::optional<Profile>> profiles = ProfileRun(run, true);
-  return ShowLadder(Assemble(std::move(run), std::move(profiles)), options.what, options);
-}
-
-std::vector<isa::Level> LevelsOf(const protocol::IsaState& state) {
-  if (!state.can_mask) {
-    throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
-        .Remedy("without a mask there is only one level, which `etprof profile` measures");
-  }
-  const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
-  std::vector<isa::Level> levels = isa::Ladder(isa::ArchitectureOf(detected), detected);
-  if (levels.size() < 2) {
-    throw Error(ExitCode::kUsage, fmt::format("this CPU has {} and nothing above it that XNNPACK asks for",
-                                              levels.front().name))
-        .Remedy("run `etprof profile` to measure the model as it is");
-  }
-  return levels;
+  ShowReport(report, view, (folder / "report.html").string());
 }
 
 // A level that the model cannot run at is part of the answer; the CPU as it is is not.
@@ -162,57 +117,31 @@ bool FailedAsAWhole(const Ladder& ladder) {
   return top_failed || measured < 2;
 }
 
-int MeasureLadder(const IsaOptions& options) {
-  CheckExperimentOptions(options.experiment);
-  if (std::set<int>(options.threads.begin(), options.threads.end()).size() != options.threads.size())
-    throw Error(ExitCode::kUsage, "--threads: a number repeats");
-  const std::unique_ptr<Device> device = Open(options.device);
-  const DeviceProperties properties = device->Properties();
-  ExperimentConfig as_given = ExperimentOf(options.experiment, options.what, *device, properties);
-  as_given.threads = options.threads;
-  as_given.warmup = options.warmup;
-  const std::vector<isa::Level> levels =
-      LevelsOf(AskRunner(*device, as_given.runner.string(), options.experiment.exec_wrapper));
-  Config config = MakeLadderConfig(as_given, levels);
-  config.max_seconds = options.max_seconds;
-  if (!config.max_seconds && !options.launches) config.max_seconds = DefaultLadderSeconds(config);
-  config.launches = options.launches;
-  config.precision = options.precision;
-  if (options.margin) config.margin = *options.margin;
-  config.output_root = options.output_root;
-  if (config.output_root.empty())
-    config.output_root = DefaultRunDirectory(options.what, PlatformOf(config, properties) + "-isa");
-  Apply(options.device, config);
-  CheckFiles(config);
-
-  const RunData run = MeasureWithProgress(
-      config, *device, {.resume = options.resume, .wait_for_device_seconds = options.device.wait_seconds});
+int MeasureLadder(const LadderOptions& options, const View& view) {
+  const std::vector<Measured> devices = MeasureAll(JobsOf(options), options.measure);
+  const RunData& run = *devices.front().run;
   if (run.status == RunData::Status::kInterrupted)
     return TellInterruption(run, "the same command with --resume");
-  const Report report = AnalyzeRunDirectory(run.folder, {});
-  if (!report.ladder) {
-    TellFailures(run);
-    return static_cast<int>(ExitCode::kDeviceFailed);
-  }
-  const int code = ShowLadder(report, run.folder, options);
-  if (!FailedAsAWhole(*report.ladder)) {
-    const bool check = options.resume && code == static_cast<int>(ExitCode::kDone);
-    return check ? ValidateRecovered(run.folder.string()) : code;
-  }
+  const Report report = AnalyzeRunDirectory(run.folder);
+  if (report.ladder) ShowLadder(report, run.folder, view);
+  if (report.ladder && !FailedAsAWhole(*report.ladder))
+    return options.measure.resume ? ValidateRecovered(run.folder.string()) : 0;
   TellFailures(run);
   return static_cast<int>(ExitCode::kDeviceFailed);
 }
 
-int RunIsa(const IsaOptions& options) {
-  std::error_code ignored;
-  if (options.what.empty()) {
-    if (!options.csv.empty() || options.all)
+int RunIsa(const IsaArguments& arguments) {
+  const std::string& what = arguments.options.model;
+  if (what.empty()) {
+    if (!arguments.view.csv.empty() || arguments.view.all)
       throw Error(ExitCode::kUsage, "--csv and --all are for a ladder")
           .Remedy("run `etprof isa MODEL.pte`, or `etprof isa RUN`");
-    return ShowIsa(options);
+    return ShowFeatures(arguments);
   }
-  if (options.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");
-  return std::filesystem::is_directory(options.what, ignored) ? ShowStored(options) : MeasureLadder(options);
+  if (arguments.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");
+  if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
+  ShowLadder(ReportOf(OpenRunDirectory(what), {.join = false}), what, arguments.view);
+  return 0;
 }
 
 }  // namespace
@@ -221,53 +150,23 @@ nlohmann::ordered_json IsaSchema() {
   return SchemaOf<IsaJson>("`etprof isa --json`", "The instruction sets of a CPU (docs/isa.md).");
 }
 
-CommandSpec IsaCommand() {
-  return {
-      "isa", "what instruction sets this machine has, and which of them pays for a model",
-      "etprof isa out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --threads 1,2",
-      [](CLI::App& app) {
-        const auto options = std::make_shared<IsaOptions>();
-        app.add_option(
-               "what", options->what,
-               "a model, to measure at every feature level of the CPU; the run directory of a ladder, "
-               "to show it again; nothing: what the CPU has")
-            ->type_name("MODEL.pte|RUN");
-        app.add_flag("--widest", options->widest,
-                     "print only the name of the widest extension (nothing when there is none)");
-        app.add_option("--threads", options->threads, "threads [1]; several make a matrix of level x threads")
-            ->delimiter(',')
-            ->check(CLI::Range(1, 1024))
-            ->type_name("N,..");
-        AddAllOption(app, options->all);
-        app.add_option("--output-root", options->output_root,
-                       "the run directory [out_<model>/runs/<platform>-isa]")
-            ->type_name("DIR");
-        app.add_option("--max-seconds", options->max_seconds,
-                       "time for the measurement [15 for each level and number of threads, at least 60]")
-            ->check(CLI::Range(0.1, 1e6))
-            ->type_name("S");
-        app.add_option("--warmup", options->warmup, "least number of unrecorded runs of a launch [10]")
-            ->check(CLI::Range(0, 1'000'000))
-            ->type_name("N");
-        app.add_option("--launches", options->launches,
-                       "processes of each level [as many as the precision takes]")
-            ->check(CLI::Range(2, 10'000))
-            ->type_name("L");
-        app.add_option("--precision", options->precision, "relative half-width asked for [half of --margin]")
-            ->check(CLI::Range(1e-6, 1.0))
-            ->type_name("P");
-        app.add_option("--margin", options->margin, "\"same\" lies within +- this [0.01]")
-            ->check(CLI::Range(1e-6, 1.0))
-            ->type_name("M");
-        AddExperimentOptions(app, options->experiment);
-        AddDeviceOption(app, options->device);
-        AddCoolingOptions(app, options->device);
-        app.add_flag("--json", options->json, "as JSON: what the CPU has, or the analysis of the ladder");
-        AddCsvOption(app, options->csv, "ladder");
-        app.add_flag("--resume", options->resume,
-                     "go on with an interrupted measurement of the same command");
-        return [options] { return RunIsa(*options); };
-      }};
+std::function<int()> IsaCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<IsaArguments>();
+  LadderOptions& options = arguments->options;
+  app.add_option("what", options.model,
+                 "Model to measure at every feature level of the CPU, or the run directory of such a "
+                 "measurement to show (default: show what the CPU has)")
+      ->type_name("MODEL.pte|RUN");
+  app.add_flag("--widest", arguments->widest,
+               "Print only the name of the widest extension (nothing if there is none)");
+  AddMeasureOptions(app, options.measure,
+                    {.max_seconds = "15 for each level and number of threads, at least 60",
+                     .threads = "1; several make a matrix of level x threads",
+                     .output_root = "out_<model>/runs/<platform>-isa"});
+  AddPrecisionOptions(app, options.measure);
+  AddModelOptions(app, options.measure);
+  AddViewOptions(app, arguments->view, "Show what the CPU has, or the analysis, as JSON", "ladder");
+  return [arguments] { return RunIsa(*arguments); };
 }
 
 }  // namespace etprof

@@ -2,25 +2,23 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
-#include "cli/quicktest.h"
-#include "cli/say.h"
+#include "cli/show.h"
+#include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/json_schema_of.h"
+#include "workflow/quicktest.h"
 
 namespace etprof {
 namespace {
 
 using StepState = QuickTestStep::State;
 
-struct QuicktestArguments {
-  std::string outdir = "out_quick_test";
-  std::string device = "local", platform, model;
+struct QuickTestArguments {
+  std::string outdir = "out_quick_test", device = "local", platform, model;
   bool json = false;
 };
 
@@ -57,32 +55,33 @@ std::string Verdict(const QuickTestResult& result) {
                      FromHere(result.report));
 }
 
-int RunQuicktest(const QuicktestArguments& arguments) {
+int RunQuickTest(const QuickTestArguments& arguments) {
   if (arguments.platform == "android" && arguments.device.starts_with("ssh:")) {
     throw Error(
         ExitCode::kUsage,
         fmt::format("--platform android is a phone behind adb, but --device is `{}`", arguments.device))
         .Remedy("give only one of the two");
   }
-  QuickTestOptions options;
-  options.folder = std::filesystem::absolute(arguments.outdir).lexically_normal();
-  options.device = arguments.platform == "android" && arguments.device == "local" ? "adb" : arguments.device;
-  options.model = arguments.model;
-  const QuickTestResult result = RunQuickTest(options, [&](const QuickTestStep& step) {
-    if (arguments.json) {
+  const bool adb = arguments.platform == "android" && arguments.device == "local";
+  TerminalProgress progress;
+  QuickTest test({std::filesystem::absolute(arguments.outdir).lexically_normal(),
+                  adb ? "adb" : arguments.device, arguments.model},
+                 progress);
+  while (const QuickTestStep* step = test.Next()) {
+    if (!arguments.json) {
+      Print("{}", Line(*step));
+      std::fflush(stdout);
+    } else if (step->state == StepState::kFailed) {
       // A script that keeps the JSON in a file sees why it stopped.
-      if (step.state == StepState::kFailed) Say("error: {}: {}\n", step.name, Said(step));
-      return;
+      progress.Message(fmt::format("error: {}: {}", step->name, Said(*step)));
     }
-    Print("{}", Line(step));
-    std::fflush(stdout);
-  });
-  if (arguments.json) {
-    Print("{}\n", JsonText(ToJson(result), 2));
-  } else {
-    Print("{}", Verdict(result));
   }
-  return result.exit_code();
+  if (arguments.json) {
+    PrintJson(ToJson(test.result()));
+  } else {
+    Print("{}", Verdict(test.result()));
+  }
+  return test.result().exit_code();
 }
 
 }  // namespace
@@ -91,24 +90,21 @@ nlohmann::ordered_json QuickTestSchema() {
   return SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
 }
 
-CommandSpec QuickTestCommand() {
-  return {
-      "quick-test", "take a small model the whole way, from export to report, in under a minute",
-      "etprof quick-test --outdir quick_test", [](CLI::App& app) -> std::function<int()> {
-        auto arguments = std::make_shared<QuicktestArguments>();
-        app.add_option("--outdir", arguments->outdir, "where everything is left [out_quick_test]")
-            ->type_name("DIR");
-        app.add_option("--model", arguments->model, "this program in place of toy_cnn; nothing is exported")
-            ->check(CLI::ExistingFile)
-            ->type_name("MODEL.pte");
-        app.add_option("--device", arguments->device,
-                       "where to run it: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT [local]")
-            ->type_name("DEVICE");
-        app.add_option("--platform", arguments->platform, "the kit's word for it: android is --device adb")
-            ->check(CLI::IsMember({"mac", "linux", "android"}));
-        app.add_flag("--json", arguments->json, "the steps as JSON on stdout");
-        return [arguments] { return RunQuicktest(*arguments); };
-      }};
+std::function<int()> QuickTestCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<QuickTestArguments>();
+  app.add_option("--outdir", arguments->outdir, "Folder for everything (default: out_quick_test)")
+      ->type_name("DIR");
+  app.add_option("--model", arguments->model, "Program to use instead of exporting toy_cnn")
+      ->check(CLI::ExistingFile)
+      ->type_name("MODEL.pte");
+  app.add_option("--device", arguments->device,
+                 "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)")
+      ->type_name("DEVICE");
+  app.add_option("--platform", arguments->platform)  // the SME2 profiling kit's: android is --device adb
+      ->check(CLI::IsMember({"mac", "linux", "android"}))
+      ->group("");
+  app.add_flag("--json", arguments->json, "Show the steps as JSON");
+  return [arguments] { return RunQuickTest(*arguments); };
 }
 
 }  // namespace etprof

@@ -9,14 +9,14 @@
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
 #include "cli/option_table.h"
-#include "cli/say.h"
 #include "cli/schema_reference.h"
-#include "cli/show_plan.h"
+#include "cli/terminal.h"
 #include "core/escape.h"
 #include "core/file.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
 #include "validate/json_schema.h"
+#include "workflow/plan.h"
 
 namespace etprof {
 namespace {
@@ -99,33 +99,29 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
 
 }  // namespace
 
-CommandSpec ReferenceCommand() {
-  return {"reference", "print docs/reference/cli.md", "etprof reference > docs/reference/cli.md",
-          [](CLI::App& app) -> std::function<int()> {
-            app.group("");  // for who writes etprof, not for who uses it
-            const auto schemas = std::make_shared<std::filesystem::path>();
-            app.add_option("--schemas", *schemas,
-                           "write the JSON Schemas that are made of descriptions there, and "
-                           "reference/json.md next to that folder");
-            return [&app, schemas] {
-              if (schemas->empty()) {
-                Print("{}", Reference(CommandsOf(*app.get_parent())));
-                return 0;
-              }
-              std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
-              all["dry_run"] = DryRunSchema();
-              all["build"] = BuildSchema();
-              all["doctor"] = DoctorSchema();
-              all["isa"] = IsaSchema();
-              all["quick_test"] = QuickTestSchema();
-              all["validate"] = ValidateSchema();
-              for (const auto& [name, schema] : all)
-                WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
-              all.erase("config");  // docs/reference/config.md has its keys, with what is so without them
-              WriteFileAtomically(schemas->parent_path() / "reference" / "json.md", SchemaReference(all));
-              return 0;
-            };
-          }};
+std::function<int()> ReferenceCommand(CLI::App& app) {
+  const auto schemas = std::make_shared<std::filesystem::path>();
+  app.add_option("--schemas", *schemas,
+                 "Write the JSON Schemas that are made of descriptions there, and reference/json.md next to "
+                 "that folder");
+  return [&app, schemas] {
+    if (schemas->empty()) {
+      Print("{}", Reference(CommandsOf(*app.get_parent())));
+      return 0;
+    }
+    std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
+    all["dry_run"] = DryRunSchema();
+    all["build"] = BuildSchema();
+    all["doctor"] = DoctorSchema();
+    all["isa"] = IsaSchema();
+    all["quick_test"] = QuickTestSchema();
+    all["validate"] = ValidateSchema();
+    for (const auto& [name, schema] : all)
+      WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
+    all.erase("config");  // docs/reference/config.md has its keys, with what is so without them
+    WriteFileAtomically(schemas->parent_path() / "reference" / "json.md", SchemaReference(all));
+    return 0;
+  };
 }
 
 }  // namespace etprof

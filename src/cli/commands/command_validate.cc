@@ -1,25 +1,14 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
 
 #include "cli/command_schemas.h"
 #include "cli/commands.h"
-#include "cli/say.h"
-#include "cli/validate_run.h"
+#include "cli/show.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/json_schema_of.h"
 
 namespace etprof {
 namespace {
-
-struct ValidateArguments {
-  std::vector<std::string> runs;
-  bool json = false;
-};
 
 struct ValidateJson {
   std::vector<Validation> runs;
@@ -30,16 +19,15 @@ struct ValidateJson {
   }
 };
 
-int RunValidate(const ValidateArguments& arguments) {
+int RunValidate(const std::vector<std::string>& runs, bool as_json) {
   std::vector<Validation> results;
-  for (const std::string& run : arguments.runs) results.push_back(ValidateRun(run));
-  if (arguments.json) {
-    Print("{}\n", JsonText(ToJson(ValidateJson{results}), 2));
+  for (const std::string& run : runs) results.push_back(ValidateRun(run));
+  if (as_json) {
+    PrintJson(ToJson(ValidateJson{results}));
   } else {
     for (const Validation& result : results) Print("{}", ValidationText(result));
   }
-  const bool all_well =
-      std::all_of(results.begin(), results.end(), [](const Validation& result) { return result.AllWell(); });
+  const bool all_well = std::ranges::all_of(results, &Validation::AllWell);
   return static_cast<int>(all_well ? ExitCode::kDone : ExitCode::kCheckFailed);
 }
 
@@ -50,14 +38,15 @@ nlohmann::ordered_json ValidateSchema() {
                                 "What is wrong with run directories (docs/validate.md).");
 }
 
-CommandSpec ValidateCommand() {
-  return {"validate", "check every promise of a run directory",
-          "etprof validate out_toy_cnn/runs/linux-x86_64", [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<ValidateArguments>();
-            app.add_option("run,--run-dir,--results", arguments->runs, "run directories")->required();
-            app.add_flag("--json", arguments->json, "show the findings as JSON");
-            return [arguments] { return RunValidate(*arguments); };
-          }};
+std::function<int()> ValidateCommand(CLI::App& app) {
+  struct Parsed {
+    std::vector<std::string> runs;
+    bool json = false;
+  };
+  const auto parsed = std::make_shared<Parsed>();
+  AddAlias(app, "--run-dir,--results", app.add_option("run", parsed->runs, "Run directories")->required());
+  app.add_flag("--json", parsed->json, "Show the findings as JSON");
+  return [parsed] { return RunValidate(parsed->runs, parsed->json); };
 }
 
 }  // namespace etprof

@@ -1,0 +1,193 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "cli/show.h"
+#include "core/error.h"
+#include "render/csv/table_csv.h"
+
+namespace etprof {
+namespace {
+
+// Nanoseconds of a tick of "ns", "us", "ms", "s" (the names of TimeScale in ExecuTorch's Inspector), of a
+// frequency such as "24MHz" or "2.4GHz", or of a plain number of nanoseconds. Throws Error (kUsage).
+double NanosecondsPerTick(const std::string& scale) {
+  static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  if (const auto found = units.find(scale); found != units.end()) return found->second;
+  if (scale == "cycles") {
+    throw Error(ExitCode::kUsage, "--time-scale cycles: the clock's frequency is not known")
+        .Remedy("give the clock's frequency, such as 2.4GHz");
+  }
+  static const std::map<std::string, double> frequencies = {
+      {"", 0}, {"Hz", 1e9}, {"kHz", 1e6}, {"MHz", 1e3}, {"GHz", 1}};  // ns of one tick at 1 of it
+  double number = 0;
+  const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), number);
+  const auto unit = frequencies.find(std::string(end, scale.data() + scale.size()));
+  if (error == std::errc() && unit != frequencies.end() && number > 0) {
+    const double tick = unit->second == 0 ? number : unit->second / number;
+    if (std::isfinite(tick) && tick > 0) return tick;
+  }
+  throw Error(ExitCode::kUsage, fmt::format("--time-scale `{}` is not a unit of time", scale))
+      .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
+}
+
+std::string Default(const std::string& text, const std::string& value) {
+  return value.empty() ? text : fmt::format("{} (default: {})", text, value);
+}
+
+}  // namespace
+
+void AddAllOption(CLI::App& app, bool& all) {
+  app.add_flag("--all", all, "Show everything: every operator, layer, category, and finding, and plots");
+}
+
+void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv, ByOption by) {
+  app.add_flag("--json", view.json, json);
+  if (!csv.empty()) {
+    app.add_flag(
+           fmt::format("--csv{{{}}}", csv), view.csv,
+           Default(fmt::format("Show one table as CSV: --csv={}", fmt::join(ReportTableNames(), "|")), csv))
+        ->check(CLI::IsMember(ReportTableNames()).description(""));
+  }
+  if (by == ByOption::kYes) {
+    app.add_option("--by", view.by,
+                   fmt::format("Show where the time goes by: {}", fmt::join(AllByNames(), "|")))
+        ->check(CLI::IsMember(AllByNames()).description(""))
+        ->type_name("");
+  }
+  AddAllOption(app, view.all);
+}
+
+void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names) {
+  const std::string those =
+      names.empty() ? "a wrong name lists those that there are" : fmt::format("{}", fmt::join(names, "|"));
+  CLI::Option* const option = app.add_option("--csv", table, "Show one table as CSV: " + those)
+                                  ->type_name("TABLE")
+                                  ->excludes(app.get_option("--json"));
+  if (!names.empty()) option->check(CLI::IsMember(names).description(""));
+}
+
+void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several) {
+  CLI::Option* const device =
+      app.add_option(
+             "--device", devices,
+             Default("Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT", "local") +
+                 (several ? "; may be repeated to measure on several at once" : ""))
+          ->expected(1)
+          ->type_name("DEVICE");
+  if (several) device->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--wait-for-device", use.wait_seconds,
+                 "Seconds to wait for a lost device to reconnect (default: 60)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+  app.add_flag("--keep", use.keep, "Keep the run's own folder on the device");
+  app.add_option(
+         "--power-mode", use.power_mode,
+         "Android: unconstrained-boost or app-developer, reset at the end (docs/reference/devices.md)")
+      ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
+      ->type_name("MODE");
+}
+
+void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts) {
+  app.add_option("--max-seconds", request.max_seconds, Default("Time limit in seconds", texts.max_seconds))
+      ->check(CLI::Range(0.1, 1e6))
+      ->type_name("S");
+  app.add_option("--launches", request.launches, Default("Processes of each experiment", texts.launches))
+      ->check(CLI::Range(2, 10'000))
+      ->type_name("L");
+  app.add_option("--runs", request.runs, "Traced runs of each experiment (default: 100)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  CLI::Option* const threads =
+      app.add_option("--threads", request.threads, Default("Number of threads", texts.threads))
+          ->check(CLI::Range(1, 1024))
+          ->type_name(texts.several_threads ? "N,.." : "N");
+  if (texts.several_threads) {
+    threads->delimiter(',');
+  } else {
+    threads->expected(1);
+  }
+  app.add_option("--output-root", request.output_root, Default("Run directory", texts.output_root))
+      ->type_name("DIR");
+  app.add_flag("--resume", request.resume, "Resume an interrupted measurement of the same command");
+  AddDeviceOptions(app, request.devices, request.use, texts.several_devices);
+  app.add_option("--max-temp", request.use.max_temp,
+                 "Before each round, wait until the hottest CPU or skin sensor is below this, in degrees "
+                 "Celsius")
+      ->check(CLI::Range(0.0, 150.0))
+      ->type_name("C");
+  app.add_option("--max-temp-wait", request.use.max_temp_wait,
+                 "Maximum seconds to wait for cooling, per round (default: 300)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+}
+
+void AddModelOptions(CLI::App& app, MeasureRequest& request) {
+  app.add_option("--cpus", request.cpus,
+                 "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little");
+  app.add_option("--period", request.period,
+                 "Start one inference per interval, e.g., 33ms (default: back to back)")
+      ->type_name("TIME");
+  app.add_option("--runner", request.runner,
+                 "Path of etprof-runner or an executor_runner (default: the one next to etprof)")
+      ->type_name("PATH");
+  app.add_option("--method", request.method, "Method to run (default: forward)");
+  app.add_option("--data", request.data, "External weights, a .ptd file")->type_name("FILE.ptd");
+  app.add_option("--inputs", request.inputs,
+                 "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: those saved "
+                 "next to the "
+                 "model)")
+      ->delimiter(',');
+  app.add_option("--exec-wrapper", request.exec_wrapper,
+                 "Command to put before the runner: an emulator or a tool, as the device names it")
+      ->type_name("\"CMD ..\"");
+}
+
+void AddPrecisionOptions(CLI::App& app, MeasureRequest& request) {
+  app.add_option("--warmup", request.warmup, "Minimum warmup runs per launch (default: 10)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N");
+  app.add_option("--precision", request.precision,
+                 "Target half-width of the confidence interval (default: half of --margin)")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->type_name("P");
+  app.add_option("--margin", request.margin, "Differences within ±MARGIN count as \"same\" (default: 0.01)")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->type_name("MARGIN");
+}
+
+void AddKindOptions(CLI::App& app, MeasureRequest& request) {
+  app.add_option("--sustained", request.sustained,
+                 "Run each experiment continuously for this long, one after the other: latency, clock, and "
+                 "temperature over time")
+      ->type_name("TIME");
+  app.add_flag(
+      "--counters", request.counters,
+      "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
+  app.add_flag("--no-peaks", request.no_peaks,
+               "Do not measure the machine's peaks (docs/guides/bottlenecks.md)");
+}
+
+void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {
+  app.add_option_function<std::string>(
+      "--time-scale",
+      [&etdump](const std::string& scale) { etdump.nanoseconds_per_tick = NanosecondsPerTick(scale); },
+      "Tick of the ETDumps' clock: ns, us, ms, s, a frequency (24MHz), or a number of nanoseconds "
+      "(default: ns)");
+}
+
+void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option) {
+  app.add_option_function<std::vector<std::string>>(names,
+                                                    [option](const std::vector<std::string>& values) {
+                                                      option->add_result(values);
+                                                      option->run_callback();
+                                                    })
+      ->group("");
+}
+
+}  // namespace etprof

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "etdump/reader.h"
+#include "workflow/request.h"
+
+// Options that several commands have.
+namespace etprof {
+
+// How a result is shown on stdout.
+struct View {
+  std::string csv;  // a table, in place of the rest; empty: none
+  std::string by;   // a breakdown, in place of the screen; empty: none
+  bool json = false, all = false, quiet = false;
+};
+// --json, whose help `json` is; --csv[=TABLE] for a report, where `csv` is the usual table; --by; --all.
+enum class ByOption { kNo, kYes };
+void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
+                    ByOption by = ByOption::kNo);
+// --csv TABLE, in place of the command's --json, for a result that is a document. `names`: what it may be;
+// empty: that depends on the result.
+void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names = {});
+void AddAllOption(CLI::App& app, bool& all);
+
+// --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.
+void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several);
+
+// What differs between the commands that measure. Texts are what their help says of a default.
+struct MeasureTexts {
+  std::string max_seconds, launches = "as many as the precision takes", threads, output_root;
+  bool several_devices = false;  // --device may be repeated
+  bool several_threads = true;   // --threads N,..
+};
+// --max-seconds, --launches, --runs, --threads, --output-root, --resume, those of the device, and --max-temp.
+void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureTexts& texts);
+// Of one model: --cpus, --period, --runner, --method, --data, --inputs, and --exec-wrapper.
+void AddModelOptions(CLI::App& app, MeasureRequest& request);
+// --warmup, --precision, and --margin.
+void AddPrecisionOptions(CLI::App& app, MeasureRequest& request);
+// --sustained, --counters, and --no-peaks.
+void AddKindOptions(CLI::App& app, MeasureRequest& request);
+
+// --time-scale: what one tick of the ETDumps' clock is.
+void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);
+
+// Other names of an option, which --help does not show: those of the SME2 profiling kit.
+void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option);
+
+}  // namespace etprof

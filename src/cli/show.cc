@@ -1,0 +1,133 @@
+#include "cli/show.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "cli/terminal.h"
+#include "core/error.h"
+#include "render/csv/table_csv.h"
+#include "render/devices.h"
+#include "render/document.h"
+#include "render/json/json.h"
+#include "say/breakdown_by.h"
+#include "say/counters.h"
+#include "say/roofline.h"
+#include "say/wording.h"
+
+namespace etprof {
+namespace {
+
+constexpr const char *kRoofline = "roofline", *kCounters = "counters";
+
+TerminalOptions ScreenOf(const View& view, const std::string& more) {
+  TerminalOptions options = OptionsOfStdout();
+  options.more = more;
+  options.all = view.all;
+  return options;
+}
+
+void ShowBy(const Report& report, View view) {
+  say::Document document;
+  std::string nothing = "it takes an ETDump: no run was traced";
+  if (view.by == kRoofline) {
+    document.sections = say::SayRoofline(report);
+    nothing = "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)";
+  } else if (view.by == kCounters) {
+    document = say::SayCounters(say::CountersOf(report.run));
+    nothing = "no counters were read in this run (etprof profile --counters)";
+  } else {
+    const say::By named = say::ByNamed(view.by).value();
+    document.sections = say::SayBreakdownBy(report, named);
+    view.all = true;
+    if (named == say::By::kLayer || named == say::By::kSource)
+      nothing = "give the .pte that ran as --model, so that its layers are known";
+  }
+  (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
+  if (document.sections.empty()) document.notes = {"nothing to show: " + nothing};
+  for (say::Section& section : document.sections) {
+    if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
+  }
+  ShowDocument(document, view, "");
+}
+
+void ShowTable(const Report& report, const std::string& table) {
+  if (table == "comparison" && report.comparisons.empty()) {
+    throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
+        .Remedy("give a run with pairs, or use `etprof compare`");
+  }
+  if (table == "ladder" && !report.ladder) {
+    throw Error(ExitCode::kUsage, "--csv=ladder: this is not a run of an ISA ladder")
+        .Remedy("make one with `etprof isa MODEL.pte`");
+  }
+  RenderReportTableCsv(report, table, std::cout);
+}
+
+}  // namespace
+
+std::vector<std::string> AllByNames() {
+  std::vector<std::string> names = say::ByNames();
+  names.insert(names.end(), {kRoofline, kCounters});
+  return names;
+}
+
+void ShowReport(const Report& report, const View& view, const std::string& more) {
+  if (view.quiet) return;
+  if (!view.csv.empty()) {
+    ShowTable(report, view.csv);
+  } else if (!view.by.empty()) {
+    ShowBy(report, view);
+  } else if (view.json) {
+    RenderAnalysisJson(report, std::cout);
+  } else {
+    RenderTerminal(report, ScreenOf(view, more), std::cout);
+  }
+  FlushStdout();
+}
+
+void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
+  if (view.json) {
+    RenderDevicesJson(report, std::cout);
+  } else {
+    RenderDevicesTerminal(report, ScreenOf(view, more), std::cout);
+  }
+  FlushStdout();
+}
+
+void ShowDocument(const say::Document& document, const View& view, const std::string& more) {
+  if (!view.csv.empty()) {
+    RenderDocumentCsv(document, view.csv, std::cout);
+  } else {
+    RenderDocumentTerminal(document, ScreenOf(view, more), std::cout);
+  }
+  FlushStdout();
+}
+
+void PrintJson(const nlohmann::ordered_json& json) { Print("{}\n", JsonText(json, 2)); }
+
+std::string ValidationText(const Validation& result) {
+  std::string text;
+  for (const Finding& finding : result.findings) {
+    // As an Error's message: names come from files, and control characters stay off the terminal.
+    Error line(ExitCode::kCheckFailed, fmt::format("{} [{}]", finding.problem, finding.check));
+    text += fmt::format("{}  {}\n", finding.severity == Finding::Severity::kBroken ? "broken " : "warning",
+                        line.InFile(finding.file).Message());
+  }
+  const auto broken = result.Count(Finding::Severity::kBroken);
+  const auto warnings = result.Count(Finding::Severity::kWarning);
+  const std::string said = warnings == 0   ? ""
+                           : warnings == 1 ? ", 1 warning"
+                                           : fmt::format(", {} warnings", warnings);
+  const std::string well = result.foreign ? "can be read" : "all is well";
+  return text +
+         fmt::format("{}: {}{}\n", result.run, broken == 0 ? well : fmt::format("{} broken", broken), said);
+}
+
+int ValidateRecovered(const std::string& folder) {
+  const Validation result = ValidateRun(folder);
+  if (result.AllWell()) return static_cast<int>(ExitCode::kDone);
+  SayText(ValidationText(result));
+  return static_cast<int>(ExitCode::kDeviceFailed);
+}
+
+}  // namespace etprof

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "core/json.h"
+#include "report/devices.h"
+#include "report/report.h"
+#include "say/document.h"
+#include "workflow/measure.h"
+#include "workflow/validate.h"
+
+// Results on stdout. Each throws Error (kDeviceFailed) where that cannot be written.
+namespace etprof {
+
+// What --by may be: "layer", "source", "delegate", "category", "roofline", "counters".
+std::vector<std::string> AllByNames();
+
+// The screen for a person, or what `view` asks for in its place; `more`: where the whole is. Throws Error
+// (kUsage) for a table that the report does not have.
+void ShowReport(const Report& report, const View& view, const std::string& more);
+void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
+// The table of the id view.csv, else the screen. Throws likewise.
+void ShowDocument(const say::Document& document, const View& view, const std::string& more);
+void PrintJson(const nlohmann::ordered_json& json);
+
+// MeasureOnDevices, with its progress on stderr.
+std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
+                                 bool dry_run = false);
+// What a measurement came to: analyzes and shows it, or tells on stderr what went wrong, and how to go on
+// (`resume_command`). Returns the exit code: kDeviceFailed where a device or an experiment failed,
+// kInterrupted after Ctrl-C.
+int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
+                 const View& view, const std::string& resume_command);
+// The same, of what was measured before (FindMeasured), and of a dry run.
+int ShowFound(const std::vector<Measured>& devices, bool several, const View& view);
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, const View& view);
+int TellInterruption(const RunData& run, const std::string& resume_command);
+// Tells on stderr which experiments failed, and why; of several devices also on which. Returns whether there
+// was one.
+bool TellFailures(const RunData& run, const std::string& device = "");
+
+// The findings and how many there are, for a person.
+std::string ValidationText(const Validation& result);
+// Validates a run that was recovered or resumed. Shows on stderr what is broken; returns the exit code: kDone
+// or kDeviceFailed.
+int ValidateRecovered(const std::string& folder);
+
+}  // namespace etprof

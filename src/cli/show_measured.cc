@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/show.h"
+#include "cli/terminal_progress.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "workflow/analyze.h"
+#include "workflow/plan.h"
+#include "workflow/report.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kDone = static_cast<int>(ExitCode::kDone);
+constexpr int kFailed = static_cast<int>(ExitCode::kDeviceFailed);
+
+// With the device's name, once.
+void Tell(const Measured& device, const Error& error) {
+  const std::string& name = device.device;
+  const bool named = error.file() == name || error.problem().starts_with(name + " ");
+  SayError(error, named ? "" : name + ": ");
+}
+
+int TellInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
+  std::vector<std::string> kept;
+  for (const Measured& device : devices) {
+    if (device.error && !device.Interrupted()) Tell(device, *device.error);
+    if (device.measured) kept.push_back(FromHere(device.config.output_root));
+  }
+  if (kept.empty()) {
+    Say("Interrupted before anything was measured\n");
+  } else {
+    Say("Interrupted. Partial results are in {}.\n  View:    etprof report {}\n  Resume:  {}\n",
+        fmt::join(kept, ", "), fmt::join(kept, " "), resume_command);
+  }
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+// What went wrong, device by device. Returns the exit code.
+int TellProblems(const std::vector<Measured>& devices) {
+  bool failed = false, any_measured = false;
+  std::set<ExitCode> codes;
+  for (const Measured& device : devices) {
+    if (device.error) {
+      Tell(device, *device.error);
+      codes.insert(device.error->exit_code());
+      failed = true;
+    }
+    any_measured = any_measured || !device.error || device.measured;
+    if (device.run && TellFailures(*device.run, device.device)) failed = true;
+  }
+  if (!any_measured && codes.size() == 1) return static_cast<int>(*codes.begin());
+  return failed ? kFailed : kDone;
+}
+
+int ShowOne(const std::filesystem::path& folder, const View& view) {
+  ShowReport(AnalyzeRunDirectory(folder), view, (folder / "report.html").string());
+  return kDone;
+}
+
+// Analyzes the runs of several devices, and shows and writes the report over all of them.
+int ShowSeveral(const std::vector<const Measured*>& devices, const View& view) {
+  std::vector<Report> reports;
+  for (const Measured* device : devices) {
+    try {
+      reports.push_back(AnalyzeRunDirectory(device->config.output_root));
+    } catch (const Error& error) {
+      Tell(*device, error);
+    }
+  }
+  const bool failed = reports.size() < devices.size();
+  if (!reports.empty()) {
+    const DevicesReport report = AssembleDevices(std::move(reports));
+    ShowDevicesReport(report, view, FromHere(WriteDevices(report, "")));
+  }
+  return failed ? kFailed : kDone;
+}
+
+}  // namespace
+
+std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run) {
+  std::vector<std::string> names;
+  for (const MeasureJob& job : jobs.jobs) names.push_back(job.device);
+  TerminalProgress progress(jobs.several ? names : std::vector<std::string>());
+  return MeasureOnDevices(jobs, request, dry_run, progress);
+}
+
+int TellInterruption(const RunData& run, const std::string& resume_command) {
+  const std::string folder = FromHere(run.folder);
+  Say("Interrupted. Partial results are in {}.\n  View:    etprof analyze {}\n  Resume:  {}\n", folder,
+      folder, resume_command);
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+bool TellFailures(const RunData& run, const std::string& device) {
+  bool failed = false;
+  for (const ExperimentData& data : run.experiments) {
+    if (data.error.empty()) continue;
+    Say("error: {}{}Experiment `{}` failed: {}\n", device, device.empty() ? "" : ": ", data.label,
+        data.error);
+    failed = true;
+  }
+  return failed;
+}
+
+int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
+                 const View& view, const std::string& resume_command) {
+  if (std::ranges::any_of(devices, &Measured::Interrupted)) {
+    return several ? TellInterruptions(devices, resume_command)
+                   : TellInterruption(*devices.front().run, resume_command);
+  }
+  std::vector<const Measured*> measured;
+  for (const Measured& device : devices) {
+    const bool nothing = device.run && device.run->status == RunData::Status::kFailed;
+    if (device.measured && !nothing) measured.push_back(&device);
+  }
+  int code = kDone;
+  if (several) {
+    code = ShowSeveral(measured, view);
+  } else if (!measured.empty()) {
+    code = ShowOne(FromHere(measured.front()->run->folder), view);
+  }
+  if (const int problems = TellProblems(devices); problems != kDone) code = problems;
+  if (!request.resume || code != kDone) return code;
+  for (const Measured* device : measured)
+    code = std::max(code, ValidateRecovered(FromHere(device->config.output_root)));
+  return code;
+}
+
+int ShowFound(const std::vector<Measured>& devices, bool several, const View& view) {
+  if (!several) return ShowOne(devices.front().config.output_root, view);
+  std::vector<const Measured*> found;
+  for (const Measured& device : devices) {
+    if (device.error) {
+      Tell(device, *device.error);
+    } else {
+      found.push_back(&device);
+    }
+  }
+  const int code = ShowSeveral(found, view);
+  return found.size() < devices.size() ? static_cast<int>(ExitCode::kBadInput) : code;
+}
+
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, const View& view) {
+  if (std::ranges::any_of(devices, &Measured::Interrupted)) return TellInterruptions(devices, "");
+  const int code = TellProblems(devices);
+  if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
+    return code;
+  if (view.json) {
+    PrintJson(PlanJson(devices, request.counters));
+  } else {
+    ShowDocument(PlanDocument(devices, request.counters), {}, "");
+  }
+  return code;
+}
+
+}  // namespace etprof

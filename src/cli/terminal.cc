@@ -1,0 +1,89 @@
+#include "cli/terminal.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "core/error.h"
+#include "core/escape.h"
+#include "core/text.h"
+#include "render/screen/terminal_text.h"
+
+namespace etprof {
+namespace {
+
+std::atomic<bool> g_lost = false;
+
+constexpr int kMostColumns = 120;  // beyond, lines are hard to follow and nothing more is shown
+
+bool IsSet(const char* variable) { return variable != nullptr && *variable != '\0'; }
+
+}  // namespace
+
+void SayText(std::string_view text) noexcept {
+  if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0) return;
+  g_lost = true;
+  std::clearerr(stderr);
+}
+
+void SayError(const Error& error, std::string_view prefix) {
+  Say("error: {}{}\n", prefix, error.Summary());
+  if (!error.remedy().empty()) Say("hint: {}\n", error.Hint());
+}
+
+bool MessagesLost() noexcept { return g_lost; }
+
+bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang) {
+  for (const char* const variable : {lc_all, lc_ctype, lang}) {
+    if (!IsSet(variable)) continue;
+    const std::string locale = Lower(variable);
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return true;
+}
+
+bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
+
+TerminalOptions OptionsOfStdout() {
+  TerminalOptions options;
+  options.ascii = !ShowsUtf8();
+  if (isatty(STDOUT_FILENO) != 0) {
+    const char* term = std::getenv("TERM");
+    options.colors = !IsSet(std::getenv("NO_COLOR")) && term != nullptr && std::string(term) != "dumb";
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
+  }
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
+    const int width = std::atoi(columns);
+    if (width > 0) options.width = width;
+  }
+  options.width = std::min(options.width, kMostColumns);
+  return options;
+}
+
+std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : Ascii(text); }
+
+void FlushStdout() {
+  std::cout.flush();
+  if (!std::cout || !RawStdout() || std::fflush(stdout) != 0) FailStdout();
+}
+
+void FailStdout() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {
+    // Who read it has what they wanted (`| head`): no error, but the end that the writer of a pipe has.
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  throw Error(ExitCode::kDeviceFailed, "could not write to the standard output");
+}
+
+}  // namespace etprof

@@ -1,0 +1,170 @@
+#include "workflow/analysis_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/beneath.h"
+#include "core/escape.h"
+#include "render/csv/csv.h"
+#include "render/csv/kit_files.h"
+#include "render/csv/table_csv.h"
+#include "render/document.h"
+#include "render/json/json.h"
+#include "render/kernels.h"
+#include "render/page/html.h"
+#include "render/page/markdown.h"
+#include "say/kernels.h"
+#include "timeline/timeline_csv.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using Contents = std::function<void(std::ostream&)>;
+
+// The model's name as the beginning of a file name: "toy_cnn", "model" where it is not known.
+std::string ModelFileName(const Report& report) {
+  return report.model_id.empty() ? "model" : AsFileName(report.model_id);
+}
+
+std::string StemOf(const fs::path& trace) {
+  return IsTimelineCsv(trace) ? StemOfTimeline(trace) : trace.stem().string();
+}
+
+std::string RelativeName(const fs::path& file, const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path relative = fs::relative(file, folder, ignored);
+  // What lies elsewhere is told by its name alone.
+  if (relative.empty() || *relative.begin() == "..") return file.filename().string();
+  return relative.generic_string();
+}
+
+// What the report itself is in, with what makes it.
+std::vector<std::pair<std::string, void (*)(const Report&, std::ostream&)>> ReportFiles(
+    const Report& report) {
+  const std::string model = ModelFileName(report) + "_";
+  return {{"analysis_summary.json", RenderAnalysisJson},
+          {"pipeline_summary.json", RenderPipelineSummaryJson},
+          {"pipeline_summary.md", RenderPipelineSummaryMarkdown},
+          {model + "pipeline_summary.json", RenderPipelineSummaryJson},
+          {model + "pipeline_summary.md", RenderPipelineSummaryMarkdown},
+          {"report.md", RenderMarkdown},
+          {"report.html", RenderHtml}};
+}
+
+}  // namespace
+
+fs::path OutputFolders::TablesOf(const fs::path& input) const {
+  if (!tables.empty()) return tables;
+  return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
+}
+
+void AnalysisFiles::Write(const fs::path& file, const Contents& contents) {
+  folders_.write(file, contents);
+  written_.push_back(file);
+}
+
+void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
+                               const Profile& profile) {
+  const fs::path folder = folders_.TablesOf(data.etdump);
+  // Files of one name from different folders come together in one.
+  std::string stem = StemOf(data.etdump);
+  for (int i = 2; !names_.insert((folder / stem).string()).second; ++i)
+    stem = fmt::format("{}_{}", StemOf(data.etdump), i);
+  const auto write = [&](const std::string& suffix, const Contents& contents) {
+    const fs::path file = folder / (stem + suffix);
+    std::error_code ignored;
+    // A timeline that was read is not written over.
+    if (!fs::equivalent(file, data.etdump, ignored)) folders_.write(file, contents);
+    written_.push_back(file);
+  };
+  if (folders_.timeline) {
+    write("_exec_all_runs_timeline.csv",
+          [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
+    write("_exec_run0_timeline.csv",
+          [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
+  }
+  write("_exec_ops_stats.csv", [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
+  stems_.resize(std::max(stems_.size(), index + 1));
+  stems_[index] = folder / stem;
+}
+
+void AnalysisFiles::WriteSummaries(const Report& report, const ReportExperiment& experiment) {
+  if (experiment.index >= stems_.size() || stems_[experiment.index].empty()) return;
+  const auto write = [&](const char* suffix, const Contents& contents) {
+    Write(stems_[experiment.index].string() + suffix, contents);
+  };
+  write("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
+  write("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
+  write("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
+  write("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  if (experiment.sustained)
+    write("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
+  if (experiment.latency.n > 0)
+    write("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
+}
+
+void AnalysisFiles::WriteComparisons(const Report& report) {
+  const auto name_of = [&](std::size_t index) {
+    const ReportExperiment& experiment = report.experiments[index];
+    return AsFileName(
+        fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
+  };
+  for (const ReportComparison& pair : report.comparisons) {
+    std::string stem = ModelFileName(report);
+    if (report.comparisons.size() > 1)
+      stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
+    Write(folders_.report / (stem + "_comparison.csv"),
+          [&](std::ostream& out) { RenderComparisonCsv(pair, out); });
+    Write(folders_.report / (stem + "_robust_comparison.json"),
+          [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); });
+  }
+}
+
+// What a run's trace-enabled logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
+void AnalysisFiles::WriteKernels(const KernelReport& kernels) {
+  for (const KernelView& view : kernels.views) {
+    const fs::path table = KernelTableOf(view.log);
+    Write(folders_.TablesOf(table) / table.filename(),
+          [&](std::ostream& out) { RenderKernelsCsv(view, out); });
+  }
+  if (kernels.views.empty()) return;
+  Write(folders_.report / "kernel_view.md",
+        [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); });
+}
+
+// What lies beside the report, for its list of files: what is there, and what is about to be written.
+void AnalysisFiles::ListArtifacts(Report& report) const {
+  const fs::path& folder = folders_.report;
+  std::vector<fs::path> files;
+  const auto add_existing = [&](const fs::path& file) {
+    std::error_code ignored;
+    if (!file.empty() && fs::is_regular_file(file, ignored)) files.push_back(file);
+  };
+  for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
+  for (const auto& [name, render] : ReportFiles(report)) files.push_back(folder / name);
+  add_existing(folder / "kernel_view.md");
+  for (const ExperimentData& data : report.run.experiments) {
+    for (const fs::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
+      add_existing(file);
+  }
+  files.insert(files.end(), written_.begin(), written_.end());
+  for (const fs::path& file : files) {
+    const std::string name = RelativeName(file, folder);
+    if (std::ranges::find(report.artifacts, name) == report.artifacts.end()) report.artifacts.push_back(name);
+  }
+}
+
+void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
+  for (const ReportExperiment& experiment : report.experiments) WriteSummaries(report, experiment);
+  WriteComparisons(report);
+  WriteKernels(kernels);
+  ListArtifacts(report);
+  for (const auto& [name, render] : ReportFiles(report)) {
+    if (name == "report.md") report.title = folders_.title;
+    folders_.write(folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); });
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,124 @@
+#include "workflow/build.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/error.h"
+#include "core/suggest.h"
+#include "workflow/locate.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kShownChanges = 3;
+
+std::vector<std::string> Names(const std::vector<RunnerPreset>& presets) {
+  std::vector<std::string> names;
+  for (const RunnerPreset& preset : presets) names.push_back(preset.name);
+  return names;
+}
+
+RunnerPreset PresetNamed(const std::string& name) {
+  const std::vector<RunnerPreset> all = RunnerPresets();
+  for (const RunnerPreset& preset : all) {
+    if (preset.name == name) return preset;
+  }
+  const std::string near = Closest(name, Names(all));
+  throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
+      .Remedy(near.empty() ? fmt::format("choose one of {}", fmt::join(Names(all), ", "))
+                           : fmt::format("did you mean `{}`?", near));
+}
+
+// As the kit chooses: what runs here, and Android's when there is an NDK.
+std::vector<std::string> DefaultPresets(const BuildHost& host) {
+  std::vector<std::string> names;
+  if (host.system == "Darwin") {
+    names = {"mac-arm64", "mac-arm64-sme2-off"};
+  } else {
+    names = {"native"};
+  }
+  if (host.ndk) names.insert(names.end(), {"android-arm64-v9a", "android-arm64-v9a-sme2-off"});
+  return names;
+}
+
+std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, const BuildHost& host) {
+  std::vector<RunnerPreset> chosen;
+  for (const std::string& name : options.presets.empty() ? DefaultPresets(host) : options.presets) {
+    RunnerPreset preset = PresetNamed(name);
+    if (options.trace) preset = TraceEnabled(preset);
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&preset](const RunnerPreset& other) {
+      return other.name == preset.name;
+    });
+    if (!known) chosen.push_back(preset);
+  }
+  return chosen;
+}
+
+BundleTarget TargetNamed(const std::string& name) {
+  for (const BundleTarget target : {BundleTarget::kLinuxAarch64, BundleTarget::kAndroid,
+                                    BundleTarget::kMacosArm64, BundleTarget::kNative}) {
+    if (Name(target) == name) return target;
+  }
+  throw Error(ExitCode::kUsage, fmt::format("unknown target `{}`", name))
+      .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
+}
+
+}  // namespace
+
+Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgress& progress) {
+  const std::optional<std::filesystem::path> checkout = CheckoutRoot();
+  if (!checkout) {
+    throw Error(ExitCode::kBadInput, "is not in a checkout, and a bundle is built from etprof's sources")
+        .InFile(ExecutablePath().string())
+        .Remedy("run `build/etprof` in a checkout");
+  }
+  return BuildBundle({*checkout, TargetNamed(options.target), options.output, options.jobs,
+                      [&progress](const std::string& step) { progress.Step(step); }});
+}
+
+std::vector<std::string> ExecutorchPresetNames() { return Names(RunnerPresets()); }
+
+ExecutorchBuild PlanExecutorchBuild(const ExecutorchBuildOptions& options, WorkflowProgress& progress) {
+  const Checkout checkout = ReadCheckout(options.folder, [&progress] { return progress.Interrupted(); });
+  const std::optional<std::filesystem::path> root = CheckoutRoot();
+  const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
+  const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
+  ExecutorchBuild plan;
+  plan.missing = MissingRequirements(checkout, presets, options.llm, host);
+  for (const RunnerPreset& preset : presets)
+    plan.runners.push_back(
+        {checkout, preset, host, options.jobs, options.clean, options.llm, ETPROF_VERSION});
+  return plan;
+}
+
+void PrepareCheckout(ExecutorchBuild& plan, WorkflowProgress& progress) {
+  const Checkout& checkout = plan.runners.front().checkout;
+  if (!checkout.commit) {
+    progress.Message("warning: The build cannot be named by a commit: " + checkout.git_problem);
+  } else if (checkout.dirty) {
+    progress.Message(
+        fmt::format("warning: The checkout differs from its commit {}. etprof-build.json lists how",
+                    checkout.commit->substr(0, 10)));
+    const std::size_t shown = std::min(checkout.changed.size(), kShownChanges);
+    for (std::size_t i = 0; i < shown; ++i) progress.Message("  " + checkout.changed[i]);
+    if (shown < checkout.changed.size()) progress.Message("  and more");
+  }
+  plan.presets_of_checkout = InstallPresets(checkout.folder);
+}
+
+void BuildExecutorchRunner(const ExecutorchBuild& plan, const RunnerBuild& runner,
+                           WorkflowProgress& progress) {
+  const std::string& name = runner.preset.name;
+  if (std::ranges::find(plan.presets_of_checkout, name) != plan.presets_of_checkout.end())
+    progress.Message(
+        fmt::format("warning: {} is built as the checkout's own CMakePresets.json defines it", name));
+  const BuildProgress steps = {
+      [&](std::string_view text) { progress.Step(fmt::format("{}: {}", name, text)); },
+      [&](int done, int total) { progress.Step(name + ": building", done, total); }};
+  BuildRunner(runner, steps, [&progress] { return progress.Interrupted(); });
+}
+
+}  // namespace etprof

@@ -1,0 +1,343 @@
+#include "workflow/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "render/check.h"
+#include "render/document.h"
+#include "report/stored_runs.h"
+#include "say/check.h"
+#include "stats/stop_rule.h"
+#include "workflow/analyze.h"
+#include "workflow/measure.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kSecondsPerPair = 60;
+
+// --- the two sides ---------------------------------------------------------------------------------------
+
+// As the command line names them.
+struct CheckSides {
+  enum class Kind {
+    kModels,   // a model, and another one or what differs: measured now
+    kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
+    kRuns,     // a run directory with its pairs, or two: nothing is measured
+  };
+  Kind kind = Kind::kModels;
+  std::string baseline;
+  std::string candidate;  // empty: `baseline` holds both sides
+};
+using Kind = CheckSides::Kind;
+
+// "isa=-avx2": what differs from the other side. A file of such a name wins.
+bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
+
+Kind KindOf(const std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(text, ignored)) return Kind::kRuns;
+  if (IsVariant(text)) return Kind::kModels;
+  if (!Exists(text)) throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text);
+  return text.ends_with(".json") ? Kind::kConfigs : Kind::kModels;
+}
+
+const char* NameOf(Kind kind) {
+  switch (kind) {
+    case Kind::kModels:
+      return "a model";
+    case Kind::kConfigs:
+      return "a configuration";
+    case Kind::kRuns:
+      return "a run directory";
+  }
+  return "";
+}
+
+CheckSides SidesOf(const CheckOptions& options) {
+  CheckSides sides{Kind::kModels, options.baseline, options.candidate};
+  for (const std::string& path : options.paths) {
+    std::string& side = sides.baseline.empty() ? sides.baseline : sides.candidate;
+    if (!side.empty())
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path));
+    side = path;
+  }
+  if (sides.baseline.empty())
+    throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
+  if (IsVariant(sides.baseline)) {
+    throw Error(ExitCode::kUsage, "the baseline has to be a model, a configuration or a run directory")
+        .Remedy("only the candidate can be what differs: `--candidate isa=-avx2`");
+  }
+  sides.kind = KindOf(sides.baseline);
+  if (sides.candidate.empty()) {
+    if (sides.kind == Kind::kModels) {
+      throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
+          .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
+    }
+    return sides;
+  }
+  const Kind other = KindOf(sides.candidate);
+  if (other != sides.kind) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} cannot be compared with {}", NameOf(sides.kind), NameOf(other)))
+        .Remedy("give two models, two configurations or two run directories");
+  }
+  return sides;
+}
+
+Config ConfigOfModels(const CheckSides& sides, const MeasureRequest& measurement, Device& device,
+                      const DeviceProperties& properties) {
+  ExperimentConfig baseline = ExperimentOf(measurement, sides.baseline, device, properties);
+  baseline.name = "baseline";
+  Variant variant;
+  if (IsVariant(sides.candidate)) {
+    variant = ParseVariant(sides.candidate);
+  } else {
+    variant.model = std::filesystem::absolute(sides.candidate).lexically_normal();
+  }
+  ExperimentConfig candidate = baseline;
+  candidate.name = "candidate";
+  if (variant.isa) candidate.isa = *variant.isa;
+  if (variant.cpus) candidate.cpu_affinity = *variant.cpus;
+  if (variant.threads) candidate.threads = {*variant.threads};
+  if (variant.period) candidate.period = *variant.period;
+  if (variant.runner) candidate.runner = *variant.runner;
+  if (variant.model) candidate.model = *variant.model;
+  const VariantLabels labels = LabelsOf(variant, baseline);
+  const bool same_names =
+      !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
+  baseline.label = same_names ? "baseline" : labels.as_given;
+  candidate.label = same_names ? "candidate" : labels.variant;
+
+  Config config;
+  config.pairs_given = true;
+  config.pairs.push_back(
+      {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
+  config.experiments = {std::move(baseline), std::move(candidate)};
+  return config;
+}
+
+Config ReadSide(const std::string& path, const MeasureRequest& measurement, Device& device,
+                const DeviceProperties& properties) {
+  Config config = ReadConfig(path, ContextFor(device, properties));
+  if (const std::string option = measurement.GivenOfModel(); !option.empty())
+    throw Error(ExitCode::kUsage, option + " is for models; a configuration has its own");
+  ApplyToExperiments(measurement, config);
+  return config;
+}
+
+// The experiments that both have, the baseline's against the candidate's.
+Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
+  Config config = candidate;
+  config.file.clear();
+  config.experiments.clear();
+  config.pairs.clear();
+  config.pairs_given = true;
+  for (const ExperimentConfig& a : baseline.experiments) {
+    for (const ExperimentConfig& b : candidate.experiments) {
+      if (a.name != b.name || a.mode != "timing" || b.mode != "timing") continue;
+      const std::string label = b.label.empty() ? b.name : b.label;
+      ExperimentConfig first = a;
+      ExperimentConfig second = b;
+      first.name = "baseline_" + a.name;
+      second.name = "candidate_" + b.name;
+      first.label = label + " (baseline)";
+      second.label = label + " (candidate)";
+      for (const int threads : a.threads) {
+        if (std::find(b.threads.begin(), b.threads.end(), threads) == b.threads.end()) continue;
+        const bool several = a.threads.size() > 1;
+        config.pairs.push_back({{first.name, threads, ""},
+                                {second.name, threads, ""},
+                                several ? fmt::format("{}, {} threads", label, threads) : label});
+      }
+      config.experiments.push_back(std::move(first));
+      config.experiments.push_back(std::move(second));
+    }
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("{} and {} have no experiment of the same name and threads",
+                                                 baseline.file.string(), candidate.file.string()))
+        .Remedy("give the experiments to compare the same names");
+  }
+  return config;
+}
+
+// What to measure. Every pair of its plan is a check.
+Config ConfigOf(const CheckSides& sides, const MeasureRequest& measurement, Device& device) {
+  const DeviceProperties properties = device.Properties();
+  Config config;
+  if (sides.kind == Kind::kModels) {
+    config = ConfigOfModels(sides, measurement, device, properties);
+  } else {
+    config = ReadSide(sides.baseline, measurement, device, properties);
+    if (!sides.candidate.empty())
+      config = ConfigOfTwo(config, ReadSide(sides.candidate, measurement, device, properties));
+    RequireDevice(config, device.Name());
+  }
+  Apply(measurement, config);
+  config.peaks = false;  // a verdict needs none
+  if (config.output_root.empty()) {
+    config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
+  }
+  if (MakePlan(config).pairs.empty()) {
+    throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
+        .InFile(sides.baseline)
+        .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
+  }
+  return config;
+}
+
+// --- measured now ----------------------------------------------------------------------------------------
+
+// Whether something is open that a longer measurement could close. An experiment that was given up would be
+// tried again each time, so it ends the whole.
+bool MoreLaunchesMayDecide(const CheckReport& check) {
+  if (check.error) return false;
+  for (const CheckPair& pair : check.pairs) {
+    for (const CheckItem& item : pair.items) {
+      if (item.verdict.growth && item.verdict.decision == GateDecision::kInconclusive) return true;
+    }
+  }
+  return false;
+}
+
+// Where the command line says more of the time than the configuration.
+void LimitTime(const CheckOptions& options, Config& config) {
+  if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
+  const double of_pairs =
+      options.measure.max_seconds.value_or(kSecondsPerPair) * double(MakePlan(config).pairs.size());
+  if (options.budget) {
+    config.max_seconds = options.measure.max_seconds ? std::min(*options.budget, of_pairs) : *options.budget;
+  } else if (!config.launches || options.measure.max_seconds) {
+    config.max_seconds = of_pairs;
+  }
+}
+
+// Launches for one look after the other, until all is decided or the time is over.
+Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowProgress& progress) {
+  const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
+  Config config = ConfigOf(sides, options.measure, *device);
+  LimitTime(options, config);
+  const std::optional<int> launches = config.launches;
+  MeasureOptions measure;
+  if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
+  Checked checked;
+  RunData& run = checked.measured.emplace();
+  for (const int look : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
+    config.launches = look;
+    run = MeasureConfig(config, *device, options.measure, progress, measure);
+    if (run.status == RunData::Status::kInterrupted) return checked;
+    measure.resume = true;
+    measure.look_at_load = false;  // it was looked at before the first launches
+    const ScheduleData& schedule = run.schedule;
+    const bool time_is_over =
+        schedule.launches < look ||
+        (config.max_seconds &&
+         schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
+    if (run.status == RunData::Status::kFailed || time_is_over) break;
+    const Report so_far = ReportOf(OpenRunDirectory(run.folder), {.join = false});
+    if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits))) break;
+  }
+  checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
+  return checked;
+}
+
+// --- stored ----------------------------------------------------------------------------------------------
+
+void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData& joined,
+                      const std::vector<std::string>& allowed) {
+  std::vector<std::string> refused;  // "runner (baseline 1.5, candidate 1.6)", each once
+  std::vector<std::string> names;
+  for (const ComparePair& pair : joined.pairs) {
+    for (const Mismatch& mismatch : FindMismatches(baseline, joined.experiments[pair.baseline], candidate,
+                                                   joined.experiments[pair.candidate])) {
+      const std::string text = fmt::format("{} (baseline: {}; candidate: {})", mismatch.name,
+                                           mismatch.baseline, mismatch.candidate);
+      const bool accepted = std::ranges::find(allowed, mismatch.name) != allowed.end();
+      std::vector<std::string>& list = accepted ? joined.warnings : refused;
+      const std::string line = accepted ? "accepted as it is: the two runs differ in " + text : text;
+      AddOnce(line, list);
+      if (!accepted) AddOnce(mismatch.name, names);
+    }
+  }
+  if (refused.empty()) return;
+  throw Error(ExitCode::kBadInput,
+              fmt::format("the two runs cannot be compared: they differ in {}", fmt::join(refused, ", ")))
+      .Remedy(
+          fmt::format("let check measure both variants now, or accept the difference: `--allow-mismatch {}`",
+                      fmt::join(names, ",")));
+}
+
+Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
+  const MeasureRequest& m = options.measure;
+  if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
+      !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
+      !m.use.power_mode.empty()) {
+    throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply");
+  }
+  RunData run = OpenRunDirectory(sides.baseline);
+  if (!sides.candidate.empty()) {
+    const RunData candidate = OpenRunDirectory(sides.candidate);
+    RunData joined = JoinStoredRuns(run, candidate);
+    RefuseMismatches(run, candidate, joined, options.allowed);
+    run = std::move(joined);
+  }
+  const Report report = ReportOf(std::move(run), {.join = false});
+  if (report.run.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
+        .InFile(sides.baseline)
+        .Remedy("give a second run directory");
+  }
+  return {AssembleCheck(report, options.limits), std::nullopt};
+}
+
+}  // namespace
+
+Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress) {
+  const CheckSides sides = SidesOf(options);
+  if (sides.kind == Kind::kRuns) return CheckStored(sides, options);
+  if (!options.allowed.empty()) {
+    throw Error(ExitCode::kUsage,
+                "--allow-mismatch is for two stored runs; variants that are measured now always match");
+  }
+  return CheckNow(sides, options, progress);
+}
+
+CheckOutputs::CheckOutputs(std::string junit, const std::string& github_summary)
+    : junit_(std::move(junit)), github_summary_(github_summary) {
+  if (github_summary != "true") return;
+  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (file == nullptr || *file == '\0') {
+    throw Error(ExitCode::kUsage, "--github-summary: GITHUB_STEP_SUMMARY is not set")
+        .Remedy("name a file: --github-summary=FILE");
+  }
+  github_summary_ = file;
+}
+
+void CheckOutputs::Write(const CheckReport& check) const {
+  if (!junit_.empty()) WriteOutput(junit_, [&](std::ostream& out) { RenderJunit(check, out); });
+  if (github_summary_.empty()) return;
+  // It collects what several commands of a step have to say, and may be one that cannot be replaced.
+  std::ofstream out(github_summary_, std::ios::app | std::ios::binary);
+  RenderDocumentMarkdown(say::SayCheck(check), 2, out);
+  out.close();
+  if (!out) {
+    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
+        .InFile(github_summary_);
+  }
+}
+
+}  // namespace etprof

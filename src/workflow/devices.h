@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device/survey.h"
+#include "workflow/progress.h"
+
+namespace etprof {
+
+struct DevicesOptions {
+  std::vector<std::string> named;  // beside this machine and those that adb lists
+  double answer_seconds = 10;      // one that does not answer for so long cannot be reached
+  bool clean = false;              // remove what etprof left on those that are named, or on all
+};
+
+struct DevicesFound {
+  std::vector<DeviceSurvey> devices;
+  std::vector<std::string> notes;  // why devices may be missing
+};
+
+// Asks all devices at once. Throws Error (kUsage) for a name that is none, (kInterrupted).
+DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress);
+
+}  // namespace etprof

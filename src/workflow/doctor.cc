@@ -1,0 +1,346 @@
+#include "workflow/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "bundle/bundle.h"
+#include "checkout/host_tools.h"
+#include "checkout/requirements.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/units.h"
+#include "device/adb/adb_devices.h"
+#include "device/bundle.h"
+#include "device/executable.h"
+#include "device/local/local.h"
+#include "device/local/local_properties.h"
+#include "device/other_load.h"
+#include "device/tool.h"
+#include "workflow/device.h"
+#include "workflow/locate.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Check = DoctorCheck;
+using CheckState = DoctorCheck::State;
+
+constexpr double kAskSeconds = 20;
+constexpr Bytes kLittleDisk = 1'000'000'000;  // a run with traces has tens of megabytes
+constexpr const char* kBootstrap = "run script/bootstrap";
+
+// What such a program prints; absent where it is not there or does not run.
+std::optional<std::string> Printed(const std::vector<std::string>& words) {
+  try {
+    const ToolRun run = RunTool({words, {}, {}}, kAskSeconds, {}, {});
+    if (run.status.Success()) return run.output;
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+  }
+  return std::nullopt;
+}
+
+Check Tool(const std::string& name, const std::optional<HostTool>& tool, std::string_view least,
+           const std::string& remedy) {
+  if (!tool) return {name, CheckState::kMissing, "not found", remedy};
+  const std::string found = fmt::format("{}, {}", tool->version, tool->path);
+  if (!VersionAtLeast(tool->version, least))
+    return {name, CheckState::kMissing, fmt::format("{}; {} or later is needed", found, least), remedy};
+  return {name, CheckState::kOk, found, ""};
+}
+
+// A program that tells its version by `option`, behind `key` of what it prints.
+Check Client(const std::string& name, std::vector<std::string> words, const char* option,
+             const std::string& key, const std::string& remedy) {
+  const std::string program = words.front();
+  words.emplace_back(option);
+  const std::optional<std::string> printed = Printed(words);
+  if (!printed) return {name, CheckState::kMissing, program + " is not there or does not run", remedy};
+  const std::size_t at = printed->find(key);
+  const std::string version = VersionIn(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
+  return {name, CheckState::kOk, fmt::format("{}, {}", version, FindProgram(program)), ""};
+}
+
+Check Disk(const fs::path& folder, Bytes least, const std::string& remedy) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return {"disk space", CheckState::kWarning, folder.string() + ": " + error.message(), ""};
+  const auto free = static_cast<Bytes>(space.available);
+  const std::string found =
+      fmt::format("{} free in {}", FormatBytes(static_cast<double>(free)), folder.string());
+  if (free < least) return {"disk space", CheckState::kWarning, found, remedy};
+  return {"disk space", CheckState::kOk, found, ""};
+}
+
+// --- measuring on this machine ---
+
+void AddRunner(std::vector<Check>& checks) {
+  const std::string name = "etprof-runner";
+  try {
+    const std::string runner = DefaultRunner().string();
+    const std::unique_ptr<Device> device = MakeLocalDevice();
+    const protocol::IsaState isa = AskRunner(*device, runner, "");
+    std::string version = Printed({runner, "--version"}).value_or("");
+    version = version.substr(0, version.find('\n'));
+    const bool ours = version.starts_with(ETPROF_VERSION);
+    checks.push_back({name, ours ? CheckState::kOk : CheckState::kWarning,
+                      fmt::format("{}, {}", version, runner),
+                      ours ? "" : "build it again: this etprof is " ETPROF_VERSION});
+    if (isa.can_mask) {
+      checks.push_back(
+          {"instruction sets", CheckState::kOk, "can be switched off one by one (--vs isa=...)", ""});
+    } else {
+      checks.push_back({"instruction sets", CheckState::kWarning, "cannot be switched off: " + isa.why_not,
+                        "compare two runners instead: --vs runner=PATH"});
+    }
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    const std::string where = error.file().empty() ? "" : error.file() + ": ";
+    checks.push_back({name, CheckState::kMissing, where + error.problem(),
+                      error.remedy().empty() ? kBootstrap : error.remedy()});
+  }
+}
+
+void AddSteadiness(std::vector<Check>& checks) {
+  const auto remedy = [](const std::string& warning) -> std::string {
+    const auto has = [&](const char* word) { return warning.find(word) != std::string::npos; };
+    if (has("governor")) return "as root: cpupower frequency-set --governor performance";
+    if (has("battery")) return "plug it in";
+    if (has("guests"))
+      return "small differences need more launches (--max-seconds), or a machine of your own";
+    return "";
+  };
+  const DeviceProperties properties = ReadLocalProperties();
+  for (const std::string& warning : properties.warnings)
+    checks.push_back({"steadiness", CheckState::kWarning, warning, remedy(warning)});
+  if (properties.warnings.empty())
+    checks.push_back({"steadiness", CheckState::kOk, "nothing seen that would disturb measurements", ""});
+}
+
+// Whether the processor is free for a measurement with one thread.
+Check Others() {
+  const std::string name = "other processes";
+  const std::unique_ptr<Device> device = MakeLocalDevice();
+  const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
+  if (!load) return {name, CheckState::kOk, "not known: this system does not say what they use", ""};
+  if (Matters(*load, 1))
+    return {name, CheckState::kWarning, LoadText(*load), "stop them, or wait until they end"};
+  return {name, CheckState::kOk, "they use " + LoadAmountText(*load), ""};
+}
+
+DoctorGroup Measuring() {
+  DoctorGroup group{"measure", "profile, run, check on this machine", {}};
+  AddRunner(group.checks);
+  group.checks.push_back(Disk(fs::current_path(), kLittleDisk, "make room: traces are written there"));
+  AddSteadiness(group.checks);
+  group.checks.push_back(Others());
+  return group;
+}
+
+// --- Python's side ---
+
+struct PythonPackages {
+  std::string python;                           // the program
+  std::string version;                          // empty: it does not run
+  std::map<std::string, std::string> versions;  // of what is installed
+};
+
+PythonPackages AskPython(const std::optional<fs::path>& root) {
+  PythonPackages packages;
+  packages.python = PythonProgram(root);
+  const std::string question =
+      "import importlib.metadata as m, platform\n"
+      "print('python', platform.python_version())\n"
+      "for n in ('executorch', 'torch', 'torchao', 'numpy'):\n"
+      "  try: print(n, m.version(n))\n"
+      "  except m.PackageNotFoundError: pass\n";
+  std::istringstream lines(Printed({packages.python, "-c", question}).value_or(""));
+  for (std::string name, version; lines >> name >> version;) packages.versions[name] = version;
+  packages.version = packages.versions["python"];
+  return packages;
+}
+
+Check Package(const PythonPackages& packages, const std::string& name, const std::string& title,
+              const std::string& remedy) {
+  const auto found = packages.versions.find(name);
+  if (found == packages.versions.end())
+    return {title, CheckState::kMissing, "not installed for " + packages.python, remedy};
+  return {title, CheckState::kOk, fmt::format("{} {}, of {}", name, found->second, packages.python), ""};
+}
+
+DoctorGroup Exporting(const PythonPackages& packages) {
+  DoctorGroup group{"export", "export", {}};
+  if (packages.version.empty()) {
+    group.checks.push_back(
+        {"Python", CheckState::kMissing, packages.python + " is not there or does not run", kBootstrap});
+    return group;
+  }
+  group.checks.push_back({"Python", CheckState::kOk, packages.version + ", " + packages.python, ""});
+  group.checks.push_back(Package(packages, "torch", "PyTorch", kBootstrap));
+  group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
+  group.checks.push_back(Package(packages, "torchao", "torchao", kBootstrap));
+  group.checks.push_back(Package(packages, "numpy", "NumPy", kBootstrap));
+  return group;
+}
+
+// --- building ---
+
+Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
+  const fs::path folder = root / "build" / "wheels" / "linux-aarch64";
+  const auto executorch = packages.versions.find("executorch");
+  if (executorch != packages.versions.end()) {
+    const fs::path info = folder / fmt::format("executorch-{}.dist-info", executorch->second);
+    if (Exists(info))
+      return {"aarch64 wheel", CheckState::kOk, fmt::format("{}, {}", executorch->second, folder.string()),
+              ""};
+  }
+  return {"aarch64 wheel", CheckState::kWarning, "not fetched yet",
+          "etprof build --target fetches it by pip, 18 MB"};
+}
+
+DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPackages& packages) {
+  DoctorGroup group{"build-target", "build --target", {}};
+  if (!root) {
+    group.checks.push_back({"checkout", CheckState::kMissing,
+                            "this etprof lies in no checkout of its sources",
+                            "run build/etprof of a checkout"});
+    return group;
+  }
+  const fs::path tools = *root / ".venv" / "bin";
+  // The checkout's own: the build uses no others.
+  for (const char* name : {"cmake", "ninja"}) {
+    const fs::path own = tools / name;
+    group.checks.push_back(
+        Tool(name, Exists(own) ? FindTool(own.string(), "0", {}) : std::nullopt, "0", kBootstrap));
+  }
+  group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", kBootstrap));
+  group.checks.push_back(Package(packages, "executorch", "executorch wheel", kBootstrap));
+  Check cross = Tool("cross compiler", FindTool("aarch64-linux-gnu-g++", "0", {}), "0",
+                     "on Debian: apt-get install g++-aarch64-linux-gnu");
+  if (cross.state == CheckState::kMissing)
+    cross.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
+  group.checks.push_back(cross);
+  group.checks.push_back(Aarch64Libraries(*root, packages));
+  return group;
+}
+
+Check Ndk() {
+  const std::string name = "Android NDK";
+  const std::string remedy = "install r27 or later, and set ANDROID_NDK to its folder";
+  const std::optional<NdkVariable> ndk = FindNdk();
+  if (!ndk)
+    return {name, CheckState::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
+  const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
+  if (!HasNdkToolchain(ndk->folder))
+    return {name, CheckState::kWarning, where + " has no build/cmake/android.toolchain.cmake", remedy};
+  const std::string version = NdkVersion(ndk->folder);
+  if (version.empty() || !VersionAtLeast(version, kLeastNdk)) {
+    return {name, CheckState::kWarning,
+            fmt::format("{} is {}", where, version.empty() ? "of an unknown version" : version), remedy};
+  }
+  return {name, CheckState::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
+}
+
+Check PythonWithTorch(const fs::path& tools) {
+  const std::string name = "Python with PyTorch";
+  const std::optional<HostPython> python = FindPython(tools);
+  if (!python) return {name, CheckState::kMissing, "python3 not found", kBootstrap};
+  if (!python->lacks.empty()) {
+    return {name, CheckState::kMissing,
+            fmt::format("{} has no {}", python->path, fmt::join(python->lacks, " and no ")), kBootstrap};
+  }
+  return {name, CheckState::kOk, python->path, ""};
+}
+
+DoctorGroup BuildingExecutorch(const std::optional<fs::path>& root) {
+  DoctorGroup group{"build-executorch", "build --executorch", {}};
+  const fs::path tools = root ? *root / ".venv" / "bin" : fs::path();
+  group.checks.push_back(Tool("git", FindTool("git", "0", {}), "0", "install git"));
+  group.checks.push_back(Tool("cmake", FindTool("cmake", kLeastCMake, tools), kLeastCMake, kBootstrap));
+  group.checks.push_back(Tool("ninja", FindTool("ninja", kLeastNinja, tools), kLeastNinja, kBootstrap));
+  group.checks.push_back(Tool("make", FindTool("make", kAnyVersion, {}), kAnyVersion, kGetMake));
+  group.checks.push_back(Tool("native compiler", FindTool("c++", "0", {}), "0", "install a C++ compiler"));
+  group.checks.push_back(PythonWithTorch(tools));
+  group.checks.push_back(Ndk());
+  group.checks.push_back(
+      Disk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies"));
+  return group;
+}
+
+// --- devices ---
+
+// The bundle of etprof-runner for a device, or what makes it.
+Check BundleFor(const std::optional<fs::path>& root, BundleTarget target, CheckState when_missing) {
+  const std::string name = Name(target) + " runner";
+  const std::string remedy = "make it: etprof build --target " + Name(target);
+  const fs::path folder = BundleFolder(Name(target));
+  if (!Exists(folder / "bundle.json"))
+    return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
+  try {
+    const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");
+    if (bundle)
+      return {name, CheckState::kOk, fmt::format("executorch {}, {}", bundle->executorch, folder.string()),
+              ""};
+    return {name, when_missing, folder.string() + " is not whole", remedy};
+  } catch (const Error& error) {
+    return {name, when_missing, error.problem(), remedy};
+  }
+}
+
+DoctorGroup OverAdb(const std::optional<fs::path>& root) {
+  DoctorGroup group{"adb", "devices over adb", {}};
+  group.checks.push_back(Client("adb", AdbWords(), "--version", "\nVersion ",
+                                "on Debian: apt-get install adb; else Android's platform-tools"));
+  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
+  return group;
+}
+
+DoctorGroup OverSsh(const std::optional<fs::path>& root) {
+  DoctorGroup group{"ssh", "devices over ssh", {}};
+  group.checks.push_back(Client("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
+                                "install OpenSSH's client (on Debian: apt-get install openssh-client)"));
+  // A machine like this one takes this machine's runner.
+  group.checks.push_back(BundleFor(root, BundleTarget::kLinuxAarch64, CheckState::kWarning));
+  return group;
+}
+
+DoctorGroup Emulated(const std::optional<fs::path>& root) {
+  DoctorGroup group{"emulated", "an emulated device", {}};
+  const fs::path own = root ? *root / "build" / "tools" : fs::path();
+  group.checks.push_back(Tool("qemu-aarch64", FindTool("qemu-aarch64", "10.1", own), "10.1",
+                              "run script/fetch-qemu: from 10.1 on it has SME2"));
+  group.checks.push_back(BundleFor(root, BundleTarget::kAndroid, CheckState::kMissing));
+  return group;
+}
+
+}  // namespace
+
+bool DoctorGroup::Ready() const {
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const Check& check) { return check.state == CheckState::kMissing; });
+}
+
+std::vector<DoctorGroup> ExamineThisMachine() {
+  const std::optional<fs::path> root = CheckoutRoot();
+  const PythonPackages packages = AskPython(root);
+  return {Measuring(),
+          Exporting(packages),
+          BuildingBundles(root, packages),
+          BuildingExecutorch(root),
+          OverAdb(root),
+          OverSsh(root),
+          Emulated(root)};
+}
+
+DoctorGroup ExportNeeds() { return Exporting(AskPython(CheckoutRoot())); }
+
+}  // namespace etprof

@@ -1,0 +1,83 @@
+#include "workflow/report.h"
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "render/devices.h"
+#include "render/page/html.h"
+#include "render/page/markdown.h"
+#include "workflow/analyze.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDevicesFile = "devices_report.md";
+
+bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
+
+fs::path FolderOfRuns(const std::vector<Report>& runs) {
+  fs::path common;
+  for (const Report& report : runs) {
+    const fs::path parent =
+        fs::absolute(report.run.folder / "").lexically_normal().parent_path().parent_path();
+    if (!common.empty() && parent != common) return fs::current_path();
+    common = parent;
+  }
+  return common.empty() ? fs::current_path() : common;
+}
+
+}  // namespace
+
+Report ReadReport(const std::string& path) {
+  RunData run = OpenRun({path});
+  if (!Exists(fs::path(path) / "analysis_summary.json"))
+    return ReportOf(std::move(run), {.tolerant = IsFolder(path)});
+  OutputFolders folders;
+  folders.report = path;
+  folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
+  folders.write = [](const fs::path&, const std::function<void(std::ostream&)>&) {};
+  return AnalyzeInto(std::move(run), folders);
+}
+
+std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
+                                  bool brief) {
+  fs::path folder = out;
+  if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
+  std::vector<fs::path> files = {folder};
+  if (out.empty() || NamesFolder(out)) {
+    files = {folder / "report.md", folder / "report.html"};
+    if (brief) files = {folder / "report_brief.md"};
+  }
+  for (const fs::path& file : files) {
+    const bool page = Lower(file.extension().string()) == ".html";
+    WriteOutput(file, [&](std::ostream& stream) {
+      (brief ? RenderBriefMarkdown : page ? RenderHtml : RenderMarkdown)(report, stream);
+    });
+  }
+  return files;
+}
+
+DevicesReport ReadDevices(const std::vector<std::string>& paths) {
+  std::vector<Report> reports;
+  for (const std::string& path : paths) {
+    reports.push_back(ReadReport(path));
+    if (reports.back().run.folder.empty()) reports.back().run.folder = path;
+  }
+  return AssembleDevices(std::move(reports));
+}
+
+fs::path WriteDevices(const DevicesReport& report, const std::string& out) {
+  fs::path markdown = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
+  if (!out.empty() && NamesFolder(out)) markdown /= kDevicesFile;
+  WriteOutput(markdown, [&](std::ostream& stream) { RenderDevicesMarkdown(report, stream); });
+  if (IsStdout(markdown)) return markdown;
+  fs::path json = markdown;
+  json.replace_extension(".json");
+  WriteOutput(json, [&](std::ostream& stream) { RenderDevicesJson(report, stream); });
+  return markdown;
+}
+
+}  // namespace etprof

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "report/devices.h"
+#include "report/report.h"
+
+namespace etprof {
+
+// The report of a run directory, an ETDump or a timeline CSV, from its files: where `etprof analyze` has made
+// one, with its list of files. Nothing is written. Throws Error.
+Report ReadReport(const std::string& path);
+
+// Writes report.md and report.html into `out`, a folder, or one of the two as the file `out` ("-": stdout).
+// With `brief` the short form in place of them: report_brief.md, or the file. `out` empty: into the folder of
+// `path`, which the report is of. Returns what was written. Throws Error (kDeviceFailed).
+std::vector<std::filesystem::path> WriteReport(const Report& report, const std::string& path,
+                                               const std::string& out, bool brief);
+
+// The run directories of several devices, or of one at several times, side by side.
+DevicesReport ReadDevices(const std::vector<std::string>& paths);
+
+// Writes devices_report.md and, beside it, devices_report.json into `out`, a folder, or as the Markdown file
+// `out` ("-": stdout, and no JSON). `out` empty: into the folder that holds all run directories; where they
+// lie in different ones, the current folder. Returns the Markdown file. Throws Error (kDeviceFailed).
+std::filesystem::path WriteDevices(const DevicesReport& report, const std::string& out);
+
+}  // namespace etprof

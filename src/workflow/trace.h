@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "etdump/reader.h"
+#include "workflow/progress.h"
+
+namespace etprof {
+
+struct TraceOptions {
+  std::vector<std::string> paths;  // one run directory, or ETDumps and timeline CSVs
+  std::string output;       // a file, "-": stdout; empty: trace.* in the run directory, or beside the file
+  std::string format;       // "perfetto", "chrome"; empty: by the file's name
+  std::string run = "all";  // "all", "median", or the number of a traced run from 0
+  std::filesystem::path model, etrecord;  // as AnalyzeOptions
+  EtdumpOptions etdump = {};
+};
+
+struct WrittenTrace {
+  std::filesystem::path file;
+  bool chrome = false;
+  std::size_t experiments = 0, runs = 0;
+};
+
+// Writes the runs as one trace; what cannot be read of a run directory is a message. Throws Error (kUsage,
+// kBadInput, kDeviceFailed), and (kInterrupted) with nothing written.
+WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress);
+
+}  // namespace etprof

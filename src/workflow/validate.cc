@@ -1,0 +1,60 @@
+#include "workflow/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "render/page/html.h"
+#include "validate/validator.h"
+#include "workflow/analyze.h"
+
+namespace etprof {
+
+std::ptrdiff_t Validation::Count(Finding::Severity severity) const {
+  return std::ranges::count_if(findings,
+                               [&](const Finding& finding) { return finding.severity == severity; });
+}
+
+Validation ValidateRun(const std::string& folder) {
+  Validator validator(folder, ETPROF_VERSION);
+  if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
+  // The ETDumps that the manifest names, or all where there is none, and how many warnings each has by now.
+  std::map<std::filesystem::path, std::size_t> known;
+  for (const ExperimentData& data : validator.run().experiments) known[data.etdump] = data.warnings.size();
+  const TraceVisitor visit = [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+    if (known.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
+  };
+  const auto tell_unread = [&](const ExperimentData& data, bool read) {
+    if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
+    const bool told = data.warnings.size() > known.at(data.etdump);
+    validator.CannotRead(data, told ? data.warnings.back() : "cannot be read");
+  };
+  if (validator.can_rebuild()) {
+    // As `etprof analyze` does it, but what it makes is only looked at.
+    RunData run = validator.analysed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
+    OutputFolders folders;
+    folders.report = run.folder;
+    folders.timeline = validator.analysed_with_timeline();
+    std::ifstream page(run.folder / "report.html", std::ios::binary);
+    folders.title = ReadTitle(page);
+    folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
+      validator.CheckDerived(file, render);
+    };
+    const Report report = AnalyzeInto(std::move(run), folders, {}, visit);
+    for (const ReportExperiment& experiment : report.experiments)
+      tell_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
+  } else {
+    RunData run = validator.run();
+    const auto profiles = ProfileRun(run, {.join = false}, visit);
+    for (std::size_t i = 0; i < run.experiments.size(); ++i)
+      tell_unread(run.experiments[i], profiles[i].has_value());
+  }
+  return {folder, validator.foreign(), validator.Finish()};
+}
+
+}  // namespace etprof
