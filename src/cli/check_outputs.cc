@@ -7,7 +7,6 @@
 #include <iostream>
 
 #include "cli/analyze_files.h"
-#include "cli/show_document.h"
 #include "cli/stdout_terminal.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -44,10 +43,12 @@ std::string GithubSummaryFile(const std::string& flag) {
 void WriteCheck(const CheckReport& check, const CheckOutputs& outputs) {
   if (!outputs.junit.empty()) WriteOutput(outputs.junit, [&](std::ostream& out) { RenderJunit(check, out); });
   if (!outputs.github_summary.empty()) Append(outputs.github_summary, check);
+  const say::Document document = say::SayCheck(check);
+  if (WriteDocumentFiles(document, outputs.files)) return FlushStdout();
   if (outputs.json) {
     RenderCheckJson(check, std::cout);
   } else {
-    ShowDocument(say::SayCheck(check), outputs.table, outputs.more, outputs.all);
+    ShowDocument(document, outputs.table, outputs.more, outputs.all);
   }
   FlushStdout();
 }

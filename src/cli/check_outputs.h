@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cli/show_document.h"
 #include "report/check.h"
 
 namespace etprof {
@@ -12,6 +13,7 @@ struct CheckOutputs {
   bool all = false;            // of the table: what passes, too
   bool json = false;           // on stdout, in place of the screen
   std::string table;           // of the result, as CSV, likewise; empty: none
+  DocumentFiles files;         // of it, in other formats
   std::string more;            // where the whole report is; empty: nowhere
 };
 

@@ -25,6 +25,7 @@ constexpr double kSecondsPerPair = 60;
 
 struct CheckOptions {
   std::string table;
+  DocumentFiles files;
   std::vector<std::string> paths;
   std::string baseline, candidate;
   std::string slowdown = "2%", operator_slowdown, operator_share = "1%", memory_growth, load_slowdown;
@@ -67,7 +68,8 @@ Report ReportOf(RunData run) {
 
 int Finish(const CheckReport& check, const CheckOptions& options, const std::string& github_summary,
            const std::string& more) {
-  WriteCheck(check, {options.junit, github_summary, options.all, options.json, options.table, more});
+  WriteCheck(check,
+             {options.junit, github_summary, options.all, options.json, options.table, options.files, more});
   return ExitCodeOf(check);
 }
 
@@ -262,6 +264,7 @@ CommandSpec CheckCommand() {
                          "append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
             app.add_flag("--json", options->json, "the result as JSON on stdout");
             AddTableOption(app, options->table, {"checks"});
+            AddDocumentFiles(app, options->files);
             app.add_flag("--all", options->all, "show every check and every operator, also those that pass");
             return [options] { return RunCheck(*options); };
           }};

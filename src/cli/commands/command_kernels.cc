@@ -27,6 +27,7 @@ struct KernelsArguments {
   std::string output;
   std::string model_id, filter, title;
   std::string table;
+  DocumentFiles files;
   bool json = false, quiet = false, all = false;
 };
 
@@ -185,14 +186,15 @@ int RunKernels(KernelsArguments arguments) {
     CompareOffWithOn(report);
   }
   const std::string more = Write(report, arguments);
-  if (arguments.quiet || IsStdout(arguments.output)) {
+  const say::Document document = say::SayKernels(report);
+  if (WriteDocumentFiles(document, arguments.files) || arguments.quiet || IsStdout(arguments.output)) {
     FlushStdout();
     return static_cast<int>(ExitCode::kDone);
   }
   if (arguments.json) {
     RenderKernelsJson(report, std::cout);
   } else {
-    ShowDocument(say::SayKernels(report), arguments.table, more, arguments.all);
+    ShowDocument(document, arguments.table, more, arguments.all);
   }
   FlushStdout();
   return static_cast<int>(ExitCode::kDone);
@@ -224,6 +226,7 @@ CommandSpec KernelsCommand() {
             app.add_option("--title", arguments->title, "of kernel_view.md");
             app.add_flag("--json", arguments->json, "show all of it as JSON");
             AddTableOption(app, arguments->table);
+            AddDocumentFiles(app, arguments->files);
             AddAllOption(app, arguments->all);
             app.add_flag("-q,--quiet", arguments->quiet, "write the files, show nothing");
             return [arguments] { return RunKernels(*arguments); };
