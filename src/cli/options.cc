@@ -9,6 +9,7 @@
 
 #include "cli/show.h"
 #include "core/error.h"
+#include "render/document.h"
 #include "render/csv/table_csv.h"
 
 namespace etprof {
@@ -63,13 +64,18 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
   AddAllOption(app, view.all);
 }
 
-void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names) {
+void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names) {
   const std::string those =
       names.empty() ? "a wrong name lists those that there are" : fmt::format("{}", fmt::join(names, "|"));
-  CLI::Option* const option = app.add_option("--csv", table, "Show one table as CSV: " + those)
+  CLI::Option* const option = app.add_option("--csv", view.csv, "Show one table as CSV: " + those)
                                   ->type_name("TABLE")
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));
+  for (const DocumentFormat& format : DocumentFormats()) {
+    app.add_option(fmt::format("--{}", format.name), view.files[format.name],
+                   fmt::format("Write it {}", format.is))
+        ->type_name("FILE");
+  }
 }
 
 void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,15 @@ struct View {
   std::string csv;  // a table, in place of the rest; empty: none
   std::string by;   // a breakdown, in place of the screen; empty: none
   bool json = false, all = false, quiet = false;
+  std::map<std::string, std::string> files;  // of a document: what it is written to, by the format's name
 };
 // --json, whose help `json` is; --csv[=TABLE] for a report, where `csv` is the usual table; --by; --all.
 enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
                     ByOption by = ByOption::kNo);
-// --csv TABLE, in place of the command's --json, for a result that is a document. `names`: what it may be;
-// empty: that depends on the result.
-void AddTableOption(CLI::App& app, std::string& table, const std::vector<std::string>& names = {});
+// For a result that is a document: --csv TABLE, in place of the command's --json, and an option for each
+// format of files (--html FILE, ...). `names`: what TABLE may be; empty: that depends on the result.
+void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names = {});
 void AddAllOption(CLI::App& app, bool& all);
 
 // --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.

@@ -6,6 +6,7 @@
 
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "render/csv/table_csv.h"
 #include "render/devices.h"
 #include "render/document.h"
@@ -94,8 +95,19 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
   FlushStdout();
 }
 
-void ShowDocument(const say::Document& document, const View& view, const std::string& more) {
-  if (!view.csv.empty()) {
+void ShowDocument(const say::Document& document, const View& view, const std::string& more,
+                  const std::function<void(std::ostream&)>& json) {
+  bool shows = !view.quiet;
+  for (const DocumentFormat& format : DocumentFormats()) {
+    const auto file = view.files.find(format.name);
+    if (file == view.files.end() || file->second.empty()) continue;
+    WriteOutput(file->second, [&](std::ostream& out) { format.render(document, out); });
+    shows = shows && !IsStdout(file->second);
+  }
+  if (!shows) return FlushStdout();
+  if (view.json && json) {
+    json(std::cout);
+  } else if (!view.csv.empty()) {
     RenderDocumentCsv(document, view.csv, std::cout);
   } else {
     RenderDocumentTerminal(document, ScreenOf(view, more), std::cout);

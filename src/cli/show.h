@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,10 @@ std::vector<std::string> AllByNames();
 // (kUsage) for a table that the report does not have.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
-// The table of the id view.csv, else the screen. Throws likewise.
-void ShowDocument(const say::Document& document, const View& view, const std::string& more);
+// Writes the document to the files that were asked for; then, unless one of them is stdout, shows `json` where
+// that is asked for, the table of the id view.csv, or the screen. Throws likewise.
+void ShowDocument(const say::Document& document, const View& view, const std::string& more,
+                  const std::function<void(std::ostream&)>& json = nullptr);
 void PrintJson(const nlohmann::ordered_json& json);
 
 // MeasureOnDevices, with its progress on stderr.

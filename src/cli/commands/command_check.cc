@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 
 #include "cli/commands.h"
@@ -58,12 +57,8 @@ int RunCheck(const CheckArguments& arguments) {
     more = (checked.measured->folder / "report.html").string();
   }
   files.Write(check);
-  if (arguments.view.json) {
-    RenderCheckJson(check, std::cout);
-    FlushStdout();
-  } else {
-    ShowDocument(say::SayCheck(check), arguments.view, more);
-  }
+  ShowDocument(say::SayCheck(check), arguments.view, more,
+               [&](std::ostream& out) { RenderCheckJson(check, out); });
   return static_cast<int>(CodeOf(check));
 }
 
@@ -126,7 +121,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   app.add_flag("--github-summary", arguments->github_summary,
                "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddTableOption(app, arguments->view.csv, {"checks"});
+  AddDocumentOptions(app, arguments->view, {"checks"});
   return [arguments] { return RunCheck(*arguments); };
 }
 

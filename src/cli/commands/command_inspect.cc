@@ -32,11 +32,8 @@ void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
     throw Error(ExitCode::kUsage, "--data goes with a .pte, and this is a .ptd").InFile(model);
   if (!arguments.explorer.output.empty())
     throw Error(ExitCode::kUsage, "--model-explorer draws a .pte, and this is a .ptd").InFile(model);
-  if (arguments.view.json) {
-    RenderDataFileJson(data, model, std::cout);
-  } else {
-    ShowDocument(say::SayInspect(data, model), arguments.view, "");
-  }
+  ShowDocument(say::SayInspect(data, model), arguments.view, "",
+               [&](std::ostream& out) { RenderDataFileJson(data, model, out); });
 }
 
 void ShowProgram(const Program& program, const InspectArguments& arguments) {
@@ -44,11 +41,8 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
   std::optional<DataFile> data;
   if (!arguments.data.empty()) data = ReadDataFile(std::filesystem::path(arguments.data));
   const DataFile* external = data ? &*data : nullptr;
-  if (arguments.view.json) {
-    RenderInspectJson(program, model, external, std::cout);
-  } else {
-    ShowDocument(say::SayInspect(program, model, external), arguments.view, "");
-  }
+  ShowDocument(say::SayInspect(program, model, external), arguments.view, "",
+               [&](std::ostream& out) { RenderInspectJson(program, model, external, out); });
 }
 
 void ExportGraph(const ModelExplorerOptions& options) {
@@ -89,7 +83,7 @@ std::function<int()> InspectCommand(CLI::App& app) {
                           ->type_name("FILE.ptd");
   CLI::Option* json =
       app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
-  AddTableOption(app, arguments->view.csv);
+  AddDocumentOptions(app, arguments->view);
   app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
   CLI::Option* explorer =
       app.add_option(

@@ -1,4 +1,3 @@
-#include <iostream>
 #include <memory>
 
 #include "cli/commands.h"
@@ -32,16 +31,12 @@ int RunKernels(KernelsArguments& arguments) {
   if (!options.paths.empty() && !options.compare.empty())
     throw Error(ExitCode::kUsage, "--compare takes the two logs itself: leave out the other paths");
   const auto [report, written] = ReadAndWriteKernels(options);
-  if (view.quiet || IsStdout(options.output)) {
-    FlushStdout();
-  } else if (view.json) {
-    RenderKernelsJson(report, std::cout);
-    FlushStdout();
-  } else {
-    ShowDocument(say::SayKernels(report), view,
-                 written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md"
-                                 : written.string());
-  }
+  view.quiet = view.quiet || IsStdout(options.output);
+  const std::string more = written.empty()
+                               ? "--out DIR writes a table of every microkernel and kernel_view.md"
+                               : written.string();
+  ShowDocument(say::SayKernels(report), view, more,
+               [&report = report](std::ostream& out) { RenderKernelsJson(report, out); });
   return 0;
 }
 
@@ -67,7 +62,7 @@ std::function<int()> KernelsCommand(CLI::App& app) {
   app.add_option("--filter-op", options.filter, "Show only this operation, such as GEMM, igemm, or vadd");
   app.add_option("--title", options.title, "Title of kernel_view.md");
   AddViewOptions(app, view, "Show all of it as JSON");
-  AddTableOption(app, view.csv);
+  AddDocumentOptions(app, view);
   app.add_flag("-q,--quiet", view.quiet, "Write the files, show nothing");
   return [arguments] { return RunKernels(*arguments); };
 }
