@@ -213,7 +213,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
-    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, facts, elsewhere, points"));
+    EXPECT_THAT(error.Message(), HasSubstr("Tables: values, more, few, facts, elsewhere, points"));
   }
 }
 
