@@ -1,4 +1,4 @@
-"""What etprof's commands do, as functions. Each returns what its command shows with --json (docs/json.md)."""
+"""What etprof's commands do, as functions. Each returns what its command shows with --json (docs/reference/json.md)."""
 
 from __future__ import annotations
 

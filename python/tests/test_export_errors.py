@@ -100,4 +100,4 @@ def test_a_line_in_a_library_is_not_the_users(tmp_path: Path, monkeypatch: pytes
     try:
         json.loads("{")
     except ValueError as error:
-        assert "test_onboarding.py" in explain.place(error)
+        assert "test_export_errors.py" in explain.place(error)

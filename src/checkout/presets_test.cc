@@ -174,13 +174,13 @@ TEST(MergePresets, LeavesNamesToTheCheckoutThatItHasItself) {
 }
 
 TEST(MergePresets, RefusesWhatItCouldHarm) {
-  EXPECT_THAT(ErrorOf("{\"version\": 3,"), HasSubstr("is not JSON"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("is not JSON"));
+  EXPECT_THAT(ErrorOf("{\"version\": 3,"), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("is not valid JSON"));
   EXPECT_THAT(ErrorOf("// mine\n{\"version\": 3}"), HasSubstr("has comments"));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("is not an object"));
   EXPECT_THAT(ErrorOf(R"({"configurePresets": {}})"), HasSubstr("not a list"));
   EXPECT_THAT(ErrorOf(R"({"version": "3"})"), HasSubstr("not an integer"));
-  EXPECT_THAT(ErrorOf(std::string(100000, '[')), HasSubstr("is not JSON"));
+  EXPECT_THAT(ErrorOf(std::string(100000, '[')), HasSubstr("is not valid JSON"));
 }
 
 TEST(PresetNames, AreThoseOfTheConfigurePresets) {

@@ -71,7 +71,7 @@ void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& 
       .InFile(build.Log().string())
       .Remedy(download
                   ? "something could not be downloaded, twice: see to the network or its proxy, and try again"
-                  : "what it says of it is above; if that makes no sense, try again with --clean");
+                  : "read its words above, or try again with `--clean`");
 }
 
 constexpr const char* kHowToGetSme2 =
@@ -104,7 +104,7 @@ std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
                 fmt::format("has XNNPACK's sources for SME2 ({}), and {} is to have none", sources.xnnpack,
                             build.preset.name))
         .InFile(file.string())
-        .Remedy("try again with --clean");
+        .Remedy("try again with `--clean`");
   }
   return sources;
 }
@@ -116,7 +116,7 @@ void CheckCode(const RunnerBuild& build, const RunnerBinary& binary) {
       fmt::format("has {} of SME (SMSTART), which {} {}", *binary.sme ? "instructions" : "no instruction",
                   build.preset.name, *binary.sme ? "is not to have" : "is to have"))
       .InFile(build.Runner().string())
-      .Remedy(*binary.sme ? "try again with --clean" : kHowToGetSme2);
+      .Remedy(*binary.sme ? "try again with `--clean`" : kHowToGetSme2);
 }
 
 // executor_runner --help prints its flags and exits with 1, which is no failure.
@@ -229,7 +229,7 @@ void BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
   if (!Exists(build.Runner())) {
     throw Error(ExitCode::kDeviceFailed, "was not built, although cmake says that all is done")
         .InFile(build.Runner().string())
-        .Remedy("see " + build.Log().string() + "; try again with --clean");
+        .Remedy("see " + build.Log().string() + ", then try again with `--clean`");
   }
   if (build.ForThisMachine()) TryHelp(build, interrupted);
   WriteRecord(build, sources,

@@ -64,9 +64,10 @@ std::vector<int> CpusOf(std::string_view text, const DeviceProperties& propertie
       known += (known.empty() ? "" : ", ") + ClusterText(cluster);
     }
     if (found && !cpus.empty()) continue;
-    throw Error(ExitCode::kBadInput,
-                fmt::format("{} has no CPUs called \"{}\"",
-                            properties.name.empty() ? "the device" : properties.name, word))
+    throw Error(
+        ExitCode::kBadInput,
+        fmt::format("{} has no CPUs called \"{}\"",
+                    properties.name.empty() ? "the device" : fmt::format("`{}`", properties.name), word))
         .Remedy(known.empty() ? "it does not say what CPUs it has: give their numbers" : "it has " + known);
   }
   std::sort(cpus.begin(), cpus.end());

@@ -164,7 +164,7 @@ void BlockReader::RefuseInference(const ::etdump::ProfileEvent& event, const cha
   throw Error(ExitCode::kBadInput, fmt::format("holds a Method::execute {} (block {} {}, event {})", what,
                                                block_index_, block_name_, count_))
       .AtOffset(OffsetOf(&event))
-      .Remedy("say by --time-scale what a tick of the file's clock is; ExecuTorch's runners count ns");
+      .Remedy("state the file's clock with `--time-scale`. ExecuTorch's runners count ns");
 }
 
 std::uint64_t BlockReader::OffsetOf(const void* where) const {

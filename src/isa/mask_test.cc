@@ -64,7 +64,7 @@ TEST(ParseMask, EqualsIsThatLevelAndNothingAbove) {
 TEST(ParseMask, SaysWhatIsWrong) {
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx3"), HasSubstr("unknown CPU feature 'avx3'. Did you mean 'avx'?"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx512vnny"), HasSubstr("Did you mean 'avx512vnni'?"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "-frobnicate"), HasSubstr("this CPU has avx avx2"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "-frobnicate"), HasSubstr("This CPU has avx avx2"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx512"),
               HasSubstr("this CPU has no avx512 feature: nothing to mask"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx512f"), HasSubstr("this CPU has no avx512f: nothing to mask"));
@@ -76,7 +76,7 @@ TEST(ParseMask, SaysWhatIsWrong) {
               HasSubstr("this CPU has no sme2: nothing to mask. It has only its baseline"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-sse2"), HasSubstr("part of every x86-64 CPU"));
   EXPECT_THAT(Complaint(kArm, kSme2, "-neon"), HasSubstr("part of every aarch64 CPU"));
-  EXPECT_THAT(Complaint(kX86, kZen3, "avx2"), HasSubstr("write -avx2 to mask it"));
+  EXPECT_THAT(Complaint(kX86, kZen3, "avx2"), HasSubstr("Write -avx2 to mask it"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-avx2,"), HasSubstr("empty entry"));
   EXPECT_THAT(Complaint(kX86, kZen3, ","), HasSubstr("empty entry"));
   EXPECT_THAT(Complaint(kX86, kZen3, "-"), HasSubstr("a feature must follow '-'"));

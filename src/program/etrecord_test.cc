@@ -85,8 +85,8 @@ TEST(Etrecord, WhatIsNoneIsRefused) {
   EXPECT_THAT(Refusal("/no/such.etrecord"), HasSubstr("no such file"));
   EXPECT_THAT(Refusal(fs::temp_directory_path()), HasSubstr("is not a file"));
   EXPECT_THAT(Refusal(Zip({{"debug_handle_map", "{}"}})), HasSubstr("no edge program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, "{}"}})), HasSubstr("is no exported program"));
-  EXPECT_THAT(Refusal(Zip({{kForward, "[1"}})), HasSubstr("is no exported program"));
+  EXPECT_THAT(Refusal(Zip({{kForward, "{}"}})), HasSubstr("is not an exported program"));
+  EXPECT_THAT(Refusal(Zip({{kForward, "[1"}})), HasSubstr("is not an exported program"));
   EXPECT_THAT(Refusal(Zip({{kForward, kEdge}, {"debug_handle_map", "[]"}})), HasSubstr("is no JSON object"));
 }
 

@@ -27,7 +27,7 @@ struct Finding {
 
   static void Describe(auto& v) {
     v("severity", &Finding::severity);
-    v("check", &Finding::check, {.meaning = "its name in docs/validate.md"});
+    v("check", &Finding::check, {.meaning = "its name in docs/reference/files.md"});
     v("file", &Finding::file, {.meaning = "relative to the run directory; \".\": the directory itself"});
     v("problem", &Finding::problem);
   }

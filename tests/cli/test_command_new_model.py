@@ -89,7 +89,7 @@ def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, cal
 
 def test_what_does_not_do_is_refused_in_two_lines(here: Path):
     for arguments, code, words in [
-        (["my_net"], 3, "my_net exists"),
+        (["my_net"], 3, "`my_net` exists"),
         (["--", "-x"], 2, "`-x` is not a Python identifier"),
         (["toy_cnn"], 2, "an example model of etprof"),
         (["other_net", "--output", "my_net/model.py"], 3, "File exists: my_net/model.py"),

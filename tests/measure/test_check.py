@@ -343,7 +343,7 @@ def test_ctrl_c_and_resume(bench):
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED
-    assert "go on: the same command with --resume" in error
+    assert "  Resume:  the same command with --resume" in error
     before = bench.result("base")["launches"]
     found = check(bench, config, "--resume", code=PASS)
     assert bench.result("base")["launches"][: len(before)] == before

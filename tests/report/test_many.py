@@ -103,11 +103,11 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        ("cycles", "give the clock's frequency"),
-        ("0", "no unit"),
-        ("-1", "no unit"),
-        ("nan", "no unit"),
-        ("hz", "no unit"),
+        ("cycles", "Give the clock's frequency"),
+        ("0", "is not a unit of time"),
+        ("-1", "is not a unit of time"),
+        ("nan", "is not a unit of time"),
+        ("hz", "is not a unit of time"),
     ],
 )
 def test_what_is_no_unit_is_said(scale, message):

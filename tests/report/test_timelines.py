@@ -142,8 +142,8 @@ def test_the_kits_timelines_are_read(etdump, order, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1: is not a timeline"),
-        ("name,start_us,end_us\nMethod::execute,0,1\nAdd,0\n", "line 3: has 2 fields"),
+        ("a,b\n1,2\n", "` is not a timeline"),
+        ("name,start_us,end_us\nMethod::execute,0,1\nAdd,0\n", "` has 2 fields, the header has 3 (line 3)"),
         ("name,start_us,end_us\nMethod::execute,0,1\nAdd,0,0.", "line 3: the last line has no end"),
         ('name,start_us,end_us\n"Method::execute,0,1\n', "`, line 2: a quoted field"),
         ("name,start_us,end_us\nMethod::execute,zero,1\n", '`, line 2: start_us is "zero"'),

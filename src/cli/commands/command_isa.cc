@@ -147,7 +147,7 @@ int RunIsa(const IsaArguments& arguments) {
 }  // namespace
 
 nlohmann::ordered_json IsaSchema() {
-  return SchemaOf<IsaJson>("`etprof isa --json`", "The instruction sets of a CPU (docs/isa.md).");
+  return SchemaOf<IsaJson>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
 }
 
 std::function<int()> IsaCommand(CLI::App& app) {

@@ -84,7 +84,6 @@ std::string Reference(const std::vector<CommandFacts>& commands) {
       "| exit code | meaning |\n| --- | --- |\n";
   for (const auto& [code, meaning] : kExitCodes)
     text += fmt::format("| {} | {} |\n", static_cast<int>(code), meaning);
-  text += "\n";
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) {
       text += "\n" + OptionTable(command);

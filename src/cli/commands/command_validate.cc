@@ -35,7 +35,7 @@ int RunValidate(const std::vector<std::string>& runs, bool as_json) {
 
 nlohmann::ordered_json ValidateSchema() {
   return SchemaOf<ValidateJson>("`etprof validate --json`",
-                                "What is wrong with run directories (docs/validate.md).");
+                                "What is wrong with run directories (docs/reference/files.md).");
 }
 
 std::function<int()> ValidateCommand(CLI::App& app) {

@@ -124,7 +124,7 @@ TEST(Config, AnUnknownKeySuggestsTheKnownOneWithItsPlace) {
           "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
       "/some/where/my.json, line 3: experiments[0].runer_path: unknown key. Did you mean \"runner_path\"?");
   EXPECT_THAT(ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
-              HasSubstr("known here: $schema, analysis"));
+              HasSubstr("Known here: $schema, analysis"));
   EXPECT_THAT(
       ErrorOf(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
       HasSubstr("no error"));
@@ -144,7 +144,7 @@ TEST(Config, WrongValuesAreOneClearLine) {
   EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));
   for (const char* name : {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"})
     EXPECT_THAT(experiment(fmt::format(R"("env": {{"{}": "x"}})", name)),
-                HasSubstr("is no name of a variable"));
+                HasSubstr("is not a name of a variable"));
   EXPECT_THAT(experiment(R"("env": {"A": "x\u0000y"})"), HasSubstr("A has a NUL character"));
   EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
   for (const char* name : {"", "..", "a/b", ".a", "-x", "a b", "a\\n"}) {
@@ -178,7 +178,7 @@ TEST(Config, WhatTheDeviceIsToBeLike) {
   EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
   EXPECT_THAT(
       ErrorOf(with(R"("power_mode": "turbo")")),
-      AllOf(HasSubstr("power_mode: no power mode is called \"turbo\""), HasSubstr("unconstrained-boost")));
+      AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
   EXPECT_THAT(ErrorOf(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
   EXPECT_THAT(ErrorOf(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
 }

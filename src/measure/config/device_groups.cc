@@ -144,7 +144,7 @@ void RequireDevice(const Config& config, const std::string& device) {
     throw Error(ExitCode::kUsage, fmt::format("experiment \"{}\" is for {}, and this measures on {}",
                                               experiment.name, List(experiment.devices), device))
         .InFile(config.file.string())
-        .Remedy("name that device with --device; several at once are measured by `etprof run`");
+        .Remedy("name that device with `--device`. `etprof run` measures several at once");
   }
 }
 

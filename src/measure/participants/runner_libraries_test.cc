@@ -62,9 +62,9 @@ class Libraries : public ::testing::Test {
 };
 
 TEST_F(Libraries, AreLookedForBesideTheRunnerAndInTheNdk) {
-  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not beside it"), std::string::npos) << Refusal();
+  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not next to it"), std::string::npos) << Refusal();
   ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
-  EXPECT_NE(Refusal().find("neither beside it nor in"), std::string::npos) << Refusal();
+  EXPECT_NE(Refusal().find("neither next to it nor in"), std::string::npos) << Refusal();
   using Paths = std::vector<fs::path>;
   const fs::path older = Make("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
   Make("ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/x86_64-linux-android/libc++_shared.so");

@@ -260,7 +260,7 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("{} runs were written, and {} are read back", parts.runs, runs))
           .InFile(merged.string())
-          .Remedy("check the disk; the launches' own ETDumps are kept next to it");
+          .Remedy("check the disk. The launches' own ETDumps are kept next to it");
     }
   }
   Note(folder, parts, data);
