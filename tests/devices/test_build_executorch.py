@@ -271,7 +271,8 @@ def test_the_users_presets_stay_and_a_backup_is_kept(checkout):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [('{"version": 6,', "is not JSON"), ('// note\n{"version": 6}', "has comments"), ("[]", "object")]
+    ("text", "why"),
+    [('{"version": 6,', "is not valid JSON"), ('// note\n{"version": 6}', "has comments"), ("[]", "object")],
 )
 def test_a_presets_file_that_could_be_harmed_is_refused(checkout, text, why):
     path = checkout.folder / USER_PRESETS
