@@ -79,7 +79,7 @@ def undefined(program: bytes) -> set[str]:
 def is_of_the_cxx_library(symbol: str) -> bool:
     """Whether libc++ or its ABI library has it: something of std, an operator of memory, or what exceptions need."""
     own = re.search(r"\d(etprof|executorch|torch|nlohmann|fmt|flatbuffers)", symbol)
-    of_std = r"__Z(T[ISV])?N?K?St|__ZTVN10__cxxabiv1|__Z(n[wa]|d[la])[mP]|___(cxa|gxx)_"
+    of_std = r"__Z(T[ISTV])?N?K?St|__ZTVN10__cxxabiv1|__Z(n[wa]|d[la])[mP]|___((cxa|gxx)_|dynamic_cast$)"
     return own is None and re.match(of_std, symbol) is not None
 
 
