@@ -12,7 +12,7 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMostRuns = 10'000;
+constexpr int kMostCounted = 10'000;
 
 BoundaryRecorder* current = nullptr;  // the clock's hook takes no argument
 
@@ -43,8 +43,8 @@ class Counting {
 
 protocol::CountersReply CountOperators(Model& model, const protocol::CountersRequest& request,
                                        const std::function<bool()>& abandoned) {
-  if (request.runs > kMostRuns || request.warmup > kMostRuns)
-    throw Error(ExitCode::kUsage, fmt::format("\"runs\" and \"warmup\" are at most {}", kMostRuns));
+  if (request.runs > kMostCounted || request.warmup > kMostCounted)
+    throw Error(ExitCode::kUsage, fmt::format("\"runs\" and \"warmup\" are at most {}", kMostCounted));
   protocol::CountersReply reply;
   PerfCounters counters;
   reply.threads = counters.threads();

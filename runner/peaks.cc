@@ -170,10 +170,10 @@ struct FreeAligned {
 using Buffer = std::unique_ptr<void, FreeAligned>;
 
 Buffer Allocate(std::int64_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  const std::size_t size = (static_cast<std::size_t>(bytes) + kPage - 1) / kPage * kPage;
+  constexpr std::size_t kAligned = 4096;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kAligned - 1) / kAligned * kAligned;
   void* memory = nullptr;
-  if (::posix_memalign(&memory, kPage, size) != 0) throw std::bad_alloc();
+  if (::posix_memalign(&memory, kAligned, size) != 0) throw std::bad_alloc();
   return Buffer(memory);
 }
 

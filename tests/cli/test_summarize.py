@@ -62,6 +62,24 @@ def test_tests_that_left_nothing_behind_failed(summarize, tmp_path):
     assert (lines[-1], code) == ("1 passed, 1 failed", 1)
 
 
+def test_a_programs_tests_are_counted_beside_it(summarize, tmp_path):
+    """ctest knows programs; each writes a file of its tests into a folder."""
+    program = '<testcase classname="core_test" name="core_test" status="run" time="3"/>'
+    junit(tmp_path, "ctest-asan", program)
+    (tmp_path / "gtest-asan").mkdir()
+    disabled = '<testcase classname="Json" name="Later" status="notrun" result="suppressed" time="0."/>'
+    failed = '<testcase classname="Json" name="Cut" status="run" time="2"><failure message="1"/></testcase>'
+    skipped = '<testcase classname="Json" name="Sme" status="run" time="0."><skipped message="x.cc:1&#x0A;this CPU"/></testcase>'
+    tests = f"<testsuites><testsuite>{disabled}{failed}{skipped}</testsuite></testsuites>"
+    (tmp_path / "gtest-asan" / "core_test.xml").write_text(tests)
+    lines, code = summarize()
+    assert "failed: gtest-asan/core_test: Json Cut" in [line.strip() for line in lines]
+    assert any(line.startswith("failed: gtest-asan/core_test: Json Later skipped") for line in lines)
+    assert any(line.startswith("skipped: gtest-asan/core_test: Json Sme") for line in lines)
+    assert "The slowest of 3 tests, 2 s in all:" in lines
+    assert (lines[-1], code) == ("1 passed, 2 failed", 1)
+
+
 def test_nothing_ran(summarize):
     lines, code = summarize()
     assert (lines[-1], code) == ("0 passed, 0 failed", 1)

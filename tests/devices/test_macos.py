@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -58,10 +59,46 @@ def ninja(folder: Path, *targets: str) -> None:
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
 
+def undefined(program: bytes) -> set[str]:
+    """The symbols that the linker found neither in the program nor in any of its libraries, which it was allowed to leave."""
+    commands = 32  # behind the header, which has their number at 16
+    found = set()
+    for _ in range(*struct.unpack_from("<I", program, 16)):
+        command, size = struct.unpack_from("<II", program, commands)
+        if command == 2:  # LC_SYMTAB
+            symbols, count, names, _ = struct.unpack_from("<IIII", program, commands + 8)
+            for at in range(symbols, symbols + 16 * count, 16):
+                name, kind, _, description, _ = struct.unpack_from("<IBBHQ", program, at)
+                # N_EXT, N_UNDF, and no ordinal of a library
+                if kind & 0x0F == 1 and description >> 8 in (0, 0xFE):
+                    found.add(program[names + name : program.index(b"\0", names + name)].decode())
+        commands += size
+    return found
+
+
+def is_of_the_cxx_library(symbol: str) -> bool:
+    """Whether libc++ or its ABI library has it: something of std, an operator of memory, or what exceptions need."""
+    own = re.search(r"\d(etprof|executorch|torch|nlohmann|fmt|flatbuffers)", symbol)
+    of_std = r"__Z(T[ISTV])?N?K?St|__ZTVN10__cxxabiv1|__Z(n[wa]|d[la])[mP]|___((cxa|gxx)_|dynamic_cast$)"
+    return own is None and re.match(of_std, symbol) is not None
+
+
+def test_what_the_cxx_library_has_is_told_from_what_is_missing() -> None:
+    library = ["__ZNSt11logic_errorC2EPKc", "__ZNKSt3__16locale9use_facetERNS0_2idE", "__ZSt9terminatev", "__Znwm"]
+    library += ["__ZTISt12length_error", "__ZTVN10__cxxabiv117__class_type_infoE", "___cxa_throw", "__ZdlPvm"]
+    assert all(map(is_of_the_cxx_library, library))
+    missing = ["__ZN6etprof9ParseJsonEv", "__Z7Missingi", "_pthread_create", "__ZNK10executorch7runtime5Error4NameEv"]
+    missing += ["__ZNSt3__16vectorIN6etprof5LevelENS_9allocatorIS2_EEE4growEv", "__ZTIN6etprof5ErrorE"]
+    assert not any(map(is_of_the_cxx_library, missing))
+
+
 def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> None:
     ninja(macos_build, "etprof-runner")
     program = (macos_build / "etprof-runner").read_bytes()
     assert program[:8] == MACH_O_64 + CPU_TYPE_ARM64
+    left = undefined(program)
+    assert "___cxa_throw" in left
+    assert [symbol for symbol in sorted(left) if not is_of_the_cxx_library(symbol)] == []
     linked = {name.decode() for name in re.findall(rb"@rpath/(libexecutorch[a-z_]*\.dylib)", program)}
     assert linked == {
         "libexecutorch.dylib",

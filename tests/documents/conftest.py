@@ -3,9 +3,32 @@
 import pathlib
 import shutil
 import subprocess
+import sys
+import time
 
+import documents
 import pytest
+import warm
 from documents import ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_python(tmp_path_factory):
+    """Exports run in forks of one Python."""
+    folder = tmp_path_factory.mktemp("warm")
+    client = folder / "python"
+    client.write_text(warm.client(ROOT / ".venv/bin/python", folder / "socket"))
+    client.chmod(0o755)
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen([sys.executable, warm.__file__, folder / "socket"], stdout=log, stderr=log)
+    while not (folder / "socket").exists():
+        assert server.poll() is None, (folder / "log").read_text()
+        time.sleep(0.01)
+    documents.warm_python = str(client)
+    yield
+    documents.warm_python = ""
+    server.kill()
+    server.wait()
 
 
 @pytest.fixture(scope="session")

@@ -121,6 +121,9 @@ def stray_commands(text: str, marks: Marks = Marks()) -> list[str]:
     return [f"{number}: {line.strip()}" for number, line in in_blocks + indented if COMMAND.match(line)]
 
 
+# The Python for `etprof export`, where documents do not name one (warm.py); empty: etprof's own.
+warm_python = ""
+
 # What takes its time measures for two seconds here: that the command works is what is tested.
 WRAPPER = """#!/bin/bash
 # {program} as it is, but for how long it measures.
@@ -128,6 +131,8 @@ case "${{1:-}}$([ $# -gt 1 ] && echo +)" in
   profile+|run+|check+|isa+) [[ " $* " == *" --max-seconds "* || " $* " == *" --help "* || " $* " == *" --dry-run "* ||
                         " $* " == *" --analysis-only "* ]] || set -- "$@" --max-seconds 2
                         [ "$1" != isa ] || set -- "$@" --launches 2 ;;
+  export*) [ -z {warm} ] || [ -n "${{ETPROF_PYTHON:-}}" ] ||
+             export ETPROF_PYTHON={warm} PYTHONPATH={python}"${{PYTHONPATH:+:$PYTHONPATH}}" ;;
 esac
 exec {program} "$@"
 """
@@ -157,7 +162,8 @@ def workspace(folder: pathlib.Path) -> pathlib.Path:
         if entry.name != "etprof":
             (folder / "build" / entry.name).symlink_to(entry)
     wrapper = folder / "build" / "etprof"
-    wrapper.write_text(WRAPPER.format(program=shlex.quote(str(ROOT / "build/etprof"))))
+    paths = {"program": ROOT / "build/etprof", "warm": warm_python, "python": ROOT / "python"}
+    wrapper.write_text(WRAPPER.format(**{name: shlex.quote(str(path)) for name, path in paths.items()}))
     wrapper.chmod(0o755)
     return folder
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 
 namespace etprof::fuzz {
@@ -31,7 +32,19 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+std::map<std::string, Target, std::less<>>& Known() {
+  static std::map<std::string, Target, std::less<>> known;
+  return known;
+}
+
 }  // namespace
+
+bool Know(const char* name, Target target) { return Known().emplace(name, target).second; }
+
+Target Find(std::string_view name) {
+  const auto found = Known().find(name);
+  return found == Known().end() ? nullptr : found->second;
+}
 
 void Require(bool kept, const char* promise) {
   if (!kept) throw std::logic_error(std::string("broken promise: ") + promise);
@@ -66,3 +79,8 @@ std::filesystem::path ScratchFile(std::string_view name, ByteView bytes) {
 }
 
 }  // namespace etprof::fuzz
+
+// libFuzzer's: its programs have one target.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return etprof::fuzz::Known().begin()->second(data, size);
+}

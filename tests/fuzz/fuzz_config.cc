@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "measure/config/config.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(config) {
   using namespace etprof;
   ConfigContext context;
   context.default_runner = "/bin/runner";

@@ -9,7 +9,7 @@
 #include "render/inspect.h"
 #include "say/inspect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(data_file) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const DataFile file = ReadDataFile(fuzz::Bytes(data, size), "x.ptd");

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "measure/participants/device_log.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(device) {
   using namespace etprof;
   const std::string text = fuzz::Text(data, size);
   const DeviceVitals vitals = ParseVitals(text);

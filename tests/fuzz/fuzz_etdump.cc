@@ -4,7 +4,7 @@
 #include "etdump/reader.h"
 #include "fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(etdump) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput},
                 [&] { fuzz::CheckProfile(ReadEtdump(fuzz::Bytes(data, size), "x.etdump")); });

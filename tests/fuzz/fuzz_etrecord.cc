@@ -41,7 +41,7 @@ std::filesystem::path FileOf(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(etrecord) {
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const SourceMap map = ReadEtrecord(FileOf(data, size));
     fuzz::Require(!map.methods.empty(), "a record that is accepted has a method");

@@ -85,7 +85,7 @@ std::unique_ptr<::etdump::EventT> ReadEvent(Input& input, std::uint8_t kind, std
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(events) {
   Input input(data, size);
   ::etdump::ETDumpT dump;
   std::uint64_t now = 1000;

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "isa/features.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(isa) {
   using namespace etprof;
   if (size == 0) return 0;
   const isa::Architecture architecture =

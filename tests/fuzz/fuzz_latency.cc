@@ -41,7 +41,7 @@ std::string Rows(const std::vector<Launch>& launches) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(latency) {
   const std::filesystem::path path = fuzz::ScratchFile("latency.csv", fuzz::Bytes(data, size));
   std::vector<Launch> launches = Known();
   std::vector<std::string> problems;

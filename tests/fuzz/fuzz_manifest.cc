@@ -19,7 +19,7 @@ std::string TextOf(const etprof::RunData& run) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(manifest) {
   using namespace etprof;
   fuzz::ScratchFile("run/manifest.json", fuzz::Bytes(data, size));
   const std::filesystem::path folder = fuzz::ScratchFolder() / "run";

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "measure/store/run_directory.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(merge) {
   using namespace etprof;
   const std::filesystem::path part = fuzz::ScratchFile("part.etdump", fuzz::Bytes(data, size));
   const std::filesystem::path merged = fuzz::ScratchFolder() / "merged.etdump";

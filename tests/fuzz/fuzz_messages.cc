@@ -30,7 +30,7 @@ void Take(const json& line) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(messages) {
   const json line = json::parse(data, data + size, nullptr, false);
   if (line.is_discarded()) return 0;
   Take<Ready>(line);

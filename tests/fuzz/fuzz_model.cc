@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "measure/config/config.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(model) {
   using namespace etprof;
   Config config;
   config.experiments.emplace_back();

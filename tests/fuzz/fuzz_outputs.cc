@@ -22,7 +22,7 @@ void Read(const std::filesystem::path& path, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(outputs) {
   if (size < 2) return 0;
   const ByteView bytes = fuzz::Bytes(data + 2, size - 2);
   const std::size_t first = std::min<std::size_t>(data[0] + 256U * data[1], bytes.size());

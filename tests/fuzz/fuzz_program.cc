@@ -10,7 +10,7 @@
 #include "render/inspect.h"
 #include "say/inspect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(program) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");

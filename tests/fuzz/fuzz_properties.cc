@@ -3,7 +3,7 @@
 #include "device/local/local_properties.h"
 #include "fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(properties) {
   using namespace etprof;
   for (const char* file :
        {"root/proc/cpuinfo", "root/proc/meminfo", "root/etc/os-release", "root/sys/devices/system/cpu/online",

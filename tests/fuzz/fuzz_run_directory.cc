@@ -57,7 +57,7 @@ void Make(const fs::path& run, const std::string& record) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(run_directory) {
   const fs::path root = fuzz::ScratchFolder() / "directory";
   fs::remove_all(root);
   const fs::path run = root / "run";

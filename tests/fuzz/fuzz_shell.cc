@@ -34,7 +34,7 @@ bool HasMksh() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(shell) {
   if (size > 10'000) return 0;
   ::setenv("LC_ALL", "C", 1);
   const std::string word = fuzz::Text(data, size);

@@ -27,7 +27,7 @@ std::string Written(const Trace& trace, const Profile& profile) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(timeline) {
   const std::string text = fuzz::Text(data, size);
   Timeline timeline;
   Profile profile;

@@ -63,7 +63,7 @@ void Csv(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(validate) {
   constexpr std::array kFiles = {"manifest.json",         "metrics.json", "analysis_summary.json",
                                  "pipeline_summary.json", "latency.csv",  "x_timeline.csv"};
   if (size == 0) return 0;

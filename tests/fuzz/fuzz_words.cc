@@ -41,7 +41,7 @@ void Log(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(words) {
   if (size == 0) return 0;
   const std::string text = fuzz::Text(data + 1, size - 1);
   switch (data[0] % 4) {

@@ -6,7 +6,7 @@
 #include "xnnpack/kernel_use.h"
 #include "xnnpack/operator_name.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+ETPROF_FUZZ_TARGET(xnnpack_log) {
   using namespace etprof;
   const std::string text = fuzz::Text(data, size);
   const xnnpack::KernelLog log = xnnpack::ParseKernelLog(text);

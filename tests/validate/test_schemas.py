@@ -52,34 +52,50 @@ def places(value, path: str = "") -> Iterator[tuple[str, list]]:
             yield from places(member, f"{path}[{index}]")
 
 
+def shape(value):
+    """The keys of all objects, and of what type their members are."""
+    if isinstance(value, dict):
+        return {key: shape(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [shape(member) for member in value]
+    return float if type(value) is int else type(value)
+
+
 def thinned(value):
-    """The same with two entries of each list of objects: the rest, which places() does not visit, only costs time."""
+    """The same with two entries of each list, which places() visits; of objects with one where the second is like it: a
+    schema describes all entries of a list at once, and what is refused in one is refused in another of the same shape."""
     if isinstance(value, dict):
         return {key: thinned(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [thinned(member) for member in (value[:2] if isinstance(value[0] if value else None, dict) else value)]
+        kept = [thinned(member) for member in value[:2]]
+        return (
+            kept[:1] if isinstance(value[0] if value else None, dict) and shape(kept[:1]) == shape(kept[1:]) else kept
+        )
     return value
 
 
-def mutations(name: str, document: dict) -> Iterator[tuple[str, dict]]:
-    """Documents that are each spoilt in one place: a key missing, misspelt, or of a type that it never has."""
-    paths = [place for place, _ in places(document)]
-    for wanted in paths:
+def mutations(name: str, document: dict) -> Iterator[str]:
+    """Spoils the document in one place after the other, and says how: a key missing, misspelt, or of a type that it never has.
+
+    The document is as it was when the next one is asked for.
+    """
+    for wanted, (holder, member) in list(places(document)):
         if FREE.search(wanted):
             continue
-        key = wanted.rpartition(".")[2]
-        for kind in ("missing", "misspelt", "wrong type"):
-            spoilt = copy.deepcopy(document)
-            holder, member = next(found for place, found in places(spoilt) if place == wanted)
-            if kind == "wrong type":
-                holder[member] = {"not": "this"} if not isinstance(holder[member], dict) else [1]
-            elif key in OPTIONAL.get(name, ()) and kind == "missing":
-                continue
-            else:
-                value = holder.pop(member)
-                if kind == "misspelt":
-                    holder[member + "s_"] = value
-            yield f"{kind}: {wanted}", spoilt
+        whole = dict(holder)
+        kinds = {
+            "missing": {key: value for key, value in whole.items() if key != member},
+            "misspelt": {key + "s_" * (key == member): value for key, value in whole.items()},
+            "wrong type": whole | {member: {"not": "this"} if not isinstance(whole[member], dict) else [1]},
+        }
+        if member in OPTIONAL.get(name, ()):
+            del kinds["missing"]
+        for kind, spoilt in kinds.items():
+            holder.clear()
+            holder.update(spoilt)
+            yield f"{kind}: {wanted}"
+            holder.clear()
+            holder.update(whole)
 
 
 def test_every_schema_is_one():
@@ -176,10 +192,13 @@ def test_whatever_is_spoilt_is_refused(name, measured, across):
     accepted = []
     count = 0
     validator = schema(name)
-    for what, spoilt in mutations(name, document):
+    whole = copy.deepcopy(document)
+    for what in mutations(name, document):
         count += 1
-        if validator.is_valid(spoilt):
+        assert document != whole
+        if validator.is_valid(document):
             accepted.append(what)
+    assert document == whole
     assert accepted == []
     assert count > (15 if name == "metrics" else 40)
 

@@ -173,8 +173,7 @@ class RemoteDevice : public Device {
   }
 
   bool WaitUntilBack(double timeout_seconds) override {
-    using Clock = std::chrono::steady_clock;
-    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_seconds);
     guard_.reset();
     // A run of its own: the old one's guard may still be at its work, or not even know that it has any.
     old_id_ = std::exchange(id_, NewRunId());
@@ -182,7 +181,7 @@ class RemoteDevice : public Device {
       try {
         Open();
       } catch (const Error&) {
-        if (Clock::now() >= deadline) return false;
+        if (std::chrono::steady_clock::now() >= deadline) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
         continue;
       }

@@ -1,0 +1,132 @@
+"""A Python that has imported PyTorch and ExecuTorch already: what documents' `etprof export` runs in.
+
+An export of a small model takes 11 s of processor time, of which 8 are imports and what ExecuTorch computes once, and documents
+export thirty times. So a server does that once and forks for each command. Its client is what $ETPROF_PYTHON names: it hands
+over its arguments, folder, environment and streams, and ends as the command does. Whatever else is asked of that Python
+the real one does. That an export works in a Python of its own is what python/tests/test_export.py and tests/wheel prove.
+
+`warm.py SOCKET` is the server. The client is this file again, with REAL and SOCKET put before it (`client`).
+"""
+
+import importlib
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+MODULE = "etprof.export"
+# What etprof.export imports when it exports, and what that computes once: the graphs that XNNPACK's passes look for.
+THIRD_PARTY = (
+    "torch",
+    "torchao.quantization.pt2e.quantize_pt2e",
+    "executorch.exir",
+    "executorch.devtools",
+    "executorch.backends.xnnpack.partition.xnnpack_partitioner",
+    "executorch.backends.xnnpack.quantizer.xnnpack_quantizer",
+    "executorch.backends.xnnpack.xnnpack_preprocess",
+)
+
+
+def client(real: Path, place: Path) -> str:
+    """The text of a program that stands in for the Python `real`."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    return f"#!{real.resolve()} -IS\nREAL, SOCKET = {str(real)!r}, {str(place)!r}\n{text}"
+
+
+def ask(real: str, place: str) -> int:
+    """Has the server run this program's arguments; the exit code."""
+    arguments = sys.argv[1:]
+    if arguments[:2] != ["-m", MODULE]:
+        os.execv(real, [real, *arguments])  # noqa: S606
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(place)
+        socket.send_fds(connection, [b"!"], [0, 1, 2])
+        told = {"arguments": arguments[2:], "folder": str(Path.cwd()), "environment": dict(os.environ)}
+        connection.sendall(json.dumps(told).encode())
+        connection.shutdown(socket.SHUT_WR)
+        return int(connection.recv(16) or b"70")
+
+
+def run(connection: socket.socket) -> None:
+    """In a process of its own: does what a client asks for."""
+    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    told = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
+    process = os.fork()
+    if process == 0:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        become(told)
+    _, status = os.waitpid(process, 0)
+    code = os.waitstatus_to_exitcode(status)
+    connection.sendall(str(code if code >= 0 else 128 - code).encode())
+
+
+def become(told: dict) -> None:
+    """Runs the module as `python -m` does, and ends the process."""
+    import atexit
+    import runpy
+    import traceback
+
+    os.chdir(told["folder"])
+    os.environ.clear()
+    os.environ.update(told["environment"])
+    sys.path[0:0] = [told["folder"], *filter(None, told["environment"].get("PYTHONPATH", "").split(os.pathsep))]
+    sys.argv = [MODULE, *told["arguments"]]
+    code: object = 0
+    try:
+        runpy.run_module(MODULE, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # as the interpreter would
+        traceback.print_exc()
+        code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)
+
+
+def lower_one() -> None:
+    """Lowers a small module, for what is imported and computed only then. By one thread: a pool would not outlive a fork."""
+    import torch
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    program = torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.zeros(1, 4),), strict=True)
+    to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
+    torch.set_num_threads(threads)
+
+
+def serve(place: str) -> None:
+    """Answers clients for as long as the process that started it lives; they wait from the start."""
+    parent = os.getppid()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(place)
+        server.listen()
+        for name in THIRD_PARTY:
+            importlib.import_module(name)
+        lower_one()
+        server.settimeout(2)
+        while os.getppid() == parent:
+            try:
+                connection, _ = server.accept()
+            except TimeoutError:
+                continue
+            connection.setblocking(True)
+            if os.fork() == 0:
+                server.close()
+                run(connection)
+                os._exit(0)
+            connection.close()
+
+
+if __name__ == "__main__":
+    if "REAL" in globals():
+        sys.exit(ask(globals()["REAL"], globals()["SOCKET"]))
+    serve(sys.argv[1])
