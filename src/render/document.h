@@ -1,6 +1,8 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,21 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
 void RenderDocumentCsv(const say::Document& document, const std::string& table, std::ostream& out);
 // The ids of the document's tables, in their order, each once.
 std::vector<std::string> TableIds(const say::Document& document);
+
+// docs/schema/document.schema.json. What is not defined has no key.
+void RenderDocumentJson(const say::Document& document, std::ostream& out);
+nlohmann::ordered_json DocumentSchema();
+// The page: one file that needs nothing else (render/page/html.h).
+void RenderDocumentHtml(const say::Document& document, std::ostream& out);
+
+// What a document is written to a file as. A format is added by its file and by its line in
+// document_formats.cc: then every command that has a document has an option for it (cli/show_document.h).
+struct DocumentFormat {
+  const char* name;  // of the option: "html"
+  const char* is;    // for its help: "as a page, ..."
+  void (*render)(const say::Document& document, std::ostream& out);
+};
+std::span<const DocumentFormat> DocumentFormats();
 
 // One section, for a screen or page that is not a document yet.
 void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out);

@@ -3,12 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/csv_reader.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/table.h"
+#include "render/cell_value.h"
+#include "render/example_documents.h"
+#include "render/json/read_formats.h"
+#include "render/table_text.h"
 #include "say/counters.h"
 
 namespace etprof {
@@ -19,71 +26,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Quantity TwiceAsFast() {
-  Quantity quantity;
-  quantity.estimate.emplace();
-  quantity.estimate->log_ratio = std::log(2.0);
-  quantity.estimate->log_low = std::log(1.9);
-  quantity.estimate->log_high = std::log(2.1);
-  quantity.verdict = stats::Verdict::kFaster;
-  return quantity;
-}
-
-// Every kind of value and part.
-say::Document OneOfEach() {
-  say::Table table{"values",
-                   "Values",
-                   {{"name", "name"}, {"value", "value", true}, {"note", "note"}},
-                   {{"words", "a|b", "x"},
-                    {"nothing", say::Cell(), "x"},
-                    {"duration", say::Duration{1.5e6}, "x"},
-                    {"time", say::Time{2.5e6}, "x"},
-                    {"size", say::Size{2e6}, "x"},
-                    {"count", say::Count{1204}, "x"},
-                    {"amount", say::Amount{67.1e6}, "x"},
-                    {"number", say::Number{3.25, "GHz"}, "x"},
-                    {"bounded", say::Number{0.05, "", 0.04, 0.06}, "x"},
-                    {"share", say::Share{0.54}, "x"},
-                    {"speedup", say::Speedup{TwiceAsFast()}, "x"},
-                    {"interval", say::Interval{TwiceAsFast()}, "x"},
-                    {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
-  say::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, say::Level::kFolded};
-  say::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
-  few.usual_rows = 1;
-  say::Table elsewhere = few;
-  elsewhere.id = "elsewhere";
-  elsewhere.elsewhere = "in a file";
-  say::Table points{"points",
-                    "",
-                    {{"point", "point"}, {"time", "time", true}},
-                    {{"placed", say::Time{4e6}}, {"small", say::Time{1e6}}}};
-  points.columns[1].sums = true;
-  points.rows[1].level = say::Level::kFolded;
-  points.elsewhere = "in a file";
-  say::Document document;
-  document.title = "all <of> it";
-  document.sections_are = "section";
-  document.facts = {"a fact"};
-  document.answers = {{"the answer", "", say::Tone::kGood}};
-  document.concludes = true;
-  document.notes = {"a note"};
-  document.method = "the method";
-  document.sections = {
-      {"one",
-       say::Level::kUsual,
-       {say::Paragraph{"usual words"}, say::Paragraph{"words of a page", say::Level::kPage},
-        say::List{"some lines", {"line 1", "line 2"}, 1}, std::move(table), std::move(more), std::move(few),
-        say::Chart{{{"rising",
-                     {1.0, 2.0, std::nullopt, 3.0},
-                     [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
-        say::Facts{"facts", "", {{"known", "a value"}}}}},
-      {"two", say::Level::kPage, {std::move(elsewhere)}},
-      {"three",
-       say::Level::kFolded,
-       {say::Roofs{"FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
-        std::move(points)}}};
-  return document;
-}
+using example::Counted;
+using example::OneOfEach;
 
 std::string OnScreen(const say::Document& document, const TerminalOptions& options) {
   std::ostringstream out;
@@ -189,7 +133,7 @@ TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
 
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
-  EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "facts", "elsewhere", "points"));
+  EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
   EXPECT_EQ(AsCsv(document, "values"),
             "section,name,value,value_unit,value_low,value_high,value_verdict,note\n"
             "one,words,a|b,,,,,x\n"
@@ -213,21 +157,12 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
-    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, facts, elsewhere, points"));
+    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, facts, tree, elsewhere, points"));
   }
 }
 
-CountersRow Counted(const std::string& key, const std::string& name, double time, double cycles) {
-  return {key, name, 20, {{"task_clock_ns", time}, {"cycles", cycles}, {"instructions", 2 * cycles}}};
-}
-
 TEST(SayCounters, OperatorsByProcessorTimeUnderTheWhole) {
-  const std::string text =
-      OnPage(say::SayCounters({{"as it is",
-                                {Counted("forward/0/backend/0", "small", 1000, 3000),
-                                 Counted("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
-                                 Counted("forward/0/backend/1", "large", 2000, 5000),
-                                 Counted("forward/-1/method/0", "Method::execute", 4000, 9000)}}}));
+  const std::string text = OnPage(example::CountersDocument());
   EXPECT_THAT(text, AllOf(HasSubstr("# Counters"), HasSubstr("## as it is"), Not(HasSubstr("DELEGATE")),
                           HasSubstr("GHz"), HasSubstr("| 2.50 |"), Not(HasSubstr("page faults"))));
   EXPECT_LT(text.find("Method::execute"), text.find("large"));
@@ -243,6 +178,204 @@ TEST(SayCounters, NothingOfNothingAndLittleOfMuch) {
         Counted("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".", 100 + i, 300));
   const std::string text = OnPage(say::SayCounters({many}));
   EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
+}
+
+// --- every format has every value of every table of every subject ------------------------------------------
+
+using Json = nlohmann::json;
+using read::Rows;
+
+struct ExampleTable {
+  const say::Table* table;
+  const std::string* section;
+  Json json;     // of the page, which is that of RenderDocumentJson
+  Rows printed;  // the words of the page
+  std::vector<std::string> titles;
+};
+
+Json JsonOf(const say::Document& document) {
+  std::ostringstream out;
+  RenderDocumentJson(document, out);
+  return Json::parse(out.str());
+}
+
+Json JsonOfItsPage(const say::Document& document) {
+  std::ostringstream out;
+  RenderDocumentHtml(document, out);
+  return Json::parse(read::JsonOfPage(out.str(), "etprof-documents"));
+}
+
+Rows WordsOf(const TableText& text) {
+  Rows rows;
+  for (const TableText::Row& row : text.rows) {
+    std::vector<std::string>& words = rows.emplace_back();
+    for (const TableText::Cell& cell : row.cells) words.push_back(cell.text);
+  }
+  return rows;
+}
+
+// Those with rows.
+std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& page) {
+  std::vector<ExampleTable> tables;
+  for (std::size_t s = 0; s < document.sections.size(); ++s) {
+    const say::Section& section = document.sections[s];
+    for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
+      pictures += std::holds_alternative<say::Roofs>(section.parts[p]) ? 1 : 0;  // no page has them
+      const auto* table = std::get_if<say::Table>(&section.parts[p]);
+      if (table == nullptr || table->rows.empty()) continue;
+      const TableText text = TextOf(*table);
+      ExampleTable& example = tables.emplace_back(ExampleTable{
+          table, &section.title, page.at("sections")[s].at("parts")[p - pictures].at("table"), {}, text.titles});
+      example.printed = WordsOf(text);
+    }
+  }
+  return tables;
+}
+
+void ExpectInJson(const ExampleTable& example) {
+  EXPECT_EQ(example.json.at("id"), example.table->id);
+  ASSERT_EQ(example.json.at("columns").size(), example.titles.size());
+  for (std::size_t c = 0; c < example.titles.size(); ++c)
+    EXPECT_EQ(example.json.at("columns")[c].at("title"), example.titles[c]);
+  ASSERT_EQ(example.json.at("rows").size(), example.printed.size());
+  for (std::size_t r = 0; r < example.printed.size(); ++r) {
+    const Json& cells = example.json.at("rows")[r].at("cells");
+    ASSERT_EQ(cells.size(), example.printed[r].size());
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      EXPECT_EQ(cells[c].at("text"), example.printed[r][c]);
+      const CellValue value = ValueOf(example.table->rows[r].cells[c]);
+      EXPECT_EQ(cells[c].at("kind"), NameOf(value.kind));
+      EXPECT_EQ(cells[c].contains("value"), value.value.has_value());
+      if (value.value) EXPECT_EQ(cells[c]["value"], Json(*value.value));
+    }
+  }
+}
+
+void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
+  const say::Table& table = *example.table;
+  const bool whole = table.elsewhere.empty();
+  const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
+    return whole || row.level != say::Level::kFolded;
+  });
+  Rows rows = WordsOf(text);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (int level = 0; level < text.rows[r].depth; ++level) rows[r].front().insert(0, "· ");
+  }
+  std::vector<Rows> found;
+  for (const read::FoundTable& one : read::MarkdownTables(page)) {
+    if (one.header == example.titles) found.push_back(one.rows);
+  }
+  EXPECT_THAT(found, testing::Contains(rows)) << page;
+}
+
+// Cells that are empty take no place on a screen, and a letter may stand before a row.
+void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
+  Rows lines;
+  for (const Rows& block : read::ScreenBlocks(screen)) lines.insert(lines.end(), block.begin(), block.end());
+  for (std::vector<std::string> row : example.printed) {
+    std::erase(row, "");
+    const bool found = std::ranges::any_of(lines, [&](const std::vector<std::string>& line) {
+      return line.size() <= row.size() + 1 && line.size() >= row.size() && std::equal(row.rbegin(), row.rend(), line.rbegin());
+    });
+    EXPECT_TRUE(found) << testing::PrintToString(row) << screen;
+  }
+}
+
+// One value of a row, which is empty where the column is not there.
+std::string CsvField(const read::FoundTable& csv, std::size_t row, const std::string& column) {
+  const auto found = std::ranges::find(csv.header, column);
+  return found == csv.header.end() ? "" : csv.rows[row][std::size_t(found - csv.header.begin())];
+}
+
+void ExpectInCsv(const ExampleTable& example, const read::FoundTable& csv, std::size_t first_row) {
+  for (std::size_t r = 0; r < example.table->rows.size(); ++r) {
+    EXPECT_EQ(csv.rows[first_row + r].front(), *example.section);
+    for (std::size_t c = 0; c < example.table->columns.size(); ++c) {
+      const say::Cell& cell = example.table->rows[r].cells[c];
+      const std::string& id = example.table->columns[c].id;
+      const CellValue value = ValueOf(cell);
+      const auto expect = [&](const std::string& field, const std::optional<double>& number, double scale) {
+        if (!number || !std::isfinite(*number)) return;
+        const std::string text = CsvField(csv, first_row + r, id + field);
+        ASSERT_FALSE(text.empty()) << id << field << ' ' << r;
+        EXPECT_DOUBLE_EQ(std::stod(text) * scale, *number) << id << field << ' ' << r;
+      };
+      if (const auto* text = std::get_if<std::string>(&cell.value)) {
+        EXPECT_EQ(CsvField(csv, first_row + r, id), *text);
+        continue;
+      }
+      expect("", value.value, value.unit == "ns" ? 1e6 : 1);
+      EXPECT_EQ(CsvField(csv, first_row + r, id + "_verdict"), value.verdict);
+      if (value.kind == CellKind::kSpeedup) continue;
+      expect("_low", value.low, 1);
+      expect("_high", value.high, 1);
+    }
+  }
+}
+
+TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
+  for (say::Document document : example::Documents()) {
+    SCOPED_TRACE(document.title);
+    for (say::Section& section : document.sections)
+      for (say::Part& part : section.parts)
+        if (auto* table = std::get_if<say::Table>(&part))
+          for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all words
+    const Json page = JsonOfItsPage(document);
+    EXPECT_EQ(page, Json::array({JsonOf(document)}));
+    const std::string markdown = OnPage(document);
+    const std::string screen = OnScreen(document, {.width = 1000, .all = true, .more = ""});
+    std::map<std::string, std::size_t> rows;  // of the CSV tables of that id, so far
+    const std::vector<ExampleTable> tables = TablesOf(document, page[0]);
+    EXPECT_FALSE(tables.empty());
+    for (const ExampleTable& example : tables) {
+      SCOPED_TRACE(example.table->id);
+      ExpectInJson(example);
+      ExpectInMarkdown(example, markdown);
+      ExpectOnScreen(example, screen);
+      std::size_t& first = rows[example.table->id];
+      ExpectInCsv(example, read::Csv(AsCsv(document, example.table->id)), first);
+      first += example.table->rows.size();
+    }
+    for (const auto& [id, count] : rows) EXPECT_EQ(read::Csv(AsCsv(document, id)).rows.size(), count) << id;
+  }
+}
+
+TEST(DocumentJson, HasOneOfEach) {
+  const Json json = JsonOf(OneOfEach());
+  EXPECT_EQ(json.at("title"), "all <of> it");
+  EXPECT_EQ(json.at("facts"), Json({"a fact"}));
+  EXPECT_EQ(json.at("answers"), Json::array({{{"text", "the answer"}, {"tone", "good"}}}));
+  EXPECT_EQ(json.at("notes"), Json({"a note"}));
+  EXPECT_EQ(json.at("method"), "the method");
+  const Json& parts = json.at("sections")[0].at("parts");
+  EXPECT_EQ(parts[0], Json({{"paragraph", {{"text", "usual words"}, {"level", "usual"}}}}));
+  EXPECT_EQ(parts[1].at("paragraph").at("level"), "page");
+  const Json& list = parts[2].at("list");
+  EXPECT_EQ(list.at("usual_items"), 1);
+  EXPECT_EQ(list.at("items"), Json::array({{{"text", "line 1"}},
+                                           {{"text", "line 2"}, {"details", Json::array({"a detail"})}}}));
+  const auto cell = [&](std::size_t row) { return parts[3].at("table").at("rows")[row].at("cells")[1]; };
+  EXPECT_EQ(cell(0), Json({{"kind", "text"}, {"text", "a|b"}}));
+  EXPECT_EQ(cell(1), Json({{"kind", "nothing"}, {"text", "—"}}));
+  EXPECT_EQ(cell(3), Json({{"kind", "time"}, {"text", "2.500"}, {"value", 2.5e6}, {"unit", "ns"}}));
+  EXPECT_EQ(cell(4), Json({{"kind", "size"}, {"text", "2.00 MB"}, {"value", 2e6}, {"unit", "bytes"}}));
+  const Json speedup = cell(10);
+  EXPECT_DOUBLE_EQ(speedup.at("value"), 2);
+  EXPECT_DOUBLE_EQ(speedup.at("low"), 1.9);
+  EXPECT_DOUBLE_EQ(speedup.at("high"), 2.1);
+  EXPECT_EQ(speedup.at("verdict"), "faster");
+  EXPECT_EQ(speedup.at("tone"), "good");
+  EXPECT_EQ(parts[4].at("table").at("level"), "folded");
+  EXPECT_EQ(parts[5].at("table").at("usual_rows"), 1);
+  const Json& tree = parts[8].at("table").at("rows");
+  EXPECT_EQ(tree[1].at("depth"), 1);
+  EXPECT_EQ(tree[1].at("role"), "part");
+  EXPECT_EQ(tree[1].at("cells")[2].at("bar"), 0.5);
+  EXPECT_EQ(tree[2].at("role"), "sum");
+  EXPECT_EQ(parts[7].at("facts").at("facts")[0], Json({{"name", "known"}, {"value", "a value"}}));
+  const Json& values = parts[6].at("chart").at("series")[0].at("values");
+  EXPECT_EQ(values[0], Json({{"kind", "duration"}, {"text", "1.00 ms"}, {"value", 1e6}, {"unit", "ns"}}));
+  EXPECT_EQ(values[2].at("kind"), "nothing");
 }
 
 }  // namespace

@@ -92,4 +92,8 @@ TableText TextOf(const say::Table& table, std::size_t most,
   return text;
 }
 
+TableText TextOf(const say::Table& table) {
+  return TextOf(table, SIZE_MAX, [](const say::Row&) { return true; });
+}
+
 }  // namespace etprof

@@ -29,5 +29,7 @@ struct TableText {
 // Of the rows that `shows` says, the first `most`.
 TableText TextOf(const say::Table& table, std::size_t most,
                  const std::function<bool(const say::Row&)>& shows);
+// Of all rows.
+TableText TextOf(const say::Table& table);
 
 }  // namespace etprof

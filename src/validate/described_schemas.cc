@@ -6,6 +6,7 @@
 #include "measure/store/run_data.h"
 #include "render/csv/kit_files.h"
 #include "render/devices.h"
+#include "render/document.h"
 #include "render/inspect.h"
 #include "render/json/json.h"
 #include "report/check.h"
@@ -35,6 +36,7 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                                       "docs/guides/ci.md. What is not defined is null.")},
       {"kernels", SchemaOf<KernelReport>("etprof kernels --json",
                                          "docs/concepts/kernels.md. Names stand as they are in the logs.")},
+      {"document", DocumentSchema()},
       {"devices_report", DevicesReportSchema()},
       {"analysis_summary", AnalysisSummarySchema()},
       {"pipeline_summary", PipelineSummarySchema()},

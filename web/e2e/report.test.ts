@@ -1,25 +1,18 @@
 // report.html in real Chromium, opened from disk as a user does, against the analysis_summary.json beside it.
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { colourOfName } from "../src/colours";
 import { time } from "../src/format";
 import type { Report } from "../src/report";
+import { closeBrowser, described, etprof, exported, kHostile, kRoot, lacking, open as openFile, violations } from "./browser";
 import { pagesOf } from "./pdf";
 
-const kRoot = resolve(import.meta.dirname, "../..");
-const kEtprof = process.env.ETPROF ?? join(kRoot, "build/etprof");
-const kChromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const kViews = ["summary", "where", "operators", "layers", "timeline", "kernels", "roofline", "insights", "conditions"];
-const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const kHostile = ["<script>window.hacked = 1</script>", `"><img src=x onerror="window.hacked = 2">`, "\u202eright to left", "x".repeat(10_000), "=1+2", "</script><b>"];
 
 let folder: string;
 let run: string; // a run directory with two sides
@@ -27,14 +20,9 @@ let hostile: string; // the folder of a report whose operators have such names
 let layered: string; // the folder of the same report with modules, which toy_cnn.pte has no .etrecord for
 let ladder: string; // a run directory of a ladder
 let report: Report;
-let browser: Browser;
-
-function etprof(...args: string[]): void {
-  execFileSync(kEtprof, args, { stdio: ["ignore", "ignore", "pipe"] });
-}
 
 beforeAll(async () => {
-  if (!existsSync(kChromium) && process.env.CI !== "true") return;
+  if (lacking) return;
   folder = mkdtempSync(join(tmpdir(), "etprof-page-"));
   const config = {
     model: join(kRoot, "tests/data/toy_cnn.pte"),
@@ -81,61 +69,18 @@ beforeAll(async () => {
   hostile = join(folder, "hostile");
   etprof("analyze", timeline, "-o", hostile, "--quiet");
 
-  // A browser of root's has no sandbox.
-  browser = await chromium.launch({ executablePath: kChromium, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await closeBrowser();
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
-// Whatever a page complains of, asks or fetches.
-async function open(in_folder: string, hash = "", options: Parameters<Browser["newContext"]>[0] = {}) {
-  const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page: Page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  page.on("dialog", (dialog) => {
-    complaints.push(dialog.message());
-    void dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    if (!/^(file|data|blob):/.test(request.url())) complaints.push(`fetches ${request.url()}`);
-  });
-  await page.goto(pathToFileURL(join(in_folder, "report.html")).href + hash);
-  await page.locator("main").waitFor();
-  return { page, context, complaints };
-}
+const open = (folder: string, hash = "", options: Parameters<typeof openFile>[2] = {}, wait?: string) => openFile(join(folder, "report.html"), hash, options, wait);
 
 async function rowCount(page: Page): Promise<number> {
   return Number(await page.locator("table").last().getAttribute("aria-rowcount")) - 1;
 }
-
-// The table that is exported under this name, cell by cell (no cell of these has a comma in it).
-async function exported(page: Page, region: string): Promise<string[][]> {
-  const table = page.locator(".table", { has: page.getByRole("region", { name: region }) });
-  const [download] = await Promise.all([page.waitForEvent("download"), table.getByRole("button", { name: "CSV" }).click()]);
-  const text = readFileSync(await download.path(), "utf8").trim();
-  return text.split("\n").map((line) => (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"(.*)"$/, "$1")));
-}
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(kAxe);
-  return page.evaluate(async () => {
-    type Found = { violations: { id: string; nodes: { html: string }[] }[] };
-    const { axe } = window as unknown as { axe: { run(): Promise<Found> } };
-    return (await axe.run()).violations.map(
-      (one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 150)).join(" | ")}`,
-    );
-  });
-}
-
-// Without a browser there is nothing to test; CI has one, or fails.
-const lacking = !existsSync(kChromium) && process.env.CI !== "true";
-if (lacking) console.warn(`skipped: there is no Chromium at ${kChromium} (CHROMIUM says where it is)`);
-const described = describe.skipIf(lacking);
 
 described("a report opened from disk", () => {
   for (const colorScheme of ["light", "dark"] as const) {
@@ -708,9 +653,8 @@ described("a page without its data", () => {
   it("says so", async () => {
     const empty = mkdtempSync(join(folder, "empty-"));
     writeFileSync(join(empty, "report.html"), readFileSync(join(kRoot, "web/dist/index.html")));
-    const page = await browser.newPage();
-    await page.goto(pathToFileURL(join(empty, "report.html")).href);
-    await expect.poll(() => page.locator("#app").innerText()).toContain("holds no report");
-    await page.close();
+    const { page, context } = await open(empty, "", {}, "#app");
+    await expect.poll(() => page.locator("#app").innerText()).toContain("holds nothing");
+    await context.close();
   });
 });

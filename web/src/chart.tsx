@@ -97,7 +97,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
           ...((props.option.legend as object) ?? {}),
           ...(printing ? { type: "plain" } : {}), // all of it: paper cannot be scrolled
         },
-        xAxis: withAxis({ splitNumber: ticksIn(element.current?.clientWidth ?? 0), ...(props.option.xAxis as object) }),
+        xAxis: withAxis(props.option.xAxis).map((one) => ({ splitNumber: ticksIn(element.current?.clientWidth ?? 0), ...one })),
         yAxis: withAxis(props.option.yAxis),
       },
       { notMerge: true },

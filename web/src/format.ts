@@ -102,3 +102,8 @@ export function verdict(row: Ratio): string {
   if (row.verdict === "faster" || row.verdict === "slower") return `${factor(told(row).ratio)} ${row.verdict}`;
   return row.verdict ?? NONE;
 }
+
+// For the tooltips of charts, which are HTML.
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}

@@ -3,11 +3,13 @@ import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
-import { readReport, type Report } from "./report";
+import { slugsOf } from "./document";
+import { type Contents, readContents, type Report } from "./report";
 import { href, useRoute } from "./route";
 import "./style.css";
 import { restoreTheme, toggleTheme, useTheme } from "./theme";
 import { Conditions } from "./views/conditions";
+import { type Beside, DocumentView } from "./views/document";
 import { Insights } from "./views/insights";
 import { Kernels } from "./views/kernels";
 import { LadderView } from "./views/ladder";
@@ -18,6 +20,7 @@ import { Summary } from "./views/summary";
 import { Timelines } from "./views/timeline";
 import { Where } from "./views/where";
 
+// A view of a report that is more than its document: there people interact with data.
 interface View {
   id: string;
   title: string;
@@ -57,44 +60,62 @@ class Guard extends Component<{ children: ComponentChildren; view: string }, { p
   }
 }
 
-function App({ report, title }: { report: Report; title: string }) {
+// Charts of a report that stand above the table of that id in its document.
+const kBeside: Beside = {};
+
+interface Tab {
+  id: string;
+  title: string;
+  draw: () => ComponentChildren;
+}
+
+function tabsOf({ report, documents }: Contents, at: string | null): Tab[] {
+  const views = kViews.filter((view) => report && (view.holds?.(report) ?? true));
+  const ids = slugsOf([...views.map((view) => view.id), ...documents.map((document) => document.title)]).slice(views.length);
+  return [
+    ...views.map(({ id, title, view: View }) => ({ id, title, draw: () => report && <View report={report} /> })),
+    ...documents.map((document, i) => {
+      const id = ids[i] as string;
+      return { id, title: document.title, draw: () => <DocumentView document={document} id={id} at={at} report={report} beside={kBeside} /> };
+    }),
+  ];
+}
+
+function App({ contents }: { contents: Contents }) {
   const route = useRoute();
   const theme = useTheme();
-  const views = kViews.filter((view) => view.holds?.(report) ?? true);
-  const shown = views.find((view) => view.id === route.view) ?? (views[0] as View);
-  const View = shown.view;
+  const all = tabsOf(contents, route.query.get("at"));
+  const shown = all.find((tab) => tab.id === route.view) ?? (all[0] as Tab);
   const tabs = useRef<HTMLElement>(null);
   useEffect(() => {
     tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   }, [shown.id]);
-  const facts = [report.backend, report.dtype, report.platform].filter(Boolean).join(" · ");
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>
         To the content
       </a>
       <header>
-        <h1>{title}</h1>
-        <p class="quiet">
-          {facts}
-          {report.generated_at && ` · ${report.generated_at.slice(0, 10)}`}
-        </p>
+        <h1>{contents.title}</h1>
+        <p class="quiet">{contents.facts.join(" · ")}</p>
         <span class="fill" />
         <button type="button" onClick={toggleTheme}>
           {theme === "dark" ? "Light" : "Dark"}
         </button>
       </header>
-      <nav aria-label="Views" ref={tabs}>
-        {views.map((view) => (
-          <a key={view.id} href={href(view.id)} aria-current={view.id === shown.id ? "page" : undefined}>
-            {view.title}
-          </a>
-        ))}
-      </nav>
+      {all.length > 1 && (
+        <nav aria-label="Views" ref={tabs}>
+          {all.map((tab) => (
+            <a key={tab.id} href={href(tab.id)} aria-current={tab.id === shown.id ? "page" : undefined}>
+              {tab.title}
+            </a>
+          ))}
+        </nav>
+      )}
       {/* biome-ignore lint: the target of the link above */}
       <main id="content" tabIndex={-1}>
-        <Guard view={shown.id}>
-          <View report={report} key={shown.id} />
+        <Guard view={shown.id} key={shown.id}>
+          {shown.draw()}
         </Guard>
       </main>
       <footer class="quiet">Written by etprof. Everything here is in this file; nothing is loaded.</footer>
@@ -105,11 +126,11 @@ function App({ report, title }: { report: Report; title: string }) {
 restoreTheme();
 watchPrinting();
 const root = document.getElementById("app") as HTMLElement;
-readReport(document)
-  .then(({ report, title }) => {
-    document.title = `${title} · etprof`;
-    render(<App report={report} title={title} />, root);
+readContents(document)
+  .then((contents) => {
+    document.title = `${contents.title} · etprof`;
+    render(<App contents={contents} />, root);
   })
   .catch((error: unknown) => {
-    root.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+    root.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
   });

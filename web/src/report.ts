@@ -1,6 +1,8 @@
 // What a report holds: analysis_summary.json (docs/reference/files.md), as etprof writes it. Only what the page shows is
 // typed. Times are milliseconds where a name ends in _ms and whole nanoseconds where it ends in _ns.
 
+import type { Document } from "./document";
+
 export interface Distribution {
   n: number;
   mean: number | null;
@@ -109,16 +111,6 @@ export interface MatrixKernels {
   operators: string[];
 }
 
-export interface Counters {
-  key: string;
-  name: string;
-  runs: number;
-  effective_hz: number | null;
-  instructions_per_cycle: number | null;
-  cache_misses_per_1000_instructions: number | null;
-  branch_misses_per_1000_instructions: number | null;
-}
-
 export interface Fact {
   name: string;
   value: string;
@@ -172,7 +164,6 @@ export interface Experiment {
   roofline?: Roofline | null;
   matrix_kernels?: MatrixKernels[];
   kernel_evidence?: string[];
-  counters?: Counters[];
   unknown_operators?: string[];
   health?: { name: string; explanation: string; count: number }[];
   delegate_calls: number;
@@ -316,19 +307,35 @@ export function namesOf(report: Report, comparison: Comparison): { baseline: str
 }
 
 // Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
-export const DATA_ID = "etprof-report";
+const REPORT_ID = "etprof-report";
+const DOCUMENTS_ID = "etprof-documents";
 
 // The value that an element of the page holds: JSON, gzip, base64.
-export async function unpack<T>(page: Document, id: string): Promise<T> {
+export async function unpack<T>(page: globalThis.Document, id: string): Promise<T> {
   const element = page.getElementById(id);
-  if (!element?.textContent) throw new Error("this page holds no report: etprof report writes one");
+  if (!element?.textContent) throw new Error("this page holds nothing: etprof report writes one that does");
   const bytes = Uint8Array.from(atob(element.textContent.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text()) as T;
 }
 
-export async function readReport(page: Document): Promise<{ report: Report; title: string }> {
-  const report = await unpack<Report>(page, DATA_ID);
-  const data = page.getElementById(DATA_ID)?.dataset;
-  return { report, title: data?.title ?? data?.name ?? report.model_id };
+// What the page shows: the report of a run, documents, or both.
+export interface Contents {
+  title: string;
+  facts: string[]; // beside the title
+  report: Report | null;
+  documents: Document[];
+}
+
+export async function readContents(page: globalThis.Document): Promise<Contents> {
+  const documents = await unpack<Document[]>(page, DOCUMENTS_ID);
+  const element = page.getElementById(REPORT_ID);
+  if (element) {
+    const report = await unpack<Report>(page, REPORT_ID);
+    const facts = [report.backend, report.dtype, report.platform, report.generated_at?.slice(0, 10)].filter((fact) => typeof fact === "string" && fact !== "") as string[];
+    return { title: element.dataset.title ?? element.dataset.name ?? report.model_id, facts, report, documents };
+  }
+  const [first] = documents;
+  if (!first) throw new Error("this page holds nothing");
+  return { title: first.title, facts: first.facts, report: null, documents };
 }

@@ -27,6 +27,8 @@ export interface Column<T> {
   unit?: string; // of the value, which the exported heading says
   heading?: string; // of the exported table, where the title alone does not say enough
   fields?: Field<T>[]; // exported in place of the value
+  tone?: (row: T) => string; // a class
+  depth?: (row: T) => number; // in a tree: how far it is indented
 }
 
 export interface Field<T> {
@@ -67,6 +69,9 @@ interface TableProps<T> {
   onRow?: (row: T) => void;
   rowLabel?: (row: T) => string;
   total?: ComponentChildren; // a last line
+  tail?: T[]; // the last rows, wherever the others are sorted to
+  rowClass?: (row: T) => string;
+  heading?: ComponentChildren;
 }
 
 // Numbers by their size and texts as people order them: "#9" before "#10". By the values alone: how a column is
@@ -76,6 +81,7 @@ export function compareValues(a: string | number, b: string | number): number {
   return typeof a === "number" && typeof b === "number" ? a - b : kOrder.compare(String(a), String(b));
 }
 
+const kFewRows = 8; // nobody looks for one of so many
 const kRowHeight = 30;
 const kMostRowsWhole = 60; // more than these scroll in a frame of their own
 const kMostRowsPrinted = 200;
@@ -113,6 +119,8 @@ export function DataTable<T>(props: TableProps<T>) {
     getSortedRowModel: getSortedRowModel(),
   });
   const rows = table.getRowModel().rows;
+  const tail = props.tail ?? [];
+  const all = props.rows.length + tail.length;
   const scroller = useRef<HTMLDivElement>(null);
   const printing = usePrinting();
   const scrolls = !printing && rows.length > kMostRowsWhole;
@@ -131,7 +139,7 @@ export function DataTable<T>(props: TableProps<T>) {
 
   const text = () =>
     exportedText(
-      rows.map((row) => row.original),
+      [...rows.map((row) => row.original), ...tail],
       props.columns,
     );
   const copy = async () => {
@@ -153,22 +161,25 @@ export function DataTable<T>(props: TableProps<T>) {
 
   return (
     <div class="table">
+      {props.heading}
       <div class="controls">
-        <input
-          type="search"
-          placeholder="Filter"
-          aria-label={`Filter ${props.name}`}
-          value={typed}
-          onFocus={() => setSearched(true)}
-          onBlur={() => setSearched(typed !== "")}
-          onInput={(event) => {
-            setTyped(event.currentTarget.value);
-            props.onFilter?.(event.currentTarget.value);
-          }}
-        />
+        {(all > kFewRows || props.onFilter) && (
+          <input
+            type="search"
+            placeholder="Filter"
+            aria-label={`Filter ${props.name}`}
+            value={typed}
+            onFocus={() => setSearched(true)}
+            onBlur={() => setSearched(typed !== "")}
+            onInput={(event) => {
+              setTyped(event.currentTarget.value);
+              props.onFilter?.(event.currentTarget.value);
+            }}
+          />
+        )}
         {props.children}
         <span class="fill" />
-        <output class="quiet">{copied || (rows.length === props.rows.length ? `${rows.length} rows` : `${rows.length} of ${props.rows.length} rows`)}</output>
+        <output class="quiet">{copied || (rows.length === props.rows.length ? `${all} ${all === 1 ? "row" : "rows"}` : `${rows.length + tail.length} of ${all} rows`)}</output>
         <button type="button" onClick={copy}>
           Copy
         </button>
@@ -178,7 +189,7 @@ export function DataTable<T>(props: TableProps<T>) {
       </div>
       {/* biome-ignore lint: a frame that scrolls must be reachable by the keyboard */}
       <div class={scrolls ? "frame scrolls" : "frame"} ref={scroller} tabIndex={0} role="region" aria-label={props.name}>
-        <table aria-rowcount={rows.length + 1}>
+        <table aria-rowcount={rows.length + tail.length + 1}>
           <thead>
             <tr>
               {table.getFlatHeaders().map((header, index) => {
@@ -210,7 +221,7 @@ export function DataTable<T>(props: TableProps<T>) {
               const row = rows[index];
               if (!row) return null;
               return (
-                <tr key={row.id} class={props.onRow ? "choose" : ""} onClick={() => props.onRow?.(row.original)}>
+                <tr key={row.id} class={props.onRow ? "choose" : props.rowClass?.(row.original)} onClick={() => props.onRow?.(row.original)}>
                   {props.columns.map((column, at) => (
                     <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} />
                   ))}
@@ -224,6 +235,17 @@ export function DataTable<T>(props: TableProps<T>) {
             )}
           </tbody>
           {props.total}
+          {tail.length > 0 && (
+            <tfoot>
+              {tail.map((row, index) => (
+                <tr key={index} class={props.rowClass?.(row)}>
+                  {props.columns.map((column, at) => (
+                    <Cell key={column.id} column={column} row={row} table={props} first={at === 0} />
+                  ))}
+                </tr>
+              ))}
+            </tfoot>
+          )}
         </table>
       </div>
       {printing && whole.length < rows.length && (
@@ -247,10 +269,15 @@ function useLater<T>(value: T, after: number): T {
   return later;
 }
 
-// What a row is found by: all of its values, in small letters. Made once, when somebody is about to search.
+// What a row is found by: all of its values and what is shown of them, in small letters. Made once, when somebody is about
+// to search.
 function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[] {
+  const words = (column: Column<T>, row: T) => {
+    const text = column.text?.(row);
+    return `${column.value(row) ?? ""}\n${typeof text === "string" ? text : ""}`;
+  };
   return useMemo(
-    () => (needed ? rows.map((row) => columns.map((column) => column.value(row) ?? "").join("\n").toLowerCase()) : []),
+    () => (needed ? rows.map((row) => columns.map((column) => words(column, row)).join("\n").toLowerCase()) : []),
     [rows, columns, needed],
   );
 }
@@ -284,7 +311,11 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
   const tip = typeof given === "string" && !column.numeric ? given : undefined;
   const long = parts?.some((part) => part.split(" ").some((word) => word.length > kLongWord));
   return (
-    <td class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""}`} title={tip}>
+    <td
+      class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""} ${column.tone?.(row) ?? ""}`}
+      style={column.depth ? { paddingLeft: `calc(10px + ${column.depth(row)} * 1.2em)` } : undefined}
+      title={tip}
+    >
       {length !== null && length !== undefined && <Bar length={length} />}
       {body}
     </td>

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "render/cell_value.h"
 #include "render/csv/csv_table.h"
 #include "render/document.h"
 
@@ -17,42 +18,30 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-struct FieldsOfValue {
-  Fields operator()(const say::Nothing&) const { return {}; }
-  Fields operator()(const std::string& text) const { return {{"", text}}; }
-  Fields operator()(const say::Duration& duration) const {
-    return {{"", MsCell(duration.ns)}, {"_unit", "ms"}};
+Fields FieldsOf(const say::Cell& cell) {
+  const CellValue of = ValueOf(cell);
+  const std::string value = of.unit == "ns" ? MsCell(of.value) : NumberCell(of.value);
+  const Field low{"_low", NumberCell(of.low)}, high{"_high", NumberCell(of.high)};
+  switch (of.kind) {
+    case CellKind::kNothing:
+      return {};
+    case CellKind::kText:
+      return {{"", std::get<std::string>(cell.value)}};
+    case CellKind::kInterval:
+      return of.low ? Fields{low, high} : Fields();
+    case CellKind::kChange:
+      return {{"", value}, low, high};
+    case CellKind::kSpeedup:
+      return {{"", value}, {"_verdict", of.verdict}};
+    default:
+      break;
   }
-  Fields operator()(const say::Time& time) const { return {{"", MsCell(time.ns)}, {"_unit", "ms"}}; }
-  Fields operator()(const say::Size& size) const {
-    return {{"", NumberCell(size.bytes)}, {"_unit", "bytes"}};
-  }
-  Fields operator()(const say::Count& count) const { return {{"", fmt::format("{}", count.count)}}; }
-  Fields operator()(const say::Amount& amount) const { return {{"", NumberCell(amount.amount)}}; }
-  Fields operator()(const say::Number& number) const {
-    Fields fields = {{"", NumberCell(number.value)}};
-    if (number.low) fields.push_back({"_low", NumberCell(number.low)});
-    if (number.high) fields.push_back({"_high", NumberCell(number.high)});
-    if (!number.unit.empty()) fields.push_back({"_unit", number.unit});
-    return fields;
-  }
-  Fields operator()(const say::Share& share) const { return {{"", NumberCell(share.share)}}; }
-  Fields operator()(const say::Speedup& speedup) const {
-    const auto& estimate = speedup.quantity.Told();
-    return {{"", estimate ? NumberCell(estimate->ratio()) : ""},
-            {"_verdict", NameOf(speedup.quantity.verdict)}};
-  }
-  Fields operator()(const say::Interval& interval) const {
-    const auto& estimate = interval.quantity.Told();
-    if (!estimate) return {};
-    return {{"_low", NumberCell(estimate->low())}, {"_high", NumberCell(estimate->high())}};
-  }
-  Fields operator()(const say::Change& change) const {
-    return {{"", NumberCell(change.change)},
-            {"_low", NumberCell(change.low)},
-            {"_high", NumberCell(change.high)}};
-  }
-};
+  Fields fields = {{"", value}};
+  if (of.low) fields.push_back(low);
+  if (of.high) fields.push_back(high);
+  if (!of.unit.empty()) fields.push_back({"_unit", of.unit == "ns" ? "ms" : of.unit});
+  return fields;
+}
 
 struct CsvRow {
   const std::string* section;
@@ -96,8 +85,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   std::vector<std::vector<std::string>> suffixes(columns.size());
   for (const CsvRow& row : rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Field& field : std::visit(FieldsOfValue(), row.row.cells[i].value))
-        AddOnce(field.suffix, suffixes[i]);
+      for (const Field& field : FieldsOf(row.row.cells[i])) AddOnce(field.suffix, suffixes[i]);
     }
   }
   for (std::vector<std::string>& of_column : suffixes) {
@@ -111,7 +99,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts = {*row.section};
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Fields fields = std::visit(FieldsOfValue(), row.row.cells[i].value);
+      const Fields fields = FieldsOf(row.row.cells[i]);
       for (const std::string& suffix : suffixes[i]) {
         const auto field = std::ranges::find(fields, suffix, &Field::suffix);
         texts.push_back(field == fields.end() ? "" : field->text);

@@ -129,9 +129,9 @@ inline std::vector<Rows> ScreenBlocks(const std::string& text) {
   return blocks;
 }
 
-// The JSON that a page holds: gzip in base64 in the element `etprof-report`.
-inline std::string JsonOfPage(const std::string& page) {
-  const std::size_t element = page.find("id=\"etprof-report\"");
+// The JSON that a page holds in that element: gzip in base64.
+inline std::string JsonOfPage(const std::string& page, const std::string& id = "etprof-report") {
+  const std::size_t element = page.find("id=\"" + id + "\"");
   const std::size_t from = page.find('>', element) + 1;
   std::string base64 = page.substr(from, page.find('<', from) - from);
   while (!base64.empty() && base64.back() == '=') base64.pop_back();

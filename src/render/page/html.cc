@@ -12,11 +12,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/escape.h"
+#include "render/document.h"
 #include "render/json/json.h"
 #include "render/json/timeline_json.h"
 #include "render/page/gzip.h"
+#include "say/counters.h"
+#include "say/sustained.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -30,7 +34,8 @@ constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
 
 // The page reads elements of these names (web/src/report.ts), which stand before what draws it.
 constexpr std::string_view kBefore = R"(<div id="app">)";
-constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline";
+constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline",
+                           kDocuments = "etprof-documents";
 
 // RFC 4648.
 void WriteBase64(const std::string& bytes, std::ostream& out) {
@@ -61,12 +66,43 @@ void WriteData(std::string_view id, const std::string& attributes,
   out << "</script>\n";
 }
 
-}  // namespace
-
-void RenderHtml(const Report& report, std::ostream& out) {
+// The page with what `write_data` writes of elements in it.
+void WritePage(const std::function<void()>& write_data, std::ostream& out) {
   const std::size_t at = kPage.find(kBefore);
   if (at == std::string_view::npos) throw std::logic_error("the page has no place for a report");
   out << kPage.substr(0, at);
+  write_data();
+  out << kPage.substr(at);
+}
+
+void WriteDocuments(const std::vector<say::Document>& documents, std::ostream& out) {
+  const auto write = [&](std::ostream& text) {
+    for (const say::Document& document : documents) {
+      text << (&document == documents.data() ? '[' : ',');
+      RenderDocumentJson(document, text);
+    }
+    text << (documents.empty() ? "[]" : "]");
+  };
+  WriteData(kDocuments, "", write, out);
+}
+
+// What is said of a run beside what the page draws of analysis_summary.json.
+std::vector<say::Document> DocumentsOf(const Report& report) {
+  std::vector<say::Document> documents;
+  if (say::Document counters = say::SayCounters(say::CountersOf(report.run)); !counters.sections.empty())
+    documents.push_back(std::move(counters));
+  say::Document sustained;
+  sustained.title = "Sustained";
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.sustained) sustained.sections.push_back(say::SaySustained(experiment));
+  }
+  if (!sustained.sections.empty()) documents.push_back(std::move(sustained));
+  return documents;
+}
+
+}  // namespace
+
+void RenderHtml(const Report& report, std::ostream& out) {
   // The title that was given, or a name that tells the method; without both the page is called as the model.
   std::string heading;
   if (!report.title.empty()) {
@@ -75,9 +111,16 @@ void RenderHtml(const Report& report, std::ostream& out) {
     heading = fmt::format(" data-name=\"{}\"",
                           HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
   }
-  WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
-  WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
-  out << kPage.substr(at);
+  const auto write = [&] {
+    WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+    WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
+    WriteDocuments(DocumentsOf(report), out);
+  };
+  WritePage(write, out);
+}
+
+void RenderDocumentHtml(const say::Document& document, std::ostream& out) {
+  WritePage([&] { WriteDocuments({document}, out); }, out);
 }
 
 std::string ReadTitle(std::istream& page) {

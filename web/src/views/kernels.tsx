@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
-import { count, digits, NONE, share, time } from "../format";
+import { share, time } from "../format";
 import { Section } from "../parts";
-import type { Counters, Experiment, MatrixKernels, Report } from "../report";
+import type { Experiment, MatrixKernels, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
 export interface KernelRow {
@@ -53,9 +53,6 @@ export function Kernels({ report }: { report: Report }) {
       {experiments.map((e) => (
         <MatrixTable key={`${e.name} ${e.threads}`} experiment={e} />
       ))}
-      {experiments.map((e) => (
-        <CounterTable key={`${e.name} ${e.threads}`} experiment={e} />
-      ))}
       {experiments.some((e) => (e.unknown_operators ?? []).length > 0) && (
         <Section title="Not known" note="Kinds of operators that have no category of their own, and are in the group Other.">
           <ul>
@@ -87,26 +84,6 @@ function MatrixTable({ experiment }: { experiment: Experiment }) {
       note={evidence.length > 0 ? `Only KleidiAI's SME and SME2 kernels compute what is packed like this: ${evidence.join(", ")}.` : "No operator of KleidiAI's SME kernels."}
     >
       <DataTable rows={rows} columns={kMatrix} name={`kernels for matrices of ${experiment.label}`} sort={{ id: "mean", descending: true }} />
-    </Section>
-  );
-}
-
-const number = (value: number | null): string => (value === null ? NONE : digits(value));
-const kCounters: Column<Counters>[] = [
-  { id: "name", title: "Operator", value: (r) => r.name },
-  { id: "runs", title: "Runs", value: (r) => r.runs, numeric: true },
-  { id: "clock", title: "Clock", value: (r) => r.effective_hz, text: (r) => (r.effective_hz === null ? NONE : `${count(r.effective_hz)}Hz`), unit: "Hz", numeric: true },
-  { id: "ipc", title: "Instructions a cycle", value: (r) => r.instructions_per_cycle, text: (r) => number(r.instructions_per_cycle), numeric: true },
-  { id: "cache", title: "Cache misses", hint: "of 1000 instructions", value: (r) => r.cache_misses_per_1000_instructions, text: (r) => number(r.cache_misses_per_1000_instructions), numeric: true },
-  { id: "branch", title: "Branch misses", hint: "of 1000 instructions", value: (r) => r.branch_misses_per_1000_instructions, text: (r) => number(r.branch_misses_per_1000_instructions), numeric: true },
-];
-
-function CounterTable({ experiment }: { experiment: Experiment }) {
-  const rows = experiment.counters ?? [];
-  if (rows.length === 0) return null;
-  return (
-    <Section title={`Hardware counters: ${experiment.label}`} note="Of runs of their own: reading them costs time.">
-      <DataTable rows={rows} columns={kCounters} name={`counters of ${experiment.label}`} />
     </Section>
   );
 }

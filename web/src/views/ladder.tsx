@@ -1,34 +1,9 @@
-import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
-import { Chart } from "../chart";
+import { cellAt, Picture } from "../charts/ladder";
 import { NONE, time } from "../format";
 import { Choice, Facts, Section, VerdictText } from "../parts";
 import type { Ladder, LadderCell, LadderRow, Report } from "../report";
 import { type Column, DataTable, verdictFields } from "../table";
-
-export function cellAt(row: LadderRow, level: string, threads: number): LadderCell | undefined {
-  return row.cells.find((cell) => cell.level === level && cell.threads === threads);
-}
-
-function Picture({ ladder }: { ladder: Ladder }) {
-  const option = useMemo<EChartsCoreOption>(
-    () => ({
-      grid: { left: 70, right: 30, top: 40, bottom: 40 },
-      legend: { show: ladder.threads.length > 1 },
-      tooltip: { trigger: "axis", valueFormatter: (value: unknown) => time(value as number) },
-      xAxis: { type: "category", data: ladder.levels.map((level) => level.name) },
-      yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: (v: number) => time(v) } },
-      series: ladder.threads.map((threads) => ({
-        name: threads === 1 ? "1 thread" : `${threads} threads`,
-        type: "line",
-        symbolSize: 9,
-        data: ladder.levels.map((level) => cellAt(ladder.latency, level.name, threads)?.ms ?? null),
-      })),
-    }),
-    [ladder],
-  );
-  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.join(", ")} threads.`} />;
-}
 
 interface LevelRow {
   level: Ladder["levels"][number];

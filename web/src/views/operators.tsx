@@ -1,14 +1,13 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, count, interval, NONE, share, time, verdict } from "../format";
+import { escapeHtml, bytes, count, interval, NONE, share, time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorComparison, type Report, sidesOf } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
 import { readTimeline, type Timeline, timesOf } from "../timeline";
 import { operatorAddress } from "./timeline";
-import { escapeHtml } from "./where";
 
 // An operator of one experiment, or of both sides of a comparison.
 export interface OperatorRow {

@@ -1,12 +1,11 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, count, digits, NONE, share, time } from "../format";
+import { escapeHtml, bytes, count, digits, NONE, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import type { Experiment, Report, Roof, Roofline, RooflineRow } from "../report";
 import { type Column, DataTable } from "../table";
 import { operatorAddress } from "./timeline";
-import { escapeHtml } from "./where";
 
 // "12.3 GFLOP/s", "1.20 GB/s": `unit` per second.
 export function rate(value: number, unit: string): string {

@@ -1,14 +1,17 @@
 import { expect, it } from "vitest";
 import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report, type Roofline } from "../report";
 import { ticksIn } from "../chart";
-import { pieces, shareOf, strength } from "./layers";
+import { pieces, strength } from "../charts/modules";
+import { meanOf, stack, steps } from "../charts/breakdown";
+import { latencyRange } from "../charts/latencies";
+import { shareOf } from "./layers";
 import { rowsOf, shareNow } from "./operators";
-import { answer, latencyRange, sureness, why } from "./summary";
+import { answer, sureness, why } from "./summary";
 import type { ExperimentTimeline } from "../timeline";
 import { kernelsOf } from "./kernels";
 import { rate, roofs } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, zoomed } from "./timeline";
-import { escapeHtml, meanOf, stack, steps } from "./where";
+import { escapeHtml } from "../format";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
   path,

@@ -1,0 +1,17 @@
+#include "render/document.h"
+
+namespace etprof {
+namespace {
+
+void Markdown(const say::Document& document, std::ostream& out) { RenderDocumentMarkdown(document, 1, out); }
+
+constexpr DocumentFormat kDocumentFormats[] = {
+    {"html", "as a page, which opens from disk", RenderDocumentHtml},
+    {"markdown", "as Markdown", Markdown},
+    {"document", "as JSON for programs that show any result (docs/json.md)", RenderDocumentJson}};
+
+}  // namespace
+
+std::span<const DocumentFormat> DocumentFormats() { return kDocumentFormats; }
+
+}  // namespace etprof

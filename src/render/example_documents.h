@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "report/example_check.h"
+#include "report/kernels/kernels.h"
+#include "report/sustained.h"
+#include "say/check.h"
+#include "say/counters.h"
+#include "say/document.h"
+#include "say/kernels.h"
+#include "say/sustained.h"
+
+// A document of every subject, for the tests that hold the formats against each other.
+namespace etprof::example {
+
+inline Quantity TwiceAsFast() {
+  Quantity quantity;
+  quantity.estimate.emplace();
+  quantity.estimate->log_ratio = std::log(2.0);
+  quantity.estimate->log_low = std::log(1.9);
+  quantity.estimate->log_high = std::log(2.1);
+  quantity.verdict = stats::Verdict::kFaster;
+  return quantity;
+}
+
+// Every kind of value and part.
+inline say::Document OneOfEach() {
+  say::Table table{"values",
+                   "Values",
+                   {{"name", "name"}, {"value", "value", true}, {"note", "note"}},
+                   {{"words", "a|b", "x"},
+                    {"nothing", say::Cell(), "x"},
+                    {"duration", say::Duration{1.5e6}, "x"},
+                    {"time", say::Time{2.5e6}, "x"},
+                    {"size", say::Size{2e6}, "x"},
+                    {"count", say::Count{1204}, "x"},
+                    {"amount", say::Amount{67.1e6}, "x"},
+                    {"number", say::Number{3.25, "GHz"}, "x"},
+                    {"bounded", say::Number{0.05, "", 0.04, 0.06}, "x"},
+                    {"share", say::Share{0.54}, "x"},
+                    {"speedup", say::Speedup{TwiceAsFast()}, "x"},
+                    {"interval", say::Interval{TwiceAsFast()}, "x"},
+                    {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
+  say::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, say::Level::kFolded};
+  using Role = say::Row::Role;
+  say::Table tree{"tree",
+                  "A tree",
+                  {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
+                  {{{"above", say::Time{1.0004e6}, say::Share{0.5}}, Role::kPart},
+                   {{"below", say::Time{1.0004e6}, say::Share{0.5}}, Role::kPart, 1},
+                   {{"all", say::Time{2.0008e6}, say::Share{1}}, Role::kSum}}};
+  say::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
+  few.usual_rows = 1;
+  say::Table elsewhere = few;
+  elsewhere.id = "elsewhere";
+  elsewhere.elsewhere = "in a file";
+  say::Table points{"points",
+                    "",
+                    {{"point", "point"}, {"time", "time", true}},
+                    {{"placed", say::Time{4e6}}, {"small", say::Time{1e6}}}};
+  points.columns[1].sums = true;
+  points.rows[1].level = say::Level::kFolded;
+  points.elsewhere = "in a file";
+  say::Document document;
+  document.title = "all <of> it";
+  document.sections_are = "section";
+  document.facts = {"a fact"};
+  document.answers = {{"the answer", "", say::Tone::kGood}};
+  document.concludes = true;
+  document.notes = {"a note"};
+  document.method = "the method";
+  document.sections = {
+      {"one",
+       say::Level::kUsual,
+       {say::Paragraph{"usual words"}, say::Paragraph{"words of a page", say::Level::kPage},
+        say::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more), std::move(few),
+        say::Chart{{{"rising",
+                     {1.0, 2.0, std::nullopt, 3.0},
+                     [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
+        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree)}},
+      {"two", say::Level::kPage, {std::move(elsewhere)}},
+      {"three",
+       say::Level::kFolded,
+       {say::Roofs{"FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
+        std::move(points)}}};
+  return document;
+}
+
+inline CountersRow Counted(const std::string& key, const std::string& name, double time, double cycles) {
+  return {key, name, 20, {{"task_clock_ns", time}, {"cycles", cycles}, {"instructions", 2 * cycles}}};
+}
+
+inline say::Document CountersDocument() {
+  return say::SayCounters({{"as it is",
+                            {Counted("forward/0/backend/0", "small", 1000, 3000),
+                             Counted("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
+                             Counted("forward/0/backend/1", "large", 2000, 5000),
+                             Counted("forward/-1/method/0", "Method::execute", 4000, 9000)}}});
+}
+
+inline say::Document KernelsDocument() {
+  KernelReport report;
+  report.model_id = "toy_cnn";
+  for (const char* label : {"off", "on"})
+    report.views.push_back(ReadKernelView(ETPROF_TEST_DATA "/toy_cnn.t1.log", label, "toy_cnn"));
+  report.views.back().use.kernels.pop_back();
+  report.comparison = CompareKernels(report.views, 0, 1);
+  report.evidence = {
+      {"off",
+       "on",
+       {{"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, PF32) IGEMM #1", false, true, false, true}},
+       3,
+       0,
+       1}};
+  return say::SayKernels(report);
+}
+
+// 100 s, a burst each, the second half of them slower.
+inline say::Document SustainedDocument() {
+  ExperimentData data;
+  data.launches.emplace_back();
+  for (int i = 0; i < 100; ++i) {
+    Burst burst;
+    burst.round = i;
+    burst.start = i * Nanoseconds{1'000'000'000};
+    burst.end = burst.start + 1'000'000'000;
+    burst.recorded.assign(20, i < 50 ? 10'000'000 : 15'000'000);
+    burst.frequency_khz = i < 50 ? 3'000'000 : 2'000'000;
+    data.launches[0].bursts.push_back(burst);
+  }
+  ReportExperiment experiment;
+  experiment.label = "as it is";
+  experiment.sustained = DescribeSustained(data);
+  say::Document document;
+  document.title = "Sustained";
+  document.sections = {say::SaySustained(experiment)};
+  return document;
+}
+
+// A new subject's comes here: then every format of it is tested (document_test.cc).
+inline std::vector<say::Document> Documents() {
+  return {OneOfEach(), KernelsDocument(), say::SayCheck(Everything()), CountersDocument(),
+          SustainedDocument()};
+}
+
+}  // namespace etprof::example

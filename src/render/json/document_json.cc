@@ -1,0 +1,305 @@
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "core/json_members.h"
+#include "core/json_schema_of.h"
+#include "core/views.h"
+#include "render/cell_value.h"
+#include "render/document.h"
+#include "render/table_text.h"
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<say::Level> kNames<say::Level>[] = {{say::Level::kBrief, "brief"},
+                                                                {say::Level::kUsual, "usual"},
+                                                                {say::Level::kPage, "page"},
+                                                                {say::Level::kFolded, "folded"}};
+template <>
+inline constexpr NamedValue<say::Tone> kNames<say::Tone>[] = {{say::Tone::kPlain, "plain"},
+                                                              {say::Tone::kGood, "good"},
+                                                              {say::Tone::kBad, "bad"},
+                                                              {say::Tone::kUnsure, "unsure"},
+                                                              {say::Tone::kUnknown, "unknown"}};
+template <>
+inline constexpr NamedValue<say::Row::Role> kNames<say::Row::Role>[] = {
+    {say::Row::Role::kPlain, "plain"}, {say::Row::Role::kPart, "part"}, {say::Row::Role::kSum, "sum"}};
+
+namespace {
+
+// What is as usual has no key.
+template <auto Usual>
+std::optional<decltype(Usual)> Unusual(decltype(Usual) value) {
+  return value == Usual ? std::nullopt : std::optional(value);
+}
+
+constexpr About kTextIfAny{.if_any = true};
+constexpr About kShownAt{.meaning =
+                             "where it is shown: everywhere; on every screen and page (`usual`); on "
+                             "pages; on a page once it is unfolded"};
+
+struct PrintedCellJson {
+  CellValue value;
+  TableText::Cell text;
+
+  static constexpr const char* kSchemaName = "cell";
+  static void Describe(auto& v) {
+    using J = const PrintedCellJson&;
+    v("kind", [](J json) { return json.value.kind; },
+      {.meaning = "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
+                  "`interval` are of baseline / candidate"});
+    v("text", [](J json) -> const auto& { return json.text.text; },
+      {.meaning = "as it is printed, with the digits that it has in every format"});
+    v("value", [](J json) { return json.value.value; },
+      {.meaning = "what `text` was made of; no key: it is not defined, or a text",
+       .least = kAnyNumber,
+       .if_any = true});
+    v("unit", [](J json) -> const auto& { return json.value.unit; },
+      {.meaning = "of `value`: `ns`, `bytes`, ...", .if_any = true});
+    v("low", [](J json) { return json.value.low; },
+      {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
+    v("high", [](J json) { return json.value.high; },
+      {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .if_any = true});
+    v("verdict", [](J json) -> const auto& { return json.value.verdict; }, kTextIfAny);
+    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.text.tone); },
+      {.meaning = "how to take it; no key: `plain`", .if_any = true});
+    v("bar", [](J json) { return json.text.bar; },
+      {.meaning = "the length of its bar", .least = 0, .if_any = true});
+  }
+};
+
+struct RowJson {
+  const say::Row& row;
+  const std::vector<TableText::Cell>& texts;
+
+  static constexpr const char* kSchemaName = "row";
+  static void Describe(auto& v) {
+    using J = const RowJson&;
+    v("cells", [](J json) {
+      std::vector<PrintedCellJson> cells;
+      for (std::size_t i = 0; i < json.texts.size(); ++i)
+        cells.push_back({ValueOf(json.row.cells[i]), json.texts[i]});
+      return cells;
+    });
+    v("role", [](J json) { return Unusual<say::Row::Role::kPlain>(json.row.role); },
+      {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
+       .if_any = true});
+    v("depth", [](J json) { return Unusual<0>(json.row.depth); },
+      {.meaning = "in a tree; no key: 0", .if_any = true});
+    v("level", [](J json) { return Unusual<say::Level::kUsual>(json.row.level); },
+      {.meaning = "no key: `usual`", .if_any = true});
+  }
+};
+
+struct ColumnJson {
+  const say::Table::Column& column;
+  const std::string& title;
+
+  static void Describe(auto& v) {
+    using J = const ColumnJson&;
+    v("id", [](J json) -> const auto& { return json.column.id; },
+      {.meaning = "the column's name in CSV, too"});
+    v("title", [](J json) -> const auto& { return json.title; },
+      {.meaning = "of the first column with the unit of the `text` of times"});
+    v("right", [](J json) { return json.column.right; }, {.meaning = "whether it is aligned to the right"});
+  }
+};
+
+struct TableJson {
+  const say::Table& table;
+  TableText text = TextOf(table);
+
+  static constexpr const char* kSchemaName = "table";
+  static void Describe(auto& v) {
+    using J = const TableJson&;
+    v("id", [](J json) -> const auto& { return json.table.id; },
+      {.meaning = "tables of one id have the same columns"});
+    v("title", [](J json) -> const auto& { return json.table.title; }, kTextIfAny);
+    v("level", [](J json) { return json.table.level; }, kShownAt);
+    v("columns", [](J json) {
+      std::vector<ColumnJson> columns;
+      for (std::size_t i = 0; i < json.text.titles.size(); ++i)
+        columns.push_back({json.table.columns[i], json.text.titles[i]});
+      return columns;
+    });
+    v("rows", [](J json) {
+      std::vector<RowJson> rows;
+      for (std::size_t i = 0; i < json.text.rows.size(); ++i)
+        rows.push_back({json.table.rows[i], json.text.rows[i].cells});
+      return rows;
+    });
+    v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.table.usual_rows); },
+      {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
+  }
+};
+
+struct ParagraphJson {
+  const say::Paragraph& paragraph;
+
+  static void Describe(auto& v) {
+    using J = const ParagraphJson&;
+    v("text", [](J json) -> const auto& { return json.paragraph.text; });
+    v("level", [](J json) { return json.paragraph.level; }, kShownAt);
+  }
+};
+
+struct ItemJson {
+  const say::List::Item& item;
+
+  static void Describe(auto& v) {
+    using J = const ItemJson&;
+    v("text", [](J json) -> const auto& { return json.item.text; });
+    v("details", [](J json) -> const auto& { return json.item.details; }, kTextIfAny);
+  }
+};
+
+struct ListJson {
+  const say::List& list;
+
+  static void Describe(auto& v) {
+    using J = const ListJson&;
+    v("title", [](J json) -> const auto& { return json.list.title; }, kTextIfAny);
+    v("level", [](J json) { return json.list.level; }, kShownAt);
+    v("numbered", [](J json) { return json.list.numbered; });
+    v("items", [](J json) { return ViewsOf<ItemJson>(json.list.items); });
+    v("usual_items", [](J json) { return Unusual<SIZE_MAX>(json.list.usual_items); },
+      {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
+  }
+};
+
+struct FactJson {
+  const std::pair<std::string, std::string>& fact;
+
+  static void Describe(auto& v) {
+    v("name", [](const FactJson& json) -> const auto& { return json.fact.first; });
+    v("value", [](const FactJson& json) -> const auto& { return json.fact.second; });
+  }
+};
+
+struct FactsJson {
+  const say::Facts& facts;
+
+  static void Describe(auto& v) {
+    using J = const FactsJson&;
+    v("id", [](J json) -> const auto& { return json.facts.id; });
+    v("title", [](J json) -> const auto& { return json.facts.title; }, kTextIfAny);
+    v("level", [](J json) { return json.facts.level; }, kShownAt);
+    v("facts", [](J json) { return ViewsOf<FactJson>(json.facts.facts); });
+  }
+};
+
+struct SeriesJson {
+  const say::Chart::Series& series;
+  std::vector<say::Cell> cells = Cells();
+
+  std::vector<say::Cell> Cells() const {
+    std::vector<say::Cell> of;
+    for (const std::optional<double>& value : series.values)
+      of.push_back(value ? series.cell(*value) : say::Cell());
+    return of;
+  }
+
+  static void Describe(auto& v) {
+    using J = const SeriesJson&;
+    v("name", [](J json) -> const auto& { return json.series.name; });
+    v("values", [](J json) {
+      std::vector<PrintedCellJson> values;
+      for (const say::Cell& cell : json.cells)
+        values.push_back({ValueOf(cell), {say::TextOf(cell), say::ToneOf(cell), std::nullopt}});
+      return values;
+    });
+  }
+};
+
+struct ChartJson {
+  const say::Chart& chart;
+
+  static void Describe(auto& v) {
+    v("series", [](const ChartJson& json) { return ViewsOf<SeriesJson>(json.chart.series); },
+      {.meaning = "over the same stretch of time, each on its own scale"});
+  }
+};
+
+struct PartJson {
+  const say::Part& part;
+
+  template <typename View, typename Of>
+  static std::optional<View> As(const PartJson& json) {
+    const auto* of = std::get_if<Of>(&json.part);
+    return of != nullptr ? std::optional<View>(View{*of}) : std::nullopt;
+  }
+
+  static constexpr const char* kSchemaName = "part";
+  static void Describe(auto& v) {
+    v("paragraph", &As<ParagraphJson, say::Paragraph>, {.if_any = true});
+    v("table", &As<TableJson, say::Table>, {.if_any = true});
+    v("list", &As<ListJson, say::List>, {.if_any = true});
+    v("facts", &As<FactsJson, say::Facts>, {.if_any = true});
+    v("chart", &As<ChartJson, say::Chart>, {.if_any = true});
+  }
+};
+
+struct SectionJson {
+  const say::Section& section;
+
+  // But for the pictures of a screen: the table behind them has their values.
+  std::vector<PartJson> Parts() const {
+    std::vector<PartJson> parts;
+    for (const say::Part& part : section.parts) {
+      if (!std::holds_alternative<say::Roofs>(part)) parts.push_back({part});
+    }
+    return parts;
+  }
+
+  static void Describe(auto& v) {
+    using J = const SectionJson&;
+    v("title", [](J json) -> const auto& { return json.section.title; }, kTextIfAny);
+    v("level", [](J json) { return json.section.level; }, kShownAt);
+    v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});
+  }
+};
+
+struct AnswerJson {
+  const say::Answer& answer;
+
+  static void Describe(auto& v) {
+    using J = const AnswerJson&;
+    v("text", [](J json) -> const auto& { return json.answer.text; });
+    v("rest", [](J json) -> const auto& { return json.answer.rest; },
+      {.meaning = "how sure that is", .if_any = true});
+    v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.answer.tone); }, {.if_any = true});
+  }
+};
+
+struct DocumentJson {
+  const say::Document& document;
+
+  static void Describe(auto& v) {
+    using J = const DocumentJson&;
+    v.Constant("schema_version", 1, {.meaning = "keys may be added under the same number"});
+    v("title", [](J json) -> const auto& { return json.document.title; });
+    v("facts", [](J json) -> const auto& { return json.document.facts; }, {.meaning = "beside the title"});
+    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers); });
+    v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
+      {.meaning = "what the titles of sections name", .if_any = true});
+    v("sections", [](J json) { return ViewsOf<SectionJson>(json.document.sections); });
+    v("notes", [](J json) -> const auto& { return json.document.notes; });
+    v("method", [](J json) -> const auto& { return json.document.method; },
+      {.meaning = "how it was found out", .if_any = true});
+  }
+};
+
+}  // namespace
+
+void RenderDocumentJson(const say::Document& document, std::ostream& out) {
+  out << JsonText(ToJson(DocumentJson{document}), 1) << '\n';
+}
+
+nlohmann::ordered_json DocumentSchema() {
+  return SchemaOf<DocumentJson>(
+      "A document of etprof: what is said of any subject",
+      "What a screen, report.md, or the page shows, as data. Texts are plain. Not there: what only a screen "
+      "needs, as widths.");
+}
+
+}  // namespace etprof

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+
+#include "report/check.h"
+
+// A check with known numbers, for the tests of report/ and render/.
+namespace etprof::example {
+
+inline CheckItem Item(CheckItem::Kind kind, double growth, GateDecision decision) {
+  CheckItem item;
+  item.kind = kind;
+  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : std::string(NameOf(kind));
+  item.baseline = 1e6;
+  item.candidate = 1e6 * (1 + growth);
+  item.limit = 0.02;
+  item.verdict = {decision, growth, growth - 0.01, growth + 0.01, 0.5, 0.5};
+  return item;
+}
+
+inline CheckPair Pair(const std::string& name, GateDecision decision, double growth) {
+  CheckPair pair;
+  pair.name = name;
+  pair.pairing = Pairing::kLaunches;
+  pair.launches = 10;
+  pair.decision = decision;
+  pair.items.push_back(Item(CheckItem::Kind::kLatency, growth, decision));
+  return pair;
+}
+
+// One pair of every outcome.
+inline CheckReport Everything() {
+  CheckReport check;
+  check.model_id = "net <&\"> \x1b[31m \xff";
+  check.generated_at = "2026-05-04T10:11:12Z";
+  check.seconds = 8;
+  check.decision = GateDecision::kFail;
+  check.error = true;
+  check.pairs = {Pair("good", GateDecision::kPass, 0.001), Pair("slow | `one`", GateDecision::kFail, 0.1),
+                 Pair("open", GateDecision::kInconclusive, 0.02),
+                 Pair("broken", GateDecision::kInconclusive, 0)};
+  check.pairs[3].error = "the worker died: \"<x>\"";
+  CheckPair& slow = check.pairs[1];
+  slow.items.push_back(Item(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));
+  slow.items.push_back(Item(CheckItem::Kind::kOperator, 0.001, GateDecision::kPass));
+  slow.moved.push_back({"Convolution (NHWC, F32) IGEMM #1", "forward/1/backend/0", 1e6, 4e6, 3, 2.9, 3.1});
+  slow.only_candidate = {"Copy #3 (0.100 ms)"};
+  check.notes = {"two sessions"};
+  return check;
+}
+
+}  // namespace etprof::example

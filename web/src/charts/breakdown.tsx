@@ -1,0 +1,156 @@
+import type { EChartsCoreOption } from "echarts/core";
+import { useMemo } from "preact/hooks";
+import { Chart } from "../chart";
+import { colourOfName } from "../colours";
+import { escapeHtml, share, time } from "../format";
+import type { Breakdown, Comparison, ComparisonRow, Experiment, Report } from "../report";
+import { useTheme } from "../theme";
+
+export type By = "groups" | "categories";
+
+export interface StackRow {
+  name: string;
+  values: (number | null)[]; // by experiment, ms (mean self time)
+  shares: (number | null)[];
+}
+
+// The rows of every experiment's breakdown, in the order of the first that has them.
+export function stack(experiments: Experiment[], by: By): StackRow[] {
+  const names: string[] = [];
+  const of = (e: Experiment): Breakdown | null => e[by];
+  for (const e of experiments) {
+    for (const row of of(e)?.rows ?? []) if (!names.includes(row.name)) names.push(row.name);
+  }
+  const rows = names.map((name) => {
+    const found = experiments.map((e) => of(e)?.rows.find((row) => row.name === name) ?? null);
+    return { name, values: found.map((r) => r?.mean_ms ?? null), shares: found.map((r) => r?.share ?? null) };
+  });
+  return rows.filter((row) => row.values.some((value) => value !== null && value !== 0));
+}
+
+export function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
+  const shown = report.experiments.filter((e) => e[by]);
+  const theme = useTheme();
+  const option = useMemo<EChartsCoreOption>(() => {
+    const rows = stack(shown, by);
+    return {
+      grid: { left: 10, right: 30, top: 60, bottom: 30, containLabel: true },
+      legend: { type: "scroll" },
+      tooltip: {
+        trigger: "item",
+        valueFormatter: (value: unknown) => (relative ? share(value as number) : time(value as number)),
+      },
+      xAxis: {
+        type: "value",
+        max: relative ? 1 : undefined,
+        axisLabel: { formatter: (v: number) => (relative ? share(v) : time(v)) },
+      },
+      yAxis: {
+        type: "category",
+        inverse: true,
+        data: shown.map((e) => e.label),
+        axisLabel: { width: 160, overflow: "truncate" },
+      },
+      series: rows.map((row) => ({
+        name: row.name,
+        type: "bar",
+        stack: "all",
+        barMaxWidth: 34,
+        itemStyle: { color: colourOfName(row.name, theme) },
+        data: relative ? row.shares : row.values,
+      })),
+    };
+  }, [report, by, relative, theme]);
+  return (
+    <Chart
+      option={option}
+      height={110 + 44 * shown.length}
+      label={`Mean self time of each ${by === "groups" ? "group" : "category"} in ${shown.length} experiments${relative ? ", as a share" : ""}.`}
+    />
+  );
+}
+
+export interface Step {
+  name: string;
+  before: number | null; // ms
+  after: number | null;
+  delta: number; // ms; below 0: faster
+  row: ComparisonRow;
+}
+
+// What each row adds to the difference between the two sides; together they are the whole's. What took no time on
+// either side adds nothing, and is left out.
+export function steps(comparison: Comparison, by: By): Step[] {
+  const timed = comparison[by].filter((row) => row.baseline_ms || row.candidate_ms || row.delta_numerator_ns !== 0);
+  return timed.map((row) => ({
+    name: row.name,
+    before: row.baseline_ms,
+    after: row.candidate_ms,
+    delta: row.delta_numerator_ns / comparison.delta_denominator / 1e6,
+    row,
+  }));
+}
+
+export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
+  const option = useMemo<EChartsCoreOption>(() => {
+    const all = steps(comparison, by).filter((step) => step.delta !== 0);
+    all.sort((a, b) => a.delta - b.delta);
+    let level = meanOf(comparison);
+    const bars: { name: string; from: number; to: number; kind: string }[] = [
+      { name: comparison.baseline, from: 0, to: level, kind: "total" },
+    ];
+    for (const step of all) {
+      bars.push({ name: step.name, from: level, to: level + step.delta, kind: step.delta < 0 ? "gain" : "loss" });
+      level += step.delta;
+    }
+    bars.push({ name: comparison.candidate, from: 0, to: level, kind: "total" });
+    const colour: Record<string, string> = { total: "#6b7785", gain: "#1f8a4c", loss: "#c4432b" };
+    return {
+      grid: { left: 10, right: 30, top: 20, bottom: 20, containLabel: true },
+      legend: { show: false },
+      tooltip: {
+        trigger: "axis",
+        axisPointer: { type: "shadow" },
+        formatter: (points: { dataIndex: number }[]) => {
+          const bar = bars[points[0]?.dataIndex ?? 0];
+          if (!bar) return "";
+          const change = bar.to - bar.from;
+          const text = bar.kind === "total" ? time(bar.to) : `${change < 0 ? "−" : "+"}${time(Math.abs(change))}`;
+          return `${escapeHtml(bar.name)}: ${text}`;
+        },
+      },
+      xAxis: { type: "value", axisLabel: { formatter: (v: number) => time(v) } },
+      yAxis: { type: "category", inverse: true, data: bars.map((bar) => bar.name) },
+      series: [
+        {
+          type: "bar",
+          stack: "all",
+          silent: true,
+          itemStyle: { color: "transparent" },
+          data: bars.map((bar) => Math.min(bar.from, bar.to)),
+        },
+        {
+          type: "bar",
+          stack: "all",
+          barMaxWidth: 24,
+          data: bars.map((bar) => ({
+            value: Math.abs(bar.to - bar.from),
+            itemStyle: { color: colour[bar.kind] },
+          })),
+        },
+      ],
+    };
+  }, [comparison, by]);
+  return (
+    <Chart
+      option={option}
+      height={60 + 28 * (steps(comparison, by).length + 2)}
+      label={`From ${comparison.baseline} to ${comparison.candidate}: what each group adds to the mean of Method::execute or takes from it.`}
+    />
+  );
+}
+
+// The mean of Method::execute of the baseline, in ms.
+export function meanOf(comparison: Comparison): number {
+  return comparison.whole.baseline_total_ns / comparison.baseline_runs / 1e6;
+}

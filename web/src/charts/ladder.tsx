@@ -1,0 +1,29 @@
+import type { EChartsCoreOption } from "echarts/core";
+import { useMemo } from "preact/hooks";
+import { Chart } from "../chart";
+import { time } from "../format";
+import type { Ladder, LadderCell, LadderRow } from "../report";
+
+export function cellAt(row: LadderRow, level: string, threads: number): LadderCell | undefined {
+  return row.cells.find((cell) => cell.level === level && cell.threads === threads);
+}
+
+export function Picture({ ladder }: { ladder: Ladder }) {
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 70, right: 30, top: 40, bottom: 40 },
+      legend: { show: ladder.threads.length > 1 },
+      tooltip: { trigger: "axis", valueFormatter: (value: unknown) => time(value as number) },
+      xAxis: { type: "category", data: ladder.levels.map((level) => level.name) },
+      yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: (v: number) => time(v) } },
+      series: ladder.threads.map((threads) => ({
+        name: threads === 1 ? "1 thread" : `${threads} threads`,
+        type: "line",
+        symbolSize: 9,
+        data: ladder.levels.map((level) => cellAt(ladder.latency, level.name, threads)?.ms ?? null),
+      })),
+    }),
+    [ladder],
+  );
+  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.join(", ")} threads.`} />;
+}

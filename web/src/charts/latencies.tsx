@@ -1,0 +1,149 @@
+import type { EChartsCoreOption } from "echarts/core";
+import { useMemo } from "preact/hooks";
+import { Chart } from "../chart";
+import { escapeHtml, NONE, share, time } from "../format";
+import { Section } from "../parts";
+import type { Experiment, Report } from "../report";
+import { type Column, DataTable } from "../table";
+
+// From where to where latencies are shown at first: from just below the fastest, on a mark of a tenth of its size, so
+// that it suits runs of microseconds as well as of seconds. The axis ends where what is shown at first would have less
+// than a twentieth of the slider: its handles must not fall together. ms.
+const kLeastOfSlider = 0.05;
+export function latencyRange(fastest: number, p90: number, slowest: number): { start: number; end: number; last: number } {
+  const mark = fastest > 0 ? 10 ** (Math.floor(Math.log10(fastest)) - 1) : 1;
+  const start = Math.floor((fastest * 0.95) / mark) * mark;
+  const end = Math.max(Math.min(slowest, 1.6 * p90), start + mark);
+  return { start, end, last: Math.max(end, Math.min(slowest, start + (end - start) / kLeastOfSlider)) };
+}
+
+// The share of runs that take at most so long.
+export function Latencies({ report }: { report: Report }) {
+  const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
+  const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
+  const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
+  // At first without the far end of the tail, which would leave no room for the rest.
+  const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
+  const { start, end, last } = latencyRange(fastest, latest, slowest);
+  const option = useMemo<EChartsCoreOption>(() => {
+    return {
+      grid: { left: 60, right: 20, top: 56, bottom: 70 },
+      legend: { type: "scroll" },
+      tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
+      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: last, axisLabel: { showMinLabel: false, showMaxLabel: false } },
+      yAxis: { type: "value", name: "share of runs", min: 0, max: 1, axisLabel: { formatter: (v: number) => share(v) } },
+      dataZoom: [
+        { type: "inside", filterMode: "none", startValue: start, endValue: end },
+        { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => time(v) },
+      ],
+      series: shown.map((e) => ({
+        name: e.label,
+        type: "line",
+        step: "end",
+        showSymbol: false,
+        data: e.latency_ecdf?.ms.map((ms, i) => [ms, e.latency_ecdf?.share[i]]),
+      })),
+    };
+  }, [report]);
+  return (
+    <>
+      <Chart
+        option={option}
+        height={320}
+        label={`Empirical distribution of the latency of ${report.experiments.length} experiments: the share of runs that take at most so long.`}
+      />
+      {last < slowest && (
+        <p class="quiet">
+          The axis ends at {time(last)}; the slowest run took {time(slowest)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+// A burst of an experiment, as a point and as a row.
+export interface BurstRow {
+  experiment: string;
+  launch: number;
+  round: number;
+  seconds: number | null;
+  median: number;
+  marks: string; // "", "disturbed", "throttled", or both
+  mhz: number | null;
+  celsius: number | null;
+}
+
+export function burstsOf(e: Experiment): BurstRow[] {
+  const b = e.burst_medians;
+  return b.median_ms.map((median, i) => ({
+    experiment: e.label,
+    launch: b.launch[i] ?? 0,
+    round: b.round[i] ?? 0,
+    seconds: b.seconds[i] ?? null,
+    median,
+    marks: [b.disturbed[i] ? "disturbed" : "", b.throttled[i] ? "throttled" : ""].filter(Boolean).join(", "),
+    mhz: b.frequency_mhz[i] ?? null,
+    celsius: b.temperature_c[i] ?? null,
+  }));
+}
+
+const kBursts: Column<BurstRow>[] = [
+  { id: "experiment", title: "Experiment", value: (r) => r.experiment },
+  { id: "launch", title: "Launch", value: (r) => r.launch, numeric: true },
+  { id: "round", title: "Round", value: (r) => r.round, numeric: true },
+  { id: "seconds", title: "At", hint: "seconds since the first burst", value: (r) => r.seconds, text: (r) => (r.seconds === null ? NONE : `${r.seconds.toFixed(1)} s`), unit: "s", numeric: true },
+  { id: "median", title: "Median", value: (r) => r.median, text: (r) => time(r.median), unit: "ms", numeric: true },
+  { id: "marks", title: "Marks", value: (r) => r.marks },
+  { id: "mhz", title: "Clock", value: (r) => r.mhz, text: (r) => (r.mhz === null ? NONE : `${r.mhz.toFixed(0)} MHz`), unit: "MHz", numeric: true },
+  { id: "celsius", title: "Temperature", value: (r) => r.celsius, text: (r) => (r.celsius === null ? NONE : `${r.celsius.toFixed(0)} °C`), unit: "°C", numeric: true },
+];
+
+export function Bursts({ report }: { report: Report }) {
+  const rows = useMemo(() => report.experiments.map(burstsOf), [report]);
+  const all = useMemo(() => rows.flat(), [rows]);
+  const timed = all.every((row) => row.seconds !== null);
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 80, right: 20, top: 40, bottom: 70 },
+      legend: { type: "scroll" },
+      tooltip: {
+        trigger: "item",
+        formatter: (point: { seriesIndex: number; dataIndex: number }) => {
+          const row = rows[point.seriesIndex]?.[point.dataIndex];
+          if (!row) return "";
+          return `${escapeHtml(row.experiment)}, launch ${row.launch}, round ${row.round}<br>${time(row.median)}${row.marks ? `<br>${row.marks}` : ""}`;
+        },
+      },
+      xAxis: { type: "value", name: timed ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: (v: number) => time(v) } },
+      dataZoom: [
+        { type: "inside", filterMode: "none" },
+        { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (timed ? `${v.toFixed(1)} s` : v.toFixed(0)) },
+      ],
+      series: report.experiments.map((e, i) => ({
+        name: e.label,
+        type: "scatter",
+        symbolSize: 7,
+        data: rows[i]?.map((row, n) => ({
+          value: [timed ? row.seconds : n, row.median],
+          symbol: row.marks.includes("throttled") ? "diamond" : row.marks ? "emptyTriangle" : "circle",
+          symbolSize: row.marks ? 11 : 6,
+        })),
+      })),
+    }),
+    [report, rows, timed],
+  );
+  if (all.length === 0) return null;
+  return (
+    <Section
+      title="Bursts"
+      note="The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or never level), diamonds throttled; both are kept."
+    >
+      <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
+      <details class="folded-on-paper">
+        <summary>As a table</summary>
+        <DataTable rows={all} columns={kBursts} name="bursts" />
+      </details>
+    </Section>
+  );
+}

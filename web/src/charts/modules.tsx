@@ -1,0 +1,86 @@
+import { useMemo } from "preact/hooks";
+import { time, verdict } from "../format";
+import type { Layer, LayerComparison } from "../report";
+
+// A module in the icicle: where it stands, as parts of the whole's width.
+export interface Piece {
+  index: number;
+  depth: number;
+  from: number;
+  width: number;
+}
+
+// Children lie within their parent from its left edge on; what is left on the right is its own self time.
+export function pieces(layers: Layer[]): Piece[] {
+  const whole = layers[0]?.total_ns ?? 0;
+  if (whole <= 0) return [];
+  const next: number[] = [];
+  return layers.map((layer, index) => {
+    const isRoot = index === 0;
+    const from = isRoot ? 0 : (next[layer.parent] ?? 0);
+    const width = layer.total_ns / whole;
+    if (!isRoot) next[layer.parent] = from + width;
+    next[index] = from;
+    return { index, depth: layer.depth, from, width };
+  });
+}
+
+const kRow = 24;
+
+// Faster is green and slower red, where it is certain; the stronger, the further from 1, up to 4x.
+export function strength(row: LayerComparison | undefined): number {
+  if (!row || !row.ratio || (row.verdict !== "faster" && row.verdict !== "slower")) return 0;
+  return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
+}
+
+function colour(row: LayerComparison | undefined): string {
+  return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
+}
+
+export function Icicle(props: {
+  layers: Layer[];
+  runs: number;
+  compared: Map<string, LayerComparison>;
+  root: number;
+  onRoot: (index: number) => void;
+}) {
+  const all = useMemo(() => pieces(props.layers), [props.layers]);
+  const root = all[props.root];
+  if (!root) return <p>No module took any time.</p>;
+  const shown = all.filter(
+    (piece) =>
+      piece.depth >= root.depth &&
+      piece.from >= root.from - 1e-12 &&
+      piece.from + piece.width <= root.from + root.width + 1e-12 &&
+      piece.width / root.width > 0.001,
+  );
+  const depth = Math.max(...shown.map((piece) => piece.depth - root.depth)) + 1;
+  return (
+    <div class="icicle" style={{ height: depth * kRow }}>
+      {shown.map((piece) => {
+        const layer = props.layers[piece.index] as Layer;
+        const row = props.compared.get(layer.path);
+        const name = layer.path === "" ? "(model)" : layer.path;
+        const label = `${name}: ${time(layer.total_ns / props.runs / 1e6)}, self ${time(layer.self_ns / props.runs / 1e6)}${row ? `, ${verdict(row)}` : ""}`;
+        return (
+          <button
+            type="button"
+            key={piece.index}
+            title={layer.type ? `${label}\n${layer.type}` : label}
+            aria-label={label}
+            onClick={() => props.onRoot(piece.index === props.root ? 0 : piece.index)}
+            style={{
+              left: `${((piece.from - root.from) / root.width) * 100}%`,
+              width: `${(piece.width / root.width) * 100}%`,
+              top: (piece.depth - root.depth) * kRow,
+              height: kRow - 2,
+              background: colour(row),
+            }}
+          >
+            {piece.width / root.width > 0.03 ? name.split(".").slice(-2).join(".") : ""}
+          </button>
+        );
+      })}
+    </div>
+  );
+}

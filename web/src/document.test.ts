@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { type Cell, fieldsOf, type Row, slugsOf, sortValue, type Table, withTail } from "./document";
+import { exportedText } from "./table";
+
+const text = (of: string): Cell => ({ kind: "text", text: of });
+const nothing: Cell = { kind: "nothing", text: "—" };
+const time: Cell = { kind: "time", text: "2.500", value: 2.5e6, unit: "ns" };
+const size: Cell = { kind: "size", text: "2.00 MB", value: 2e6, unit: "bytes" };
+const speedup: Cell = { kind: "speedup", text: "2.00x", value: 2, low: 1.9, high: 2.1, verdict: "faster", tone: "good" };
+const interval: Cell = { kind: "interval", text: "[1.90, 2.10]", low: 1.9, high: 2.1 };
+const change: Cell = { kind: "change", text: "+10 %", value: 0.1, low: 0.09, high: 0.11 };
+
+const table = (...rows: Row[]): Table => ({
+  id: "values",
+  level: "usual",
+  columns: [
+    { id: "name", title: "name, ms", right: false },
+    { id: "value", title: "value", right: true },
+  ],
+  rows,
+});
+
+function csvOf(of: Table): string {
+  const columns = of.columns.map((column, i) => ({ id: column.id, title: column.title, value: (row: Row) => sortValue(row.cells[i]), fields: fieldsOf(of, i) }));
+  return exportedText(of.rows, columns);
+}
+
+it("a table is exported with the columns and the numbers of --csv", () => {
+  const rows = [time, size, speedup, interval, change, nothing].map((cell) => ({ cells: [text(cell.kind), cell] }));
+  expect(csvOf(table(...rows))).toBe(
+    "name,value,value_unit,value_verdict,value_low,value_high\n" +
+      "time,2.5,ms,,,\n" +
+      "size,2000000,bytes,,,\n" +
+      "speedup,2,,faster,,\n" +
+      "interval,,,,1.9,2.1\n" +
+      "change,0.1,,,0.09,0.11\n" +
+      "nothing,,,,,\n",
+  );
+  expect(csvOf(table({ cells: [text("=1+2"), nothing] }))).toBe("name,value\n'=1+2,\n");
+});
+
+it("rows sort by values, an interval by its lower end, and what is not known has none", () => {
+  expect([time, speedup, interval, nothing, text("a"), text("")].map(sortValue)).toEqual([2.5e6, 2, 1.9, null, "a", null]);
+});
+
+it("what rows add up to stays below them", () => {
+  const row = (role?: "part" | "sum"): Row => ({ cells: [], role });
+  const all = [row("part"), row("part"), row("sum"), row("part"), row("sum")];
+  expect(withTail(all)).toEqual({ rows: all.slice(0, 2), tail: all.slice(2) });
+  expect(withTail([row()]).tail).toEqual([]);
+});
+
+it("sections have names for the address, no two the same", () => {
+  expect(slugsOf(["Operators of a & b", "", "operators of a / b", "<x>", "日本"])).toEqual(["operators-of-a-b", "section", "operators-of-a-b-2", "x", "日本"]);
+});

@@ -1,0 +1,132 @@
+// Documents (docs/schema/document.schema.json): what etprof says of any subject, as data. The page draws them and knows
+// none of the subjects.
+import type { Field } from "./table";
+
+export type Level = "brief" | "usual" | "page" | "folded";
+
+export interface Cell {
+  kind: string;
+  text: string; // as it is printed everywhere
+  value?: number; // in ns, bytes, of 1, ...
+  unit?: string;
+  low?: number;
+  high?: number | null;
+  verdict?: string;
+  tone?: string;
+  bar?: number;
+}
+
+export interface Row {
+  cells: Cell[];
+  role?: "part" | "sum";
+  depth?: number;
+}
+
+export interface Table {
+  id: string;
+  title?: string;
+  level: Level;
+  columns: { id: string; title: string; right: boolean }[];
+  rows: Row[];
+}
+
+export interface Paragraph {
+  text: string;
+  level: Level;
+}
+
+export interface List {
+  title?: string;
+  level: Level;
+  numbered: boolean;
+  items: { text: string; details?: string[] }[];
+}
+
+export interface FactList {
+  id: string;
+  title?: string;
+  level: Level;
+  facts: { name: string; value: string }[];
+}
+
+export interface Series {
+  name: string;
+  values: Cell[];
+}
+
+export interface Part {
+  paragraph?: Paragraph;
+  table?: Table;
+  list?: List;
+  facts?: FactList;
+  chart?: { series: Series[] };
+}
+
+export interface Section {
+  title?: string;
+  level: Level;
+  parts: Part[];
+}
+
+export interface Document {
+  title: string;
+  facts: string[];
+  answers: { text: string; rest?: string; tone?: string }[];
+  sections: Section[];
+  notes: string[];
+  method?: string;
+}
+
+// What rows are sorted by.
+export function sortValue(cell: Cell | undefined): number | string | null {
+  if (!cell || cell.kind === "nothing") return null;
+  return cell.value ?? cell.low ?? (cell.kind === "text" && cell.text !== "" ? cell.text : null);
+}
+
+// Times are exported in milliseconds, as `etprof ... --csv` has them.
+function exported(cell: Cell): { value: number | string | null; unit: string | undefined } {
+  if (cell.kind === "text") return { value: cell.text, unit: undefined };
+  if (cell.unit === "ns") return { value: cell.value === undefined ? null : cell.value / 1e6, unit: "ms" };
+  return { value: cell.value ?? null, unit: cell.unit };
+}
+
+// The columns of CSV that a column of a table needs, by the same names as those of `etprof ... --csv TABLE`: the unit,
+// the verdict, and the bounds stand beside the value.
+export function fieldsOf(table: Table, index: number): Field<Row>[] {
+  const id = table.columns[index]?.id ?? "";
+  const of = (row: Row): Cell => row.cells[index] as Cell;
+  const fields: [string, (cell: Cell) => boolean, (cell: Cell) => number | string | null][] = [
+    ["", (cell) => cell.kind !== "interval" && cell.kind !== "nothing", (cell) => exported(cell).value],
+    ["_unit", (cell) => exported(cell).unit !== undefined, (cell) => exported(cell).unit ?? null],
+    ["_verdict", (cell) => cell.verdict !== undefined, (cell) => cell.verdict ?? null],
+    ["_low", (cell) => bounds(cell), (cell) => (bounds(cell) ? (cell.low ?? null) : null)],
+    ["_high", (cell) => bounds(cell), (cell) => (bounds(cell) ? (cell.high ?? null) : null)],
+  ];
+  const needed = fields.filter(([, has]) => table.rows.some((row) => has(of(row))));
+  return (needed.length > 0 ? needed : fields.slice(0, 1)).map(([suffix, , value]) => ({ title: id + suffix, value: (row) => value(of(row)) }));
+}
+// A speedup's stand in a column of their own.
+const bounds = (cell: Cell): boolean => cell.low !== undefined && cell.kind !== "speedup";
+
+// Rows that sort, and those below them that do not: the first sum, which they add up to, and what follows it.
+export function withTail(rows: Row[]): { rows: Row[]; tail: Row[] } {
+  const sum = rows.findIndex((row) => row.role === "sum");
+  return sum < 0 ? { rows, tail: [] } : { rows: rows.slice(0, sum), tail: rows.slice(sum) };
+}
+
+// "Operators of a and b" -> "operators-of-a-and-b", what the address calls a section; no two of `titles` the same.
+export function slugsOf(titles: string[]): string[] {
+  const taken = new Set<string>();
+  return titles.map((title) => {
+    const slug =
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_.]+/gu, "-")
+        .replace(/^-|-$/g, "")
+        .slice(0, 60) || "section";
+    let own = slug;
+    for (let i = 2; taken.has(own); i++) own = `${slug}-${i}`;
+    taken.add(own);
+    return own;
+  });
+}
