@@ -8,7 +8,7 @@ void Markdown(const say::Document& document, std::ostream& out) { RenderDocument
 constexpr DocumentFormat kDocumentFormats[] = {
     {"html", "as a page, which opens from disk", RenderDocumentHtml},
     {"markdown", "as Markdown", Markdown},
-    {"document", "as JSON for programs that show any result (docs/json.md)", RenderDocumentJson}};
+    {"document", "as JSON for programs that show any result (docs/reference/json.md)", RenderDocumentJson}};
 
 }  // namespace
 

@@ -8,7 +8,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { describe } from "vitest";
 
 export const kRoot = resolve(import.meta.dirname, "../..");
-const kEtprof = process.env.ETPROF ?? join(kRoot, "build/etprof");
+export const kEtprof = process.env.ETPROF ?? join(kRoot, "build/etprof");
 const kChromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -50,7 +50,10 @@ export async function exported(page: Page, region: string): Promise<string[][]> 
   const table = page.locator(".table", { has: page.getByRole("region", { name: region }) });
   const [download] = await Promise.all([page.waitForEvent("download"), table.getByRole("button", { name: "CSV" }).click()]);
   const text = readFileSync(await download.path(), "utf8").trim();
-  return text.split("\n").map((line) => (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"(.*)"$/, "$1")));
+  return text.split("\n").map((line) => {
+    const cells = (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"(.*)"$/, "$1"));
+    return line.endsWith(",") ? cells : cells.slice(0, -1); // the end of a line that is behind its last cell
+  });
 }
 
 export async function violations(page: Page): Promise<string[]> {

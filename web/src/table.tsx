@@ -27,6 +27,7 @@ export interface Column<T> {
   unit?: string; // of the value, which the exported heading says
   heading?: string; // of the exported table, where the title alone does not say enough
   fields?: Field<T>[]; // exported in place of the value
+  hidden?: boolean; // only exported
   tone?: (row: T) => string; // a class
   depth?: (row: T) => number; // in a tree: how far it is indented
 }
@@ -93,19 +94,20 @@ export function DataTable<T>(props: TableProps<T>) {
   const [typed, setTyped] = useState(props.filter ?? "");
   const filter = useLater(typed, 40);
   const [copied, setCopied] = useState("");
+  const columns = useMemo(() => props.columns.filter((column) => !column.hidden), [props.columns]);
   const definitions = useMemo<ColumnDef<T>[]>(
     () =>
-      props.columns.map((column) => ({
+      columns.map((column) => ({
         id: column.id,
         accessorFn: (row: T) => column.value(row) ?? undefined,
         sortUndefined: "last",
         sortDescFirst: props.rows.some((row) => typeof column.value(row) === "number"),
         sortingFn: (a, b, id) => compareValues(a.getValue(id), b.getValue(id)),
       })),
-    [props.columns, props.rows],
+    [columns, props.rows],
   );
   const [searched, setSearched] = useState(filter !== "");
-  const texts = useTexts(props.rows, props.columns, searched);
+  const texts = useTexts(props.rows, columns, searched);
   const filtered = useMemo(() => {
     const wanted = filter.toLowerCase();
     return wanted && texts.length > 0 ? props.rows.filter((_, i) => texts[i]?.includes(wanted)) : props.rows;
@@ -193,7 +195,7 @@ export function DataTable<T>(props: TableProps<T>) {
           <thead>
             <tr>
               {table.getFlatHeaders().map((header, index) => {
-                const column = props.columns[index] as Column<T>;
+                const column = columns[index] as Column<T>;
                 const order = header.column.getIsSorted();
                 return (
                   <th
@@ -214,7 +216,7 @@ export function DataTable<T>(props: TableProps<T>) {
           <tbody>
             {before > 0 && (
               <tr aria-hidden="true">
-                <td colSpan={props.columns.length} style={{ height: before, padding: 0, border: 0 }} />
+                <td colSpan={columns.length} style={{ height: before, padding: 0, border: 0 }} />
               </tr>
             )}
             {shown.map((index) => {
@@ -222,7 +224,7 @@ export function DataTable<T>(props: TableProps<T>) {
               if (!row) return null;
               return (
                 <tr key={row.id} class={props.onRow ? "choose" : props.rowClass?.(row.original)} onClick={() => props.onRow?.(row.original)}>
-                  {props.columns.map((column, at) => (
+                  {columns.map((column, at) => (
                     <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} />
                   ))}
                 </tr>
@@ -230,7 +232,7 @@ export function DataTable<T>(props: TableProps<T>) {
             })}
             {after > 0 && (
               <tr aria-hidden="true">
-                <td colSpan={props.columns.length} style={{ height: after, padding: 0, border: 0 }} />
+                <td colSpan={columns.length} style={{ height: after, padding: 0, border: 0 }} />
               </tr>
             )}
           </tbody>
@@ -239,7 +241,7 @@ export function DataTable<T>(props: TableProps<T>) {
             <tfoot>
               {tail.map((row, index) => (
                 <tr key={index} class={props.rowClass?.(row)}>
-                  {props.columns.map((column, at) => (
+                  {columns.map((column, at) => (
                     <Cell key={column.id} column={column} row={row} table={props} first={at === 0} />
                   ))}
                 </tr>

@@ -33,6 +33,8 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
           id: column.id,
           title: column.title,
           numeric: column.right,
+          hidden: table.rows.every((row) => row.cells[i]?.text === ""),
+          wide: i > 0 && i === table.columns.length - 1 && !column.right,
           value: (row) => sortValue(of(row)),
           text: (row) => of(row).text,
           tone: (row) => toneOf(of(row).tone),
