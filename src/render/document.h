@@ -33,7 +33,7 @@ nlohmann::ordered_json DocumentSchema();
 void RenderDocumentHtml(const say::Document& document, std::ostream& out);
 
 // What a document is written to a file as. A format is added by its file and by its line in
-// document_formats.cc: then every command that has a document has an option for it (cli/options.h).
+// document_formats.cc: then every command that has a document has an option for it (cli/show_document.h).
 struct DocumentFormat {
   const char* name;  // of the option: "html"
   const char* is;    // for its help: "as a page, ..."

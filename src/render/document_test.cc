@@ -133,7 +133,8 @@ TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
 
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
-  EXPECT_THAT(TableIds(document), ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
+  EXPECT_THAT(TableIds(document),
+              ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
   EXPECT_EQ(AsCsv(document, "values"),
             "section,name,value,value_unit,value_low,value_high,value_verdict,note\n"
             "one,words,a|b,,,,,x\n"
@@ -157,7 +158,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
-    EXPECT_THAT(error.Message(), HasSubstr("Tables: values, more, few, facts, tree, elsewhere, points"));
+    EXPECT_THAT(error.Message(), HasSubstr("tables: values, more, few, facts, tree, elsewhere, points"));
   }
 }
 
@@ -224,8 +225,12 @@ std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& pa
       const auto* table = std::get_if<say::Table>(&section.parts[p]);
       if (table == nullptr || table->rows.empty()) continue;
       const TableText text = TextOf(*table);
-      ExampleTable& example = tables.emplace_back(ExampleTable{
-          table, &section.title, page.at("sections")[s].at("parts")[p - pictures].at("table"), {}, text.titles});
+      ExampleTable& example =
+          tables.emplace_back(ExampleTable{table,
+                                           &section.title,
+                                           page.at("sections")[s].at("parts")[p - pictures].at("table"),
+                                           {},
+                                           text.titles});
       example.printed = WordsOf(text);
     }
   }
@@ -246,7 +251,9 @@ void ExpectInJson(const ExampleTable& example) {
       const CellValue value = ValueOf(example.table->rows[r].cells[c]);
       EXPECT_EQ(cells[c].at("kind"), NameOf(value.kind));
       EXPECT_EQ(cells[c].contains("value"), value.value.has_value());
-      if (value.value) EXPECT_EQ(cells[c]["value"], Json(*value.value));
+      if (value.value) {
+        EXPECT_EQ(cells[c]["value"], Json(*value.value));
+      }
     }
   }
 }
@@ -275,7 +282,8 @@ void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
   for (std::vector<std::string> row : example.printed) {
     std::erase(row, "");
     const bool found = std::ranges::any_of(lines, [&](const std::vector<std::string>& line) {
-      return line.size() <= row.size() + 1 && line.size() >= row.size() && std::equal(row.rbegin(), row.rend(), line.rbegin());
+      return line.size() <= row.size() + 1 && line.size() >= row.size() &&
+             std::equal(row.rbegin(), row.rend(), line.rbegin());
     });
     EXPECT_TRUE(found) << testing::PrintToString(row) << screen;
   }

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "core/file.h"
+#include "program/program_reader.h"
 #include "report/example_check.h"
 #include "report/kernels/kernels.h"
 #include "report/sustained.h"
 #include "say/check.h"
 #include "say/counters.h"
 #include "say/document.h"
+#include "say/inspect.h"
 #include "say/kernels.h"
 #include "say/sustained.h"
 
@@ -76,11 +79,13 @@ inline say::Document OneOfEach() {
       {"one",
        say::Level::kUsual,
        {say::Paragraph{"usual words"}, say::Paragraph{"words of a page", say::Level::kPage},
-        say::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more), std::move(few),
+        say::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more),
+        std::move(few),
         say::Chart{{{"rising",
                      {1.0, 2.0, std::nullopt, 3.0},
                      [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
-        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree)}},
+        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}},
+        std::move(tree)}},
       {"two", say::Level::kPage, {std::move(elsewhere)}},
       {"three",
        say::Level::kFolded,
@@ -138,6 +143,12 @@ inline say::Document SustainedDocument() {
   document.title = "Sustained";
   document.sections = {say::SaySustained(experiment)};
   return document;
+}
+
+inline say::Document InspectDocument() {
+  const std::string file = ETPROF_TEST_DATA "/toy_cnn.pte";
+  const MappedFile mapped = MappedFile::Open(file);
+  return say::SayInspect(ReadProgram(mapped.bytes(), file), file, nullptr);
 }
 
 // A new subject's comes here: then every format of it is tested (document_test.cc).
