@@ -76,7 +76,7 @@ std::vector<std::string> TimeWords(const Planned& planned) {
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return {fmt::format("at most {} ({})", bound, LimitText(planned)),
-              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g} % ({})",
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
                           Seconds(forecast.least_seconds), 100 * planned.on.config.Precision(),
                           BurstsText(planned, *forecast.usual_launches)),
               begun};
