@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "report/example_check.h"
+#include "report/example_run.h"
 #include "report/kernels/kernels.h"
 #include "report/sustained.h"
 #include "say/check.h"
 #include "say/counters.h"
 #include "say/document.h"
 #include "say/kernels.h"
+#include "say/report.h"
 #include "say/sustained.h"
 
 // A document of every subject, for the tests that hold the formats against each other.
@@ -70,17 +72,19 @@ inline say::Document OneOfEach() {
   document.facts = {"a fact"};
   document.answers = {{"the answer", "", say::Tone::kGood}};
   document.concludes = true;
-  document.notes = {"a note"};
+  document.notes = {{"a note"}};
   document.method = "the method";
   document.sections = {
       {"one",
        say::Level::kUsual,
        {say::Paragraph{"usual words"}, say::Paragraph{"words of a page", say::Level::kPage},
-        say::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more), std::move(few),
+        say::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more),
+        std::move(few),
         say::Chart{{{"rising",
                      {1.0, 2.0, std::nullopt, 3.0},
                      [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
-        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree)}},
+        say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}},
+        std::move(tree)}},
       {"two", say::Level::kPage, {std::move(elsewhere)}},
       {"three",
        say::Level::kFolded,
@@ -142,8 +146,8 @@ inline say::Document SustainedDocument() {
 
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(), KernelsDocument(), say::SayCheck(Everything()), CountersDocument(),
-          SustainedDocument()};
+  return {OneOfEach(),         KernelsDocument(),          say::SayCheck(Everything()), CountersDocument(),
+          SustainedDocument(), say::SayReport(MakePair()), say::SayReport(MakeBare())};
 }
 
 }  // namespace etprof::example

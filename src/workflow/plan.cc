@@ -76,7 +76,7 @@ std::vector<std::string> TimeWords(const Planned& planned) {
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return {fmt::format("at most {} ({})", bound, LimitText(planned)),
-              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g} % ({})",
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
                           Seconds(forecast.least_seconds), 100 * planned.on.config.Precision(),
                           BurstsText(planned, *forecast.usual_launches)),
               begun};
@@ -339,7 +339,7 @@ say::Document PlanDocument(const std::vector<Measured>& devices, bool counters) 
   document.title = "etprof run --dry-run";
   document.sections_are = "device";
   for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, counters));
-  if (all.size() > 1) document.notes = {"the devices measure at the same time"};
+  if (all.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
 
