@@ -9,8 +9,8 @@
 
 #include "cli/show.h"
 #include "core/error.h"
-#include "render/document.h"
 #include "render/csv/table_csv.h"
+#include "render/document.h"
 
 namespace etprof {
 namespace {

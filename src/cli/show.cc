@@ -45,7 +45,7 @@ void ShowBy(const Report& report, View view) {
       nothing = "give the .pte that ran as --model, so that its layers are known";
   }
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
-  if (document.sections.empty()) document.notes = {"nothing to show: " + nothing};
+  if (document.sections.empty()) document.notes = {{"nothing to show: " + nothing}};
   for (say::Section& section : document.sections) {
     if (section.level == say::Level::kPage) section.level = say::Level::kUsual;  // this is what was asked for
   }

@@ -27,7 +27,7 @@ std::string Battery(const DeviceVitals& vitals) {
   if (!vitals.battery_percent) return vitals.battery_status.empty() ? "-" : vitals.battery_status;
   std::string status = vitals.battery_status;
   if (!status.empty()) status.front() = static_cast<char>(std::tolower(status.front()));
-  return fmt::format("{} %{}{}", *vitals.battery_percent, status.empty() ? "" : " ", status);
+  return fmt::format("{}%{}{}", *vitals.battery_percent, status.empty() ? "" : " ", status);
 }
 
 std::string Size(std::optional<Bytes> bytes) {

@@ -25,7 +25,7 @@ using example::Everything;
 using example::Pair;
 
 template <typename Render>
-std::string TextOf(const Render& render) {
+std::string TextOfCheck(const Render& render) {
   std::ostringstream out;
   render(out);
   return out.str();
@@ -33,18 +33,18 @@ std::string TextOf(const Render& render) {
 
 pugi::xml_document Junit(const CheckReport& check) {
   pugi::xml_document document;
-  const std::string text = TextOf([&](std::ostream& out) { RenderJunit(check, out); });
+  const std::string text = TextOfCheck([&](std::ostream& out) { RenderJunit(check, out); });
   EXPECT_TRUE(document.load_string(text.c_str())) << text;
   return document;
 }
 
 TEST(CheckWords, Numbers) {
-  EXPECT_EQ(say::ChangeText(0.02), "+2.00 %");
-  EXPECT_EQ(say::ChangeText(-0.25), "-25.0 %");
-  EXPECT_EQ(say::ChangeText(3), "+300 %");
-  EXPECT_EQ(say::ChangeText(0.09999), "+10.0 %");
-  EXPECT_EQ(say::ChangeText(0.1, -0.001, 0.123), "+10.0 % [-0.1, +12.3] %");
-  EXPECT_EQ(say::ChangeText(0, -1, std::numeric_limits<double>::infinity()), "+0.00 % [-100, +∞] %");
+  EXPECT_EQ(say::ChangeText(0.02), "+2.00%");
+  EXPECT_EQ(say::ChangeText(-0.25), "−25.0%");
+  EXPECT_EQ(say::ChangeText(3), "+300%");
+  EXPECT_EQ(say::ChangeText(0.09999), "+10.0%");
+  EXPECT_EQ(say::ChangeText(0.1, -0.001, 0.123), "+10.0% [−0.1%, +12.3%]");
+  EXPECT_EQ(say::ChangeText(0, -1, std::numeric_limits<double>::infinity()), "+0.00% [−100%, +∞]");
 }
 
 TEST(CheckWords, Conclusions) {
@@ -85,9 +85,9 @@ TEST(CheckJunit, HasACaseForEachPair) {
   EXPECT_DOUBLE_EQ(seconds, 8);
   const pugi::xml_node failure = suite.select_node("testcase[2]/failure").node();
   EXPECT_STREQ(failure.attribute("message").value(),
-               "latency: 1.00 ms -> 1.10 ms, +10.0 % [+9.0, +11.0] %, allowed +2 %: FAIL");
+               "latency: 1.00 ms -> 1.10 ms, +10.0% [+9.0%, +11.0%], allowed +2%: FAIL");
   EXPECT_THAT(failure.text().get(),
-              AllOf(HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300 % [+290, +310] %"),
+              AllOf(HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300% [+290%, +310%]"),
                     HasSubstr("only in the candidate: Copy #3 (0.100 ms)"), HasSubstr("1 operator passes")));
   EXPECT_STREQ(suite.select_node("testcase[4]/error").node().attribute("message").value(),
                "the worker died: \"<x>\"");
@@ -105,7 +105,7 @@ TEST(CheckJunit, RequiringADecisionTurnsSkippedIntoFailure) {
 
 TEST(CheckJson, HoldsEverything) {
   const auto json =
-      nlohmann::json::parse(TextOf([](std::ostream& out) { RenderCheckJson(Everything(), out); }));
+      nlohmann::json::parse(TextOfCheck([](std::ostream& out) { RenderCheckJson(Everything(), out); }));
   EXPECT_EQ(json.at("result"), "fail");
   EXPECT_EQ(json.at("pairs").size(), 4U);
   EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
@@ -115,31 +115,31 @@ TEST(CheckJson, HoldsEverything) {
   CheckReport infinite = Everything();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
   const auto other =
-      nlohmann::json::parse(TextOf([&](std::ostream& out) { RenderCheckJson(infinite, out); }));
+      nlohmann::json::parse(TextOfCheck([&](std::ostream& out) { RenderCheckJson(infinite, out); }));
   EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
 }
 
 TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
-  const std::string text = TextOf(
+  const std::string text = TextOfCheck(
       [](std::ostream& out) { RenderDocumentTerminal(say::SayCheck(Everything()), {.more = "here"}, out); });
-  EXPECT_THAT(text, HasSubstr("+10.0 % [+9.0, +11.0] %"));
-  EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300 %"));
-  EXPECT_THAT(text, HasSubstr("note  two sessions"));
+  EXPECT_THAT(text, HasSubstr("+10.0% [+9.0%, +11.0%]"));
+  EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300%"));
+  EXPECT_THAT(text, HasSubstr("note    two sessions"));
   EXPECT_THAT(text, HasSubstr("the worker died"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // an operator that passes is counted, not listed
-  EXPECT_THAT(TextOf([](std::ostream& out) {
+  EXPECT_THAT(TextOfCheck([](std::ostream& out) {
                 RenderDocumentTerminal(say::SayCheck(Everything()), {.colors = true, .more = ""}, out);
               }),
               HasSubstr("\x1b[31mFAIL"));
-  const std::string all = TextOf([](std::ostream& out) {
+  const std::string all = TextOfCheck([](std::ostream& out) {
     RenderDocumentTerminal(say::SayCheck(Everything()), {.all = true, .more = ""}, out);
   });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
   EXPECT_THAT(all, HasSubstr("Softmax"));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(TextOf([&](std::ostream& out) {
+    std::istringstream lines(TextOfCheck([&](std::ostream& out) {
       RenderDocumentTerminal(say::SayCheck(Everything()), {.width = width, .all = true, .more = ""}, out);
     }));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
@@ -148,7 +148,7 @@ TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
 
 TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
   const std::string text =
-      TextOf([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
+      TextOfCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
   EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 pairs beyond the limits"));
   EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
   EXPECT_THAT(text, HasSubstr("operators that moved:\n\n- Convolution"));

@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "program/program_reader.h"
 #include "report/example_check.h"
+#include "report/example_run.h"
 #include "report/kernels/kernels.h"
 #include "report/sustained.h"
 #include "say/check.h"
@@ -14,6 +15,7 @@
 #include "say/document.h"
 #include "say/inspect.h"
 #include "say/kernels.h"
+#include "say/report.h"
 #include "say/sustained.h"
 
 // A document of every subject, for the tests that hold the formats against each other.
@@ -73,7 +75,7 @@ inline say::Document OneOfEach() {
   document.facts = {"a fact"};
   document.answers = {{"the answer", "", say::Tone::kGood}};
   document.concludes = true;
-  document.notes = {"a note"};
+  document.notes = {{"a note"}};
   document.method = "the method";
   document.sections = {
       {"one",
@@ -153,8 +155,8 @@ inline say::Document InspectDocument() {
 
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(), KernelsDocument(), say::SayCheck(Everything()), CountersDocument(),
-          SustainedDocument()};
+  return {OneOfEach(),         KernelsDocument(),          say::SayCheck(Everything()), CountersDocument(),
+          SustainedDocument(), say::SayReport(MakePair()), say::SayReport(MakeBare())};
 }
 
 }  // namespace etprof::example

@@ -9,7 +9,7 @@
 #include "render/csv/table_csv.h"
 #include "render/json/json.h"
 #include "render/ladder_words.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/ladder/example_ladder.h"
 
@@ -105,12 +105,13 @@ TEST(RenderLadder, FitsTheScreen) {
       const std::string screen = ScreenOfLadder(MakeLadder(points), width);
       std::istringstream lines(screen);
       std::string line;
-      int count = 0;
+      int count = 0, last = 0;  // the blank line at the end is none of its own
       while (std::getline(lines, line)) {
         EXPECT_LE(DisplayWidth(line), width) << line;
         ++count;
+        if (!line.empty()) last = count;
       }
-      EXPECT_LE(count, width < 80 ? 44 : 40) << screen;
+      EXPECT_LE(last, width < 80 ? 44 : 40) << screen;
     }
   }
 }

@@ -118,7 +118,7 @@ TEST(ModelExplorer, TimesAreMillisecondsWithoutTheDivisionsDigits) {
   EXPECT_NE(out.str().find("0.3035856\n"), std::string::npos) << out.str();
   const Json graphs = Parsed([&](std::ostream& stream) { RenderExplorerGraphs(model, stream); });
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "time"), "0.3036 ms");
-  EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "share"), "50 %");
+  EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "share"), "50%");
 }
 
 TEST(ModelExplorer, WhatWasEmulatedSaysSo) {

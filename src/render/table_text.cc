@@ -10,12 +10,15 @@
 namespace etprof {
 namespace {
 
+using Role = say::Row::Role;
+
+const say::Time* TimeIn(const say::Cell& cell) { return std::get_if<say::Time>(&cell.value); }
+
 double LargestTimeOf(const say::Table& table) {
   double largest = 0;
   for (const say::Row& row : table.rows) {
     for (const say::Cell& cell : row.cells) {
-      if (const auto* time = std::get_if<say::Time>(&cell.value))
-        largest = std::max(largest, std::fabs(time->ns));
+      if (const auto* time = TimeIn(cell)) largest = std::max(largest, std::fabs(time->ns));
     }
   }
   return largest;
@@ -25,27 +28,64 @@ double LargestTimeOf(const say::Table& table) {
 std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t column, const TimeScale& scale) {
   std::vector<double> parts;
   for (const say::Row& row : table.rows) {
-    if (row.role != say::Row::Role::kPart) continue;
-    const auto* time = std::get_if<say::Time>(&row.cells[column].value);
+    if (row.role != Role::kPart) continue;
+    const auto* time = TimeIn(row.cells[column]);
     parts.push_back(time != nullptr ? time->ns : 0);
   }
   const std::vector<std::int64_t> units = AddingUpUnits(parts, scale);
   std::vector<std::string> texts;
-  std::int64_t sum = 0;
+  std::int64_t sum = 0, rest = 0;
   std::size_t part = 0;
   for (const say::Row& row : table.rows) {
-    const auto* time = std::get_if<say::Time>(&row.cells[column].value);
+    const auto* time = TimeIn(row.cells[column]);
     std::string text;
-    if (row.role == say::Row::Role::kPart) {
+    if (row.role == Role::kPart) {
       sum += units[part];
+      if (row.level > say::Level::kUsual) rest += units[part];
       text = scale.OfUnits(units[part], parts[part]);
       ++part;
-    } else if (row.role == say::Row::Role::kSum) {
+    } else if (row.role == Role::kSum) {
       text = scale.OfUnits(sum);
+    } else if (row.role == Role::kRest && time != nullptr) {
+      text = scale.OfUnits(rest, time->ns);
     }
     texts.push_back(time != nullptr ? text : "");
   }
   return texts;
+}
+
+// A speedup that the two times before it, as printed, contradict: "0.009  0.010  1.07x".
+bool IsContradicted(const say::Row& row, const std::vector<TableText::Cell>& printed, std::size_t column) {
+  const auto* speedup = std::get_if<say::Speedup>(&row.cells[column].value);
+  if (speedup == nullptr) return false;
+  std::vector<std::size_t> times;
+  for (std::size_t c = 0; c < column; ++c) {
+    if (TimeIn(row.cells[c]) != nullptr) times.push_back(c);
+  }
+  if (times.size() < 2) return false;
+  const double before = TimeIn(row.cells[times[0]])->ns, after = TimeIn(row.cells[times[1]])->ns;
+  const bool alike = printed[times[0]].text == printed[times[1]].text;
+  const stats::Verdict verdict = speedup->quantity.verdict;
+  return (verdict == stats::Verdict::kFaster && (alike || before <= after)) ||
+         (verdict == stats::Verdict::kSlower && (alike || before >= after));
+}
+
+// "Load | 8.25 ms | 7.80 ms" as "Load, ms | 8.25 | 7.80", where all values of a row have one unit.
+void MoveUnit(const say::Row& row, std::vector<TableText::Cell>& cells) {
+  std::string unit;
+  std::vector<std::size_t> with_unit;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const say::Cell::Value& value = row.cells[c].value;
+    if (!std::holds_alternative<say::Duration>(value) && !std::holds_alternative<say::Size>(value)) continue;
+    const std::size_t blank = cells[c].text.rfind(' ');
+    if (blank == std::string::npos) return;
+    const std::string own = cells[c].text.substr(blank + 1);
+    if (!unit.empty() && unit != own) return;
+    unit = own;
+    with_unit.push_back(c);
+  }
+  for (const std::size_t c : with_unit) cells[c].text.resize(cells[c].text.rfind(' '));
+  if (!unit.empty()) cells.front().text += ", " + unit;
 }
 
 }  // namespace
@@ -54,13 +94,16 @@ TableText TextOf(const say::Table& table, std::size_t most,
                  const std::function<bool(const say::Row&)>& shows) {
   TableText text;
   const double largest = LargestTimeOf(table);
-  const TimeScale scale = ScaleFor(table.largest_ns.value_or(largest), table.largest_ns.value_or(largest));
+  const say::Table::Span span = table.span.value_or(say::Table::Span{largest, largest});
+  const TimeScale scale = ScaleFor(span.smallest_ns, span.largest_ns);
   std::vector<std::vector<std::string>> adding_up;  // column by column
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     text.titles.push_back(table.columns[c].title);
     adding_up.push_back(AddingUpTimes(table, c, scale));
   }
   if (largest > 0) text.titles.front() += (text.titles.front().empty() ? "" : ", ") + std::string(scale.unit);
+  const bool has_rest =
+      std::ranges::any_of(table.rows, [](const auto& row) { return row.role == Role::kRest; });
   std::vector<double> rest(table.columns.size());
   std::size_t left = 0;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -69,17 +112,18 @@ TableText TextOf(const say::Table& table, std::size_t most,
     std::vector<TableText::Cell> cells;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const say::Cell& cell = row.cells[c];
-      const auto* time = std::get_if<say::Time>(&cell.value);
+      const auto* time = TimeIn(cell);
       const auto* share = std::get_if<say::Share>(&cell.value);
       if (time != nullptr && !shown) rest[c] += time->ns;
       const std::string words = time != nullptr ? scale.Number(time->ns) : say::TextOf(cell);
-      cells.push_back(
-          {adding_up[c][r].empty() ? words : adding_up[c][r], ToneOf(cell),
-           share != nullptr && table.columns[c].bars ? std::optional(share->share) : std::nullopt});
+      cells.push_back({adding_up[c][r].empty() ? words : adding_up[c][r], ToneOf(cell),
+                       share != nullptr && table.columns[c].bars ? std::optional(share->share) : std::nullopt,
+                       cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
     }
+    if (table.units_by_row) MoveUnit(row, cells);
     if (shown) {
       text.rows.push_back({std::move(cells), row.depth});
-    } else {
+    } else if (!has_rest) {
       ++left;
     }
   }
@@ -93,7 +137,7 @@ TableText TextOf(const say::Table& table, std::size_t most,
 }
 
 TableText TextOf(const say::Table& table) {
-  return TextOf(table, SIZE_MAX, [](const say::Row&) { return true; });
+  return TextOf(table, SIZE_MAX, [](const say::Row& row) { return row.role != Role::kRest; });
 }
 
 }  // namespace etprof

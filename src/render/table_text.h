@@ -15,7 +15,8 @@ struct TableText {
   struct Cell {
     std::string text;
     say::Tone tone = say::Tone::kPlain;
-    std::optional<double> bar;  // 0 to 1, where the column has bars
+    std::optional<double> bar = {};  // 0 to 1, where the column has bars
+    bool usual = true;               // false: only a screen that shows all has it, and a page
   };
   struct Row {
     std::vector<Cell> cells;  // titles.size()

@@ -184,9 +184,9 @@ Table TableOf(const Told& told, By by) {
     table.columns.push_back({"operators", "operators", true, 1});
   }
   table.elsewhere = fmt::format("in `etprof analyze --csv={}`", WordsOf(by).table);
-  table.largest_ns = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
-  if (pair)
-    table.largest_ns = std::min(*table.largest_ns, told.baseline->latency.p50.value_or(*table.largest_ns));
+  const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
+  const double other = pair ? told.baseline->latency.p50.value_or(latency) : latency;
+  table.span = {std::min(latency, other), std::max(latency, other)};
   const PartsOfModel parts = tree ? LayersOf(told) : FlatPartsOf(told, by);
   const double whole = static_cast<double>(candidate.groups.total);
   for (const PartOfModel& part : parts) {

@@ -19,8 +19,8 @@ int DecimalsOf(double percent) {
 }
 
 std::string Signed(double percent, int decimals) {
-  if (std::isinf(percent)) return percent > 0 ? "+∞" : "-∞";
-  return fmt::format("{:+.{}f}", percent, decimals);
+  if (std::isinf(percent)) return percent > 0 ? "+∞" : "−∞";
+  return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "+", std::fabs(percent), decimals);
 }
 
 Tone ToneOf(GateDecision decision) {
@@ -39,7 +39,9 @@ Cell ChangeOf(const GateVerdict& verdict) {
                 verdict.high.value_or(*verdict.growth)};
 }
 
-std::string AllowedText(const CheckItem& item) { return fmt::format("{:+g} %", 100 * item.limit); }
+std::string AllowedText(const CheckItem& item) {
+  return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
+}
 
 Table TableOf(const char* title, const CheckPair& pair, bool listed) {
   Table table{"checks",
@@ -84,12 +86,12 @@ Section SectionOf(const CheckPair& pair) {
 
 }  // namespace
 
-std::string ChangeText(double change) { return Signed(100 * change, DecimalsOf(100 * change)) + " %"; }
+std::string ChangeText(double change) { return Signed(100 * change, DecimalsOf(100 * change)); }
 
 std::string ChangeText(double change, double low, double high) {
   const double larger = std::max(std::abs(low), std::abs(high));
   const int decimals = DecimalsOf(100 * (std::isfinite(larger) ? larger : std::abs(low)));
-  return fmt::format("{} [{}, {}] %", ChangeText(change), Signed(100 * low, decimals),
+  return fmt::format("{} [{}, {}]", ChangeText(change), Signed(100 * low, decimals),
                      Signed(100 * high, decimals));
 }
 
@@ -174,9 +176,9 @@ Document SayCheck(const CheckReport& check) {
                                                                                         : check.decision)}};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
   if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
-  document.notes = check.notes;
+  document.notes = NotesOf(check.notes);
   document.method = fmt::format(
-      "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g} % over all "
+      "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g}% over all "
       "checks.",
       100 * check.false_discovery);
   return document;

@@ -41,6 +41,14 @@ Table TableOf(const Facts& facts) {
   return table;
 }
 
+std::vector<const Section*> SectionsOf(const Document& document) {
+  std::vector<const Section*> sections;
+  for (const auto* some : {&document.sections, &document.appendix}) {
+    for (const Section& section : *some) sections.push_back(&section);
+  }
+  return sections;
+}
+
 std::string TextOf(const Cell& cell) { return std::visit(Words(), cell.value); }
 
 Tone ToneOf(const Cell& cell) {
@@ -62,6 +70,16 @@ std::string HeadingOf(const Document& document) {
   std::string heading = document.title;
   for (const std::string& fact : document.facts) heading += " · " + fact;
   return heading;
+}
+
+std::string TextOf(const Note& note) {
+  return (note.label == Note().label ? "" : note.label + ": ") + note.text;
+}
+
+std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label) {
+  std::vector<Note> notes;
+  for (const std::string& text : texts) notes.push_back({text, label});
+  return notes;
 }
 
 }  // namespace etprof::say

@@ -15,9 +15,9 @@
 // them. Texts are plain; escaping, units, digits, widths and what does not fit are the formats'.
 namespace etprof::say {
 
-// Where it is shown: everywhere, also in the short form of a page (report.md for a pull request); on every
-// screen and page; on pages, and on screens where all is asked for; the same, and on a page only once it is
-// unfolded.
+// Where it is shown: everywhere, also in the short form of a page (for a pull request), which folds away
+// tables that are kUsual; on every screen and page; on pages, and on screens where all is asked for; the
+// same, and on a page only once it is unfolded.
 enum class Level { kBrief, kUsual, kPage, kFolded };
 
 // How the reader is to take it.
@@ -66,7 +66,8 @@ struct Cell {
   using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Amount, Number, Share, Change,
                              Speedup, Interval>;
   Value value = Nothing();
-  Tone tone = Tone::kPlain;  // of a Speedup its verdict's, unless another is given
+  Tone tone = Tone::kPlain;     // of a Speedup its verdict's, unless another is given
+  Level level = Level::kUsual;  // kPage: a screen leaves it empty unless all is asked for
 
   Cell() = default;
   // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values
@@ -85,8 +86,9 @@ Cell Maybe(const std::optional<double>& value) {
 // One row of a table.
 struct Row {
   // Times of parts are rounded so that, as printed, they add up to the next sum: the value of a kSum row is
-  // that of all kPart rows before it.
-  enum class Role { kPlain, kPart, kSum };
+  // that of all kPart rows before it. A kRest row is shown by screens alone, in the place of the kPart rows
+  // before it that they leave out, whose sum it is.
+  enum class Role { kPlain, kPart, kSum, kRest };
   std::vector<Cell> cells;
   Role role = Role::kPlain;
   int depth = 0;  // in a tree: the first cell is indented by it
@@ -102,18 +104,23 @@ struct Row {
 };
 
 struct Table {
-  // What stays of words that are too long: the beginning, the end ("….py:86"), or of an operator's name both
-  // ("Convolution (NHWC… IGEMM #2").
-  enum class Keep { kBeginning, kEnd, kName };
+  // What stays of words that are too long: the beginning, the end ("….py:86"), of an operator's name both
+  // ("Convolution (NHWC… IGEMM #2"), or of the names of variants what tells them apart ("…fp16", "…int8").
+  enum class Keep { kBeginning, kEnd, kName, kDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
     std::string title;  // what people read
     bool right = false;
     int goes = 0;       // on a screen that is too narrow: 1 is left out first, then 2, ...; 0: never
     bool bars = false;  // of shares: a screen with room draws them as bars, too
-    Keep keep = Keep::kBeginning;
-    int most = 0;       // columns of a screen that its words take at most; 0: as many as there are
-    bool sums = false;  // of times: what rows that are not shown have together is said below
+    Keep keep = Keep::kBeginning;  // kDifference, but in the first column: of its title, a variant's name
+    int most = 0;                  // columns of a screen that its words take at most; 0: as many as there are
+    bool sums = false;             // of times: what rows that are not shown have together is said below
+    Level level = Level::kUsual;   // kPage: only screens that show all have it, and whole pages
+  };
+  // Of the times whose unit and digits a table takes over.
+  struct Span {
+    double smallest_ns = 0, largest_ns = 0;
   };
   std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title;  // "": none
@@ -122,8 +129,8 @@ struct Table {
   Level level = Level::kUsual;
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
   std::string elsewhere = {};  // where the others are for who reads a page, which then shows no more either
-  std::optional<double> largest_ns = {};  // of the times whose unit and digits this table takes over; absent:
-                                          // its own
+  std::optional<Span> span = {};  // absent: its own
+  bool units_by_row = false;      // the name of a row has the unit of its values, where they have one
 };
 
 struct Paragraph {
@@ -135,11 +142,12 @@ struct List {
   struct Item {
     std::string text;
     std::vector<std::string> details;  // on pages, and on screens where all is asked for
+    Level level = Level::kUsual;       // kPage: only there
 
     // NOLINTBEGIN(google-explicit-constructor)
     Item(const char* of) : text(of) {}
-    Item(std::string of, std::vector<std::string> more = {})
-        : text(std::move(of)), details(std::move(more)) {}
+    Item(std::string of, std::vector<std::string> more = {}, Level at = Level::kUsual)
+        : text(std::move(of)), details(std::move(more)), level(at) {}
     // NOLINTEND(google-explicit-constructor)
   };
   std::string title;  // of the lines; "": none
@@ -185,7 +193,30 @@ struct Chart {
   std::vector<Series> series;
 };
 
-using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs>;
+// How often which times were measured, on one axis. Only a screen has it.
+struct Distributions {
+  struct Series {
+    std::string name;
+    std::vector<std::int64_t> counts;  // bin by bin, all as long
+    std::int64_t beyond = 0;           // above the axis
+    std::optional<double> median_ns, largest_ns;
+  };
+  double from_ns = 0, bin_ns = 0;  // bin_ns: 0 where all times are equal
+  std::vector<Series> series;
+};
+
+// Drawn already. It goes with the last subject that is no document yet (render/report.cc).
+struct Drawn {
+  std::string screen, page;
+};
+
+using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs, Distributions, Drawn>;
+
+// A picture of a screen alone: what it shows is in tables, too.
+inline bool IsPicture(const Part& part) {
+  return std::holds_alternative<Roofs>(part) || std::holds_alternative<Distributions>(part) ||
+         std::holds_alternative<Drawn>(part);
+}
 
 struct Section {
   std::string title;  // "": none
@@ -199,18 +230,33 @@ struct Answer {
   Tone tone = Tone::kPlain;
 };
 
+// What one has to know to trust it.
+struct Note {
+  std::string text;
+  std::string label = "note";  // "precision", "warning"
+  Level level = Level::kUsual;
+};
+
 struct Document {
   std::string title;
   std::string sections_are;        // what the titles of sections name, as a column of CSV: "pair"
   std::vector<std::string> facts;  // beside the title: model, device, seconds
   std::vector<Answer> answers;
+  std::string measured;    // below the answers: "10 interleaved launches x 4 rounds in 31 s"
   bool concludes = false;  // a screen has the answers last, below what they are made of
   std::vector<Section> sections;
-  std::vector<std::string> notes;  // what one has to know to trust it
-  std::string method;              // how it was found out, for a page; ""
+  std::vector<Section> appendix;  // behind the notes of a page
+  std::string notes_title;        // of a page; ""
+  std::vector<Note> notes;
+  std::size_t usual_notes = SIZE_MAX;  // of one label, that a screen shows
+  std::string hint;                    // for a screen that does not show all
+  std::string method;                  // how it was found out, for a page; ""
 };
 
 inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>(cell.value); }
+
+// Those of the appendix, too.
+std::vector<const Section*> SectionsOf(const Document& document);
 
 // Of two columns, "name" and "value".
 Table TableOf(const Facts& facts);
@@ -222,5 +268,11 @@ Tone ToneOf(const Cell& cell);
 
 // "etprof check · toy_cnn · linux-x86_64, 2 cores": title and facts.
 std::string HeadingOf(const Document& document);
+
+// "warning: ..."; a plain note is its text.
+std::string TextOf(const Note& note);
+
+// Notes that differ in their texts alone.
+std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label = "note");
 
 }  // namespace etprof::say

@@ -76,7 +76,7 @@ std::vector<Fact> ExperimentFacts(const Report& report, const ReportExperiment& 
   const ExperimentData& data = report.run.experiments[experiment.index];
   Facts facts;
   if (!report.bare) facts.Add("Threads", std::to_string(experiment.threads));
-  facts.Add("Features masked", data.isa);
+  facts.Add("Disabled CPU features", data.isa);
   facts.Add("CPUs", data.cpus);
   facts.Add("Runner", data.runner.filename().string());
   facts.Add("Runner's SHA-256", data.runner_sha256);
@@ -93,7 +93,7 @@ std::vector<Fact> ExperimentFacts(const Report& report, const ReportExperiment& 
   facts.Add("Operator clock", data.operator_clock);
   facts.Add("Inputs", data.inputs_from);
   facts.Add("Backends", fmt::format("{}", fmt::join(data.backends, ", ")));
-  if (data.emulated) facts.Add("Emulated", "its times mean nothing");
+  if (data.emulated) facts.Add("Emulated", "timings are not meaningful");
   if (data.trace_enabled) facts.Add("Trace-enabled", "evidence of kernels, not of time");
   if (data.tracer_always_on) facts.Add("Tracer", "always on: its cost is in every latency");
   facts.Add("Failed", data.error);

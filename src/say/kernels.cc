@@ -170,7 +170,7 @@ Document SayKernels(const KernelReport& report) {
   for (const KernelView& view : report.views) document.sections.push_back(SectionOf(view));
   if (report.comparison) document.sections.push_back(SectionOf(*report.comparison));
   for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
-  document.notes = report.notes;
+  document.notes = NotesOf(report.notes);
   document.method =
       "Of trace-enabled runs: evidence of microkernels, never of time. Used: an operator's kind, data types "
       "and tile agree with this microkernel alone. Registered: XNNPACK has it for operators that may need "

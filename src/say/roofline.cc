@@ -43,7 +43,7 @@ Table RooflineTable(const ReportExperiment& experiment) {
               {}};
   table.columns.back().sums = true;
   table.usual_rows = kPageRows;
-  table.largest_ns = roofline.covered_ns;
+  table.span = {roofline.covered_ns, roofline.covered_ns};
   for (const RooflineRow& row : roofline.rows) {
     table.rows.push_back({experiment.profile->operators[row.op].name,
                           LayerOf(*experiment.profile, row.op).value_or(""), Time{row.time.ns},

@@ -84,12 +84,6 @@ std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const Tim
   return stats::LargestRemainder(units);
 }
 
-std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale) {
-  std::vector<std::string> texts;
-  for (const std::int64_t units : AddingUpUnits(ns, scale)) texts.push_back(scale.OfUnits(units));
-  return texts;
-}
-
 double MeanOf(Nanoseconds total, std::int64_t runs) {
   return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
 }
@@ -97,31 +91,32 @@ double MeanOf(Nanoseconds total, std::int64_t runs) {
 std::string PercentText(double share) {
   const double percent = share * 100;
   if (!std::isfinite(percent)) return kUndefined;
-  if (percent > 0 && percent < 0.05) return "<0.1 %";
-  if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f} %", percent);
-  return fmt::format("{:.1f} %", percent);
+  if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f}%", percent);
+  return fmt::format("{:.1f}%", percent);
 }
 
 std::string RatioText(double ratio) {
   if (!std::isfinite(ratio)) return kUndefined;
-  if (ratio >= 99.95) return fmt::format("{:.0f}x", ratio);
-  if (ratio >= 9.995) return fmt::format("{:.1f}x", ratio);
-  if (std::fabs(ratio - 1) < 0.0495) return fmt::format("{:.3f}x", ratio);
+  if (ratio >= 99.5) return fmt::format("{:.0f}x", ratio);
   if (ratio > 0 && ratio < 0.0995) return fmt::format("{:.2g}x", ratio);
-  return fmt::format("{:.2f}x", ratio);
+  constexpr double kOne = 5e-6;  // from 1: not told apart
+  int decimals = 2;
+  while (std::fabs(ratio - 1) >= kOne && std::fabs(ratio - 1) < 0.5 * std::pow(10, -decimals)) ++decimals;
+  return fmt::format("{:.{}f}x", ratio, decimals);
 }
 
 std::string RelativeText(double relative) {
   const double percent = relative * 100;
   if (!std::isfinite(percent)) return kUndefined;
-  if (percent >= 9.95) return fmt::format("{:.0f} %", percent);
-  if (percent >= 0.995) return fmt::format("{:.1f} %", percent);
-  return fmt::format("{:.2f} %", percent);
+  if (percent >= 9.95) return fmt::format("{:.0f}%", percent);
+  if (percent >= 0.995) return fmt::format("{:.1f}%", percent);
+  return fmt::format("{:.2f}%", percent);
 }
 
 VerdictWords WordsOf(const Quantity& quantity) {
-  if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated, times mean nothing", ""};
-  if (quantity.verdict == stats::Verdict::kContended) return {"contended, too few clean runs", ""};
+  if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
+  if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (!quantity.estimate) {
     if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0) {
       return {fmt::format("{}, too few runs for an interval",
@@ -220,20 +215,6 @@ std::string CostInterval(const SideCost& cost) {
   return fmt::format("[{}, {}]", Signed(low), high > 100 ? ">+10000%" : Signed(high));
 }
 
-std::vector<std::string> CostTexts(const SideCosts& costs) {
-  std::vector<std::string> texts;
-  const auto add = [&](const char* name, const SideCost& cost, std::string (*format)(double)) {
-    if (!cost.baseline || !cost.candidate) return;
-    std::string text = fmt::format("{} {} → {}", name, format(*cost.baseline), format(*cost.candidate));
-    if (const std::string verdict = CostVerdict(cost); !verdict.empty()) text += " (" + verdict + ")";
-    texts.push_back(std::move(text));
-  };
-  add("load", costs.load, FormatMilliseconds);
-  add("first run", costs.first_run, FormatMilliseconds);
-  add("peak memory", costs.peak_memory, FormatBytes);
-  return texts;
-}
-
 std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
                        std::size_t candidate) {
   if (!matrix.threads) return GainText(quantity);
@@ -246,13 +227,14 @@ std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantit
   return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*efficiency);
 }
 
-std::string SampleText(const Comparison& comparison) {
+std::string SampleText(const Comparison& comparison, bool interleaved) {
   if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";
+  const std::string launches =
+      fmt::format("{} {}launches", comparison.launches, interleaved ? "interleaved " : "");
   const int each = comparison.rounds / comparison.launches;
-  if (each * comparison.launches == comparison.rounds) {
-    return fmt::format("{} launches x {} round{}", comparison.launches, each, each == 1 ? "" : "s");
-  }
-  return fmt::format("{} launches, {} rounds", comparison.launches, comparison.rounds);
+  if (each * comparison.launches != comparison.rounds)
+    return fmt::format("{}, {} rounds", launches, comparison.rounds);
+  return fmt::format("{} x {} round{}", launches, each, each == 1 ? "" : "s");
 }
 
 std::string MethodToTell(const Report& report) {
@@ -299,7 +281,7 @@ Tail TailOf(const stats::Distribution& distribution) {
 }
 
 std::string TracerRowName(const ReportExperiment& experiment) {
-  return experiment.latency_from_trace ? "Mean to median" : "Tracer";
+  return experiment.latency_from_trace ? "Mean to median" : kTracingOverhead;
 }
 
 std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) {

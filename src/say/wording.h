@@ -12,6 +12,8 @@
 namespace etprof {
 
 inline constexpr const char* kUndefined = "—";
+inline constexpr const char* kTracedTotal = "Traced total";
+inline constexpr const char* kTracingOverhead = "Tracing overhead";
 
 // A unit of time and its digits for one table, so that its columns align and its rows can add up.
 struct TimeScale {
@@ -33,18 +35,16 @@ TimeScale ScaleFor(double smallest, double largest);
 // its headline.
 TimeScale ScaleOfLatencies(const Report& report);
 
-// The values rounded to the scale's last digit by largest remainder, so that they add up, as printed, to
-// their sum.
-std::vector<std::string> AddingUp(const std::vector<double>& ns, const TimeScale& scale);
-// The same as units of that digit.
+// The values rounded to units of the scale's last digit by largest remainder, so that they add up to their
+// rounded sum.
 std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale);
 
 // The mean over runs; 0 for none.
 double MeanOf(Nanoseconds total, std::int64_t runs);
 
-std::string PercentText(double share);      // 0.214 -> "21 %", 0.0042 -> "0.4 %"
-std::string RatioText(double ratio);        // "1.84x", three significant digits
-std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42 %"
+std::string PercentText(double share);      // 0.214 -> "21%", 0.0042 -> "0.4%"
+std::string RatioText(double ratio);        // "1.84x", with more digits where that would read "1.00x"
+std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"
 
 // "1.84x faster  [1.82, 1.85]", "same  [0.996, 1.003]", "inconclusive  1.02x [0.97, 1.07]". Slower is told as
 // how many times slower, so its interval is turned over too.
@@ -63,23 +63,20 @@ std::string GainText(const Quantity& quantity);
 // The interval of the ratio baseline / candidate, not turned over: "[2.41, 2.50]", or "—".
 std::string IntervalText(const Quantity& quantity);
 
-// "load 2.10 ms → 2.05 ms (−2.4%)", "peak memory 31.2 MB → 40.1 MB (+29%)": what is known of both sides.
-// Without a verdict ("cannot tell") there are no parentheses; where it is "same", it says so.
-std::vector<std::string> CostTexts(const SideCosts& costs);
-// Of a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1 %)".
+// Of a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);
-// The words in those parentheses: "+29%", "same"; empty where the measurement cannot tell.
+// The change of a cost: "+29%", "same"; empty where the measurement cannot tell.
 std::string CostVerdict(const SideCost& cost);
 // The interval of that change, from the candidate's least to its most: "[−2.9%, −1.9%]", or "—".
 std::string CostInterval(const SideCost& cost);
 
-// The cell of one candidate: "1.86x, 93 %" of a sweep (speed-up and efficiency), "≈1.86x, 93 %" where there
+// The cell of one candidate: "1.86x, 93%" of a sweep (speed-up and efficiency), "≈1.86x, 93%" where there
 // are too few runs for an interval, "1.86x", "same", or "—" where the measurement cannot tell.
 std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
                        std::size_t candidate);
 
-// "10 launches x 7 rounds", "16 traced runs".
-std::string SampleText(const Comparison& comparison);
+// "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" where they are not paired.
+std::string SampleText(const Comparison& comparison, bool interleaved = false);
 
 // The method that ran ("decode"), where it must be told: it is not "forward", or the program has several. ""
 // where that goes without saying.

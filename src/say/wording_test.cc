@@ -85,13 +85,13 @@ TEST(Costs, ClaimNothingThatIsNotKnown) {
   EXPECT_EQ(CostInterval(SideCost()), kUndefined);
 }
 
-TEST(AddingUp, PrintsRowsThatAddUpAsPrinted) {
+TEST(AddingUpUnits, AreThoseOfTheSum) {
   const TimeScale scale{1e6, "ms", 2};
   // 3.33.. x 3 would print 3.33 three times and miss a hundredth.
-  const std::vector<std::string> texts = AddingUp({10e6 / 3, 10e6 / 3, 10e6 / 3}, scale);
-  EXPECT_EQ(texts, (std::vector<std::string>{"3.34", "3.33", "3.33"}));
-  EXPECT_EQ(AddingUp({1e6, -0.25e6}, scale), (std::vector<std::string>{"1.00", "−0.25"}));
-  EXPECT_TRUE(AddingUp({}, scale).empty());
+  EXPECT_EQ(AddingUpUnits({10e6 / 3, 10e6 / 3, 10e6 / 3}, scale), (std::vector<std::int64_t>{334, 333, 333}));
+  EXPECT_EQ(AddingUpUnits({1e6, -0.25e6}, scale), (std::vector<std::int64_t>{100, -25}));
+  EXPECT_EQ(scale.OfUnits(-25), "−0.25");
+  EXPECT_TRUE(AddingUpUnits({}, scale).empty());
 }
 
 TEST(Scale, KeepsFourDigitsOfTheLargest) {
@@ -105,17 +105,20 @@ TEST(Scale, KeepsFourDigitsOfTheLargest) {
 }
 
 TEST(Numbers, HaveSensibleDigits) {
-  EXPECT_EQ(PercentText(0.214), "21 %");
-  EXPECT_EQ(PercentText(0.0042), "0.4 %");
-  EXPECT_EQ(PercentText(0.0001), "<0.1 %");
-  EXPECT_EQ(PercentText(0), "0 %");
+  EXPECT_EQ(PercentText(0.214), "21%");
+  EXPECT_EQ(PercentText(0.0042), "0.4%");
+  EXPECT_EQ(PercentText(0.0001), "<0.1%");
+  EXPECT_EQ(PercentText(0), "0%");
   EXPECT_EQ(PercentText(NAN), kUndefined);
   EXPECT_EQ(RatioText(1.837), "1.84x");
-  EXPECT_EQ(RatioText(12.34), "12.3x");
+  EXPECT_EQ(RatioText(12.34), "12.34x");
   EXPECT_EQ(RatioText(0.123), "0.12x");
   EXPECT_EQ(RatioText(0.002875), "0.0029x");
-  EXPECT_EQ(RatioText(1.013), "1.013x");
-  EXPECT_EQ(RelativeText(0.0042), "0.42 %");
+  EXPECT_EQ(RatioText(1.013), "1.01x");
+  EXPECT_EQ(RatioText(1.0004), "1.0004x");  // never as if nothing had changed
+  EXPECT_EQ(RatioText(0.9968), "0.997x");
+  EXPECT_EQ(RatioText(1), "1.00x");
+  EXPECT_EQ(RelativeText(0.0042), "0.42%");
 }
 
 TEST(Tail, IsNotAQuantileThatFewRunsCannotShow) {
@@ -162,7 +165,7 @@ TEST(VerdictAgainst, SaysAgainstWhat) {
   quantity.verdict = stats::Verdict::kSame;
   EXPECT_EQ(VerdictAgainst(quantity, "off"), "same as off");
   quantity.verdict = stats::Verdict::kEmulated;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "emulated, times mean nothing");
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "emulated CPU: timings not meaningful");
 }
 
 }  // namespace

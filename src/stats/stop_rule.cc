@@ -40,7 +40,7 @@ Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEst
   if (is_look && estimate && estimate->half_width() <= precision) {
     return Stop(
         StopCause::kPrecision,
-        fmt::format("half-width {:.3g} % is within {:.3g} %", 100 * estimate->half_width(), 100 * precision),
+        fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
         launches);
   }
   if (next == rule.looks.end()) {

@@ -25,7 +25,7 @@ TEST(Decide, StopsWhenPreciseEnough) {
   const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.0042), 0.005, 10, 60, 1);
   EXPECT_TRUE(decision.stop);
   EXPECT_EQ(decision.cause, StopCause::kPrecision);
-  EXPECT_EQ(decision.reason, "half-width 0.42 % is within 0.5 %");
+  EXPECT_EQ(decision.reason, "half-width 0.42% is within 0.5%");
 }
 
 TEST(Decide, AddsLaunchesUntilTheNextLook) {

@@ -13,7 +13,7 @@
 #include "render/json/json.h"
 #include "render/kernels.h"
 #include "render/page/html.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "say/kernels.h"
 #include "timeline/timeline_csv.h"
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "render/json/json.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "workflow/analyze.h"
 
 namespace etprof {

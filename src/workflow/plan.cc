@@ -339,7 +339,7 @@ say::Document PlanDocument(const std::vector<Measured>& devices, bool counters) 
   document.title = "etprof run --dry-run";
   document.sections_are = "device";
   for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, counters));
-  if (all.size() > 1) document.notes = {"the devices measure at the same time"};
+  if (all.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
 

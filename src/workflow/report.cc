@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "render/devices.h"
 #include "render/page/html.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "workflow/analyze.h"
 
 namespace etprof {

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
 MODEL = program.DATA / "toy_cnn.pte"
+MINUS = "\N{MINUS SIGN}"
 UNITS = {"ns": Decimal("1e-6"), "µs": Decimal("1e-3"), "ms": Decimal(1), "s": Decimal(1000)}
 
 
@@ -48,11 +49,13 @@ def sides(truth, pair) -> tuple[dict, dict]:
     return named[pair["baseline_experiment"]], named[pair["candidate_experiment"]]
 
 
-def same_ms(printed: str, value: float, units: str = "0.5") -> None:
-    """What is printed is the JSON's milliseconds, rounded to the digits that are shown."""
-    number, unit = printed.split()
-    shown = Decimal(number)
-    digit = Decimal((0, (1,), shown.as_tuple().exponent))
+def same_ms(printed: str, value: float, unit: str, units: str = "0.5") -> None:
+    """What is printed is the JSON's milliseconds, rounded to the digits that are shown, in the table's unit."""
+    digit = Decimal((0, (1,), Decimal(printed.lstrip("<>").replace(MINUS, "-")).as_tuple().exponent))
+    if printed.startswith(("<", ">")):  # what is not 0 is not printed as 0
+        assert value != 0 and abs(Decimal(value)) < digit * UNITS[unit]
+        return
+    shown = Decimal(printed.replace(MINUS, "-"))
     assert abs(shown * UNITS[unit] - Decimal(value)) <= digit * UNITS[unit] * (Decimal(units) + Decimal("1e-6")), (
         printed
     )
@@ -72,7 +75,7 @@ def same_interval(printed: str, low: float, high: float) -> None:
 
 
 def same_gain(printed: str, row: dict) -> None:
-    """A gain is told where the measurement can tell it."""
+    """A speedup is reported where the measurement can tell it."""
     if row["verdict"] in ("faster", "slower"):
         same(printed, row["ratio"])
     else:
@@ -106,9 +109,13 @@ def plain(cell: str) -> str:
     return re.sub(r"\\(.)", r"\1", cell.strip()).replace("&lt;", "<").replace("&gt;", ">")
 
 
-def table_with(tables: list[list[dict[str, str]]], *columns: str) -> list[dict[str, str]]:
-    (found,) = [table for table in tables if table and list(table[0])[: len(columns)] == list(columns)]
-    return found
+def table_with(tables: list[list[dict[str, str]]], first: str, *columns: str) -> tuple[list[dict[str, str]], str]:
+    """The first table whose heading begins with that and has those columns; and that heading."""
+    for table in tables:
+        heading = next(iter(table[0])) if table else ""
+        if re.fullmatch(first + r"(, \S+)?", heading) and set(columns) <= set(table[0]):
+            return table, heading
+    raise AssertionError((first, columns))
 
 
 def csv_table(folder: Path, name: str) -> list[dict[str, str]]:
@@ -126,14 +133,15 @@ def screen(folder: Path, *options: str) -> list[list[list[str]]]:
     return [[[cell for cell in cells if not set(cell) & set("█▏▎▍▌▋▊▉")] for cells in block] for block in split]
 
 
-def block_with(blocks: list[list[list[str]]], first: str) -> list[list[str]]:
-    (found,) = [block for block in blocks if re.fullmatch(first, block[0][0])]
+def block_with(blocks: list[list[list[str]]], title: str) -> list[list[str]]:
+    """The rows below that title, from their heading on."""
+    (found,) = [block for block in blocks if re.fullmatch(title + ".*:", block[0][0])]
     return found[1:]
 
 
-def latency_lines(folder: Path) -> dict[str, list[str]]:
-    """By label: label, median, tail, and of the candidate verdict and interval."""
-    return {cells[0]: cells for cells in screen(folder)[1]}
+def unit_of(heading: str) -> str:
+    """Of a table's times: "Latency, ms"."""
+    return heading.split(", ")[-1]
 
 
 @pytest.fixture(scope="module")
@@ -142,50 +150,51 @@ def report_md(folder) -> list[list[dict[str, str]]]:
 
 
 def test_a_wrong_digit_would_be_seen():
-    same_ms("5.004 ms", 5.0044)
-    same_ms("5.00 µs", 0.0050049)
-    for printed, value in (("5.004 ms", 5.0046), ("5.00 ms", 4.99), ("5.00 µs", 5.0)):
+    same_ms("5.004", 5.0044, "ms")
+    same_ms("5.00", 0.0050049, "µs")
+    same_ms("<0.001", 0.0002, "ms")
+    for printed, value, unit in (("5.004", 5.0046, "ms"), ("5.00", 4.99, "ms"), ("5.00", 5.0, "µs"), ("<0.1", 0, "ms")):
         with pytest.raises(AssertionError):
-            same_ms(printed, value)
+            same_ms(printed, value, unit)
     with pytest.raises(AssertionError):
         same_gain("1.20x", {"verdict": "inconclusive", "ratio": 1.2})
 
 
 def test_medians(folder, truth, report_md):
-    told = {row["experiment"]: row for row in table_with(report_md, "experiment", "median")}
+    told, heading = table_with(report_md, "Latency", "median", "max")
+    page = {row[heading]: row for row in told}
+    unit = unit_of(heading)
     rows = {row["label"]: row for row in csv_table(folder, "latency")}
-    lines = latency_lines(folder)
+    header, *lines = block_with(screen(folder), "Latency")
+    assert header[0] == heading
+    on_screen = {line[0]: dict(zip(header, line, strict=False)) for line in lines}
     brief = markdown_tables(program.run("report", folder, "--brief").stdout)
-    briefly = {row["experiment"]: row for row in table_with(brief, "experiment", "median")}
+    briefly = {row[heading]: row for row in table_with(brief, "Latency", "median")[0]}
     assert len(truth["experiments"]) == 2
     for experiment in truth["experiments"]:
         label, latency = experiment["label"], experiment["latency_ms"]
-        same_ms(told[label]["median"], latency["p50"])
-        same_ms(told[label]["max"], latency["max"])
-        assert told[label]["runs"] == str(latency["n"])
-        same_ms(briefly[label]["median"], latency["p50"])
+        for shown in (page[label], on_screen[label], briefly[label]):
+            same_ms(shown["median"], latency["p50"], unit)
+            assert shown["runs"] == f"{latency['n']:,}"
+        same_ms(page[label]["max"], latency["max"], unit)
         assert float(rows[label]["median_ms"]) == latency["p50"]
         assert float(rows[label]["p99_ms"]) == latency["p99"]
-        same_ms(lines[label][1], latency["p50"])
-        tail, number = lines[label][2].split()
-        assert tail == ("p99" if latency["n"] >= 100 else "max")
-        same_ms(f"{number} {lines[label][1].split()[1]}", latency[tail])
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     assert json.dumps(metrics).count("median_ms") >= 2
 
 
-def test_the_ratio_its_interval_and_its_verdict(folder, pair, sides, report_md):
-    (told,) = table_with(report_md, "comparison", "before")
+def test_the_ratio_its_interval_and_its_verdict(folder, pair, sides):
     latency = pair["latency"]
-    same_ms(told["before"], latency["baseline_ms"])
-    same_ms(told["after"], latency["candidate_ms"])
+    page = (folder / "report.md").read_text(encoding="utf-8")
+    answer = re.search(r"^\*\*(.*)\*\*(?: 95% CI (.*))?$", page, flags=re.MULTILINE)
+    assert answer, page
+    said, interval = plain(answer[1]), plain(answer[2] or "")
+    assert said in program.run("report", folder, "--all", width=200).stdout
+    before, after = sides[0]["label"], sides[1]["label"]
     if latency["verdict"] == "contended":  # other processes had the processor
-        assert latency["ratio"] is None and told["verdict"] == "contended"
-        assert not re.search(r"\d", told["ratio"] + told["interval"]), told
+        assert latency["ratio"] is None and said == f"{after} compared with {before}: contended: too few clean runs"
+        assert not interval
         return
-    same(told["ratio"], latency["ratio"])
-    same_interval(told["interval"], latency["ratio_low"], latency["ratio_high"])
-    assert told["verdict"] == latency["verdict"]
     row = csv_table(folder, "comparison")[0]
     assert row["what"] == "latency" and row["verdict"] == latency["verdict"]
     for column in ("ratio", "ratio_low", "ratio_high", "p_value", "confidence", "baseline_ms", "candidate_ms"):
@@ -193,25 +202,31 @@ def test_the_ratio_its_interval_and_its_verdict(folder, pair, sides, report_md):
     (file,) = folder.glob("*_comparison.csv")
     with file.open(newline="", encoding="utf-8") as stored:
         assert len(list(csv.DictReader(stored, strict=True))) > 0
-    words, interval = latency_lines(folder)[sides[1]["label"]][3:]
     low, high = latency["ratio_low"], latency["ratio_high"]
     if latency["verdict"] == "slower":  # how many times slower: turned over
-        assert words.endswith("x slower")
-        same(words.split()[0], 1 / latency["ratio"])
+        words = re.fullmatch(rf"{after} is ([\d.]+x) slower than {before}", said)
+        same(words[1], 1 / latency["ratio"])
         same_interval(interval, 1 / high, 1 / low)
         return
     same_interval(interval, low, high)
     if latency["verdict"] == "same":
-        assert words == "same"
+        assert said == f"{after} is as fast as {before} (same within ±1%)"
     else:
-        said = re.fullmatch(r"([\d.]+x) faster|inconclusive, ([\d.]+x)", words)
-        assert said and bool(said[1]) == (latency["verdict"] == "faster")
-        same(said[1] or said[2], latency["ratio"])
+        words = re.fullmatch(
+            rf"{after} is ([\d.]+x) faster than {before}|{after} compared with {before}: inconclusive, ([\d.]+x)", said
+        )
+        assert words and bool(words[1]) == (latency["verdict"] == "faster")
+        same(words[1] or words[2], latency["ratio"])
 
 
 def test_group_times(folder, pair, sides, report_md):
-    told = {row["mean self time"]: row for row in table_with(report_md, "mean self time", "before")}
-    lines = {cells[0]: cells for cells in block_with(screen(folder), "mean self time")}
+    before_label, after_label = sides[0]["label"], sides[1]["label"]
+    table, heading = table_with(report_md, "Self time", before_label, after_label)
+    unit = unit_of(heading)
+    told = {row[heading]: row for row in table}
+    header, *block = block_with(screen(folder), "Self time by group")
+    lines = {cells[0]: cells for cells in block}
+    assert header[0] == heading
     rows = {(row["label"], row["group"]): row for row in csv_table(folder, "groups")}
     compared = {row["name"]: row for row in csv_table(folder, "comparison") if row["what"] == "group"}
     deltas = {row["name"]: row for row in pair["groups"]}
@@ -227,24 +242,26 @@ def test_group_times(folder, pair, sides, report_md):
         if name not in told:
             continue
         # Rows that add up, as printed, are rounded by the largest remainder: up to a digit.
-        same_ms(told[name]["before"], before["mean_ms"], "1")
-        same_ms(told[name]["after"], after["mean_ms"], "1")
-        assert [told[name]["before"], told[name]["after"], told[name]["gain"]] == lines[name][1:4]
-        same_gain(told[name]["gain"], deltas[name])
+        same_ms(told[name][before_label], before["mean_ms"], unit, "1")
+        same_ms(told[name][after_label], after["mean_ms"], unit, "1")
+        assert {told[name][before_label], told[name][after_label], told[name]["speedup"]} <= set(lines[name])
+        same_gain(told[name]["speedup"], deltas[name])
         checked += 1
     assert checked >= 5
-    last = told["Median latency"]
-    assert lines["Median latency"][1:4] == [last["before"], last["after"], last["gain"]]
-    for column in ("before", "after"):
-        unit = last[column].split()[1]
-        parts = [row[column].split() for name, row in told.items() if name != "Median latency"]
-        assert {part[1] for part in parts} == {unit}
-        numbers = [Decimal(part[0].replace("\N{MINUS SIGN}", "-")) for part in parts]
-        assert sum(numbers) == Decimal(last[column].split()[0]), "they add up as printed"
+    names = list(told)
+    for column in (before_label, after_label):
+        numbers = [told[name][column] for name in names]
+        if any(number.startswith(("<", ">")) for number in numbers):
+            continue  # what is smaller than a digit is printed as such
+        values = {name: Decimal(number.replace(MINUS, "-")) for name, number in zip(names, numbers, strict=True)}
+        total = sum(value for name, value in values.items() if name in deltas)
+        assert total == values["Traced total"], "they add up as printed"
+        assert total + values["Tracing overhead"] == values["Median latency"]
 
 
 def test_operator_times(folder, pair, sides, report_md):
-    lines = block_with(screen(folder), r"\d+ operators")
+    header, *lines = block_with(screen(folder), "All operators")
+    unit = unit_of(header[0])
     matched = [row for row in pair["operators"] if row["name"] != "Clipped"]
     # Framework's spans are told as what they take beside what they call.
     by_name = {
@@ -256,19 +273,20 @@ def test_operator_times(folder, pair, sides, report_md):
         row = by_name.get(cells[0])
         if row is None or not (row["baseline_key"] and row["candidate_key"]):
             continue
-        same_ms(cells[1], row["baseline_total_ns"] / pair["baseline_runs"] / 1e6)
-        same_ms(cells[2], row["candidate_total_ns"] / pair["candidate_runs"] / 1e6)
-        same_gain(cells[3], row)
+        shown = dict(zip(header, cells, strict=True))
+        same_ms(shown[sides[0]["label"]], row["baseline_total_ns"] / pair["baseline_runs"] / 1e6, unit)
+        same_ms(shown[sides[1]["label"]], row["candidate_total_ns"] / pair["candidate_runs"] / 1e6, unit)
+        same_gain(shown["speedup"], row)
         checked += 1
     assert checked >= 8 and len(lines) == len(matched)
     rows = {(row["label"], row["key"]): row for row in csv_table(folder, "operators")}
     for experiment in sides:
         for row in experiment["operators"]:
             assert float(rows[experiment["label"], row["key"]]["mean_ms"]) == row["mean_ms"]
-    told = table_with(report_md, "operator", "group")
+    told, heading = table_with(report_md, "Operator", "group")
     for row, expected in zip(told, sides[1]["operators"], strict=False):
-        assert row["operator"] == expected["name"]
-        same_ms(row["mean self time"], expected["mean_ms"])
+        assert row[heading] == expected["name"]
+        same_ms(row["self time"], expected["mean_ms"], unit_of(heading))
     for experiment in sides:
         (file,) = (folder / experiment["name"]).glob("*_exec_ops_stats.csv")
         with file.open(newline="", encoding="utf-8") as stored:

@@ -45,7 +45,7 @@ def test_run_directories_are_a_line_an_experiment(tmp_path):
 
 def test_two_files_keep_their_screens():
     done = program.run("analyze", FILE, FILE)
-    (heading,) = [line for line in done.stdout.splitlines() if "mean self time" in line]
+    (heading,) = [line for line in done.stdout.splitlines() if "Self time" in line]
     assert heading.count(FILE.stem) == 2, "a column each"
 
 

@@ -8,7 +8,7 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "render/screen/terminal_list.h"
+#include "say/report.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -39,11 +39,11 @@ int RunAnalyze(AnalyzeArguments& arguments) {
     throw Error(ExitCode::kUsage, fmt::format("{} one report: give one run directory, or files", one_report));
   }
   const bool list = paths.size() > kScreens && !view.json && view.csv.empty();
-  ExperimentList lines;
+  say::Document lines;
   bool first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,
                                       const std::string& more) {
-    if (list) return lines.Add(report, name);
+    if (list) return say::AddExperiments(report, name, lines);
     if (!first && !view.quiet) std::cout << '\n';
     first = false;
     ShowReport(report, view, more);
@@ -58,12 +58,7 @@ int RunAnalyze(AnalyzeArguments& arguments) {
          options.output.empty() ? "-o DIR writes the report and a table of every operator and event"
                                 : (options.output / "report.html").string());
   }
-  if (list && !view.quiet) {
-    TerminalOptions screen = OptionsOfStdout();
-    screen.all = view.all;
-    lines.Draw(screen, std::cout);
-    FlushStdout();
-  }
+  if (list) ShowDocument(lines, view, "");
   return 0;
 }
 

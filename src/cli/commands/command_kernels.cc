@@ -32,9 +32,8 @@ int RunKernels(KernelsArguments& arguments) {
     throw Error(ExitCode::kUsage, "--compare takes the two logs itself: leave out the other paths");
   const auto [report, written] = ReadAndWriteKernels(options);
   view.quiet = view.quiet || IsStdout(options.output);
-  const std::string more = written.empty()
-                               ? "--out DIR writes a table of every microkernel and kernel_view.md"
-                               : written.string();
+  const std::string more =
+      written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md" : written.string();
   ShowDocument(say::SayKernels(report), view, more,
                [&report = report](std::ostream& out) { RenderKernelsJson(report, out); });
   return 0;

@@ -15,7 +15,7 @@ namespace {
 
 // How far the middle one of the tries was from the best: what others on the machine took.
 std::string Below(const protocol::Rate& rate) {
-  return rate.best <= 0 ? "" : fmt::format("{:.0f} %", 100 * (1 - rate.median / rate.best));
+  return rate.best <= 0 ? "" : fmt::format("{:.0f}%", 100 * (1 - rate.median / rate.best));
 }
 
 void ShowTables(const MeasuredPeaks& measured) {

@@ -8,7 +8,7 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "workflow/report.h"
 
 namespace etprof {

@@ -441,7 +441,7 @@ TEST_F(ScheduleTest, StopsAtTheFirstLookWhenPreciseEnough) {
   Pair();
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  EXPECT_THAT(result.stopped, HasSubstr("half-width 0 %"));
+  EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
   EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
   EXPECT_THAT(warnings, IsEmpty());
 }

@@ -96,7 +96,7 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
   for (const protocol::OpenCounter& counter : reply.counters) {
     if (counter.user_only) user_only.push_back(counter.name);
     if (counter.share < 0.999)
-      by_turns.push_back(fmt::format("{} {:.0f} %", counter.name, 100 * counter.share));
+      by_turns.push_back(fmt::format("{} {:.0f}%", counter.name, 100 * counter.share));
   }
   if (!user_only.empty()) {
     remarks.push_back(

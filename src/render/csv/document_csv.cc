@@ -58,8 +58,8 @@ std::optional<say::Table> TableIn(const say::Part& part) {
 
 std::vector<std::string> TableIds(const say::Document& document) {
   std::vector<std::string> ids;
-  for (const say::Section& section : document.sections) {
-    for (const auto& part : section.parts) {
+  for (const say::Section* const section : say::SectionsOf(document)) {
+    for (const auto& part : section->parts) {
       if (const auto table = TableIn(part)) AddOnce(table->id, ids);
     }
   }
@@ -69,12 +69,14 @@ std::vector<std::string> TableIds(const say::Document& document) {
 void RenderDocumentCsv(const say::Document& document, const std::string& id, std::ostream& out) {
   std::vector<say::Table::Column> columns;
   std::vector<CsvRow> rows;
-  for (const say::Section& section : document.sections) {
-    for (const auto& part : section.parts) {
+  for (const say::Section* const section : say::SectionsOf(document)) {
+    for (const auto& part : section->parts) {
       const auto table = TableIn(part);
       if (!table || table->id != id) continue;
       columns = table->columns;
-      for (const say::Row& row : table->rows) rows.push_back({&section.title, row});
+      for (const say::Row& row : table->rows) {
+        if (row.role != say::Row::Role::kRest) rows.push_back({&section->title, row});
+      }
     }
   }
   if (columns.empty()) {

@@ -6,9 +6,9 @@
 
 #include "core/describe.h"
 #include "core/views.h"
-#include "render/speedup_words.h"
 #include "report/ladder/matrix.h"
 #include "report/report.h"
+#include "say/report.h"
 
 // Entries of "comparisons" and "matrices" of analysis_summary.json.
 namespace etprof {
@@ -271,7 +271,7 @@ struct ComparisonJson {
     static constexpr const char* kSchemaName = "speedup_factors";
     static void Describe(auto& v) {
       v.Flat([](const FactorsJson& json) -> const auto& { return *json.pair.factors; });
-      v("text", [](const FactorsJson& json) { return FactorsText(json.pair); });
+      v("text", [](const FactorsJson& json) { return say::FactorsText(json.pair); });
     }
   };
 };

@@ -124,8 +124,10 @@ struct TableJson {
     });
     v("rows", [](J json) {
       std::vector<RowJson> rows;
-      for (std::size_t i = 0; i < json.text.rows.size(); ++i)
-        rows.push_back({json.table.rows[i], json.text.rows[i].cells});
+      std::size_t shown = 0;
+      for (const say::Row& row : json.table.rows) {
+        if (row.role != say::Row::Role::kRest) rows.push_back({row, json.text.rows[shown++].cells});
+      }
       return rows;
     });
     v("usual_rows", [](J json) { return Unusual<SIZE_MAX>(json.table.usual_rows); },
@@ -246,7 +248,7 @@ struct SectionJson {
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
     for (const say::Part& part : section.parts) {
-      if (!std::holds_alternative<say::Roofs>(part)) parts.push_back({part});
+      if (!say::IsPicture(part)) parts.push_back({part});
     }
     return parts;
   }
@@ -282,8 +284,16 @@ struct DocumentJson {
     v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers); });
     v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
       {.meaning = "what the titles of sections name", .if_any = true});
-    v("sections", [](J json) { return ViewsOf<SectionJson>(json.document.sections); });
-    v("notes", [](J json) -> const auto& { return json.document.notes; });
+    v("sections", [](J json) {
+      std::vector<SectionJson> sections;
+      for (const say::Section* const section : say::SectionsOf(json.document)) sections.push_back({*section});
+      return sections;
+    });
+    v("notes", [](J json) {
+      std::vector<std::string> notes;
+      for (const say::Note& note : json.document.notes) notes.push_back(say::TextOf(note));
+      return notes;
+    });
     v("method", [](J json) -> const auto& { return json.document.method; },
       {.meaning = "how it was found out", .if_any = true});
   }

@@ -5,12 +5,10 @@
 
 #include "core/json.h"
 #include "core/json_schema_of.h"
-#include "core/table.h"
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
-#include "render/page/markdown_text.h"
 #include "say/facts.h"
 #include "say/wording.h"
 
@@ -218,31 +216,6 @@ nlohmann::ordered_json PipelineSummarySchema() {
   return SchemaOf<PipelineSummaryJson>(
       "pipeline_summary.json of an etprof run directory",
       "The latency of every experiment and the verdict of every pair (docs/reference/files.md).");
-}
-
-void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& file) {
-  markdown::Out out(file);
-  out << "# " << HeaderText(report) << "\n\n";
-  Table table{{{"experiment", Table::Align::kLeft},
-               {"threads", Table::Align::kRight},
-               {"runs", Table::Align::kRight},
-               {"median", Table::Align::kRight},
-               {"min", Table::Align::kRight},
-               {"max", Table::Align::kRight}},
-              {}};
-  for (const ReportExperiment& experiment : report.experiments) {
-    const auto time = [](const std::optional<double>& ns) {
-      return ns ? FormatDuration(*ns) : std::string(kUndefined);
-    };
-    table.AddRow({experiment.label, std::to_string(experiment.threads), std::to_string(experiment.latency.n),
-                  time(experiment.latency.p50), time(experiment.latency.min), time(experiment.latency.max)});
-  }
-  out << table;
-  for (const ReportComparison& pair : report.comparisons) {
-    const VerdictWords words = WordsOf(pair.comparison.latency);
-    out << "\n- " << pair.comparison.candidate_label << " against " << pair.comparison.baseline_label << ": "
-        << words.verdict << (words.interval.empty() ? "" : " " + words.interval) << '\n';
-  }
 }
 
 }  // namespace etprof

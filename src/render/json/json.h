@@ -14,7 +14,6 @@ void RenderAnalysisJson(const Report& report, std::ostream& out);
 
 // pipeline_summary.json and .md: one line an experiment and a pair.
 void RenderPipelineSummaryJson(const Report& report, std::ostream& out);
-void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out);
 
 nlohmann::ordered_json AnalysisSummarySchema();
 nlohmann::ordered_json PipelineSummarySchema();

@@ -213,9 +213,11 @@ class DevicesMarkdown {
           std::vector<double> means;
           for (const GroupRow& group : groups) means.push_back(group.mean[device].value_or(0));
           const TimeScale scale = ScaleFor(whole, whole);
-          cells = AddingUp(means, scale);
-          for (std::size_t i = 0; i < cells.size(); ++i)
-            cells[i] += fmt::format(" {} ({})", scale.unit, PercentText(means[i] / whole));
+          const std::vector<std::int64_t> units = AddingUpUnits(means, scale);
+          for (std::size_t i = 0; i < cells.size(); ++i) {
+            cells[i] = fmt::format("{} {} ({})", scale.OfUnits(units[i], means[i]), scale.unit,
+                                   PercentText(means[i] / whole));
+          }
           totals.push_back(scale.Text(whole));
         } else {
           totals.emplace_back(kUndefined);

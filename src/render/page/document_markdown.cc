@@ -16,6 +16,7 @@ class SectionPage {
 
   void Write(const say::Section& section) {
     if (section.level > most_) return;
+    tables_ = section.title.empty() ? depth_ : depth_ + 1;
     Folded(section.level, section.title, depth_, [&] {
       for (const auto& part : section.parts) std::visit([&](const auto& of) { Part(of); }, part);
     });
@@ -35,15 +36,17 @@ class SectionPage {
     if (list.level > most_ || list.items.empty()) return;
     if (!list.title.empty()) out_ << list.title << ":\n\n";
     const bool brief = most_ == say::Level::kBrief;
-    const std::size_t shown = brief ? std::min(list.items.size(), list.usual_items) : list.items.size();
-    for (std::size_t i = 0; i < shown; ++i) {
+    std::size_t shown = 0;
+    for (const say::List::Item& item : list.items) {
+      if (brief && (item.level > say::Level::kUsual || shown == list.usual_items)) continue;
+      ++shown;
       if (list.numbered) {
-        out_ << static_cast<int>(i) + 1 << ". ";
+        out_ << static_cast<int>(shown) << ". ";
       } else {
         out_ << "- ";
       }
-      out_ << list.items[i].text << '\n';
-      for (const std::string& detail : list.items[i].details) {
+      out_ << item.text << '\n';
+      for (const std::string& detail : item.details) {
         if (!brief) out_ << (list.numbered ? "   - " : "  - ") << detail << '\n';
       }
     }
@@ -54,26 +57,35 @@ class SectionPage {
 
   void Part(const say::Table& table) {
     const bool brief = most_ == say::Level::kBrief;
-    if (table.rows.empty() || (brief && table.level > most_)) return;
-    Folded(table.level, table.title, depth_ + 1, [&] {
-      const bool whole = table.elsewhere.empty();
-      const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
-        return whole || row.level != say::Level::kFolded;
-      });
+    if (brief && table.level > say::Level::kUsual) return;
+    // Without another place for them, a page has all rows.
+    const bool whole = table.elsewhere.empty();
+    const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
+      return row.role != say::Row::Role::kRest && (whole || row.level != say::Level::kFolded);
+    });
+    if (text.rows.empty()) return;
+    const say::Level level = brief && table.level == say::Level::kUsual ? say::Level::kFolded : table.level;
+    Folded(level, table.title, tables_, [&] {
       out_ << TableOf(table, text) << '\n';
       if (!text.left.empty()) out_.Format("{} {}\n\n", text.left, table.elsewhere);
     });
   }
 
-  static Table TableOf(const say::Table& table, const TableText& text) {
+  Table TableOf(const say::Table& table, const TableText& text) const {
     Table shown;
+    std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const bool has_words = std::ranges::any_of(
+          text.rows, [&](const TableText::Row& row) { return !row.cells[i].text.empty(); });
+      if (!has_words || (most_ == say::Level::kBrief && table.columns[i].level > say::Level::kUsual))
+        continue;
+      columns.push_back(i);
       shown.columns.push_back(
           {text.titles[i], table.columns[i].right ? Table::Align::kRight : Table::Align::kLeft});
     }
     for (const TableText::Row& row : text.rows) {
       std::vector<std::string> cells;
-      for (const TableText::Cell& cell : row.cells) cells.push_back(cell.text);
+      for (const std::size_t i : columns) cells.push_back(row.cells[i].text);
       for (int level = 0; level < row.depth; ++level) cells.front().insert(0, "· ");
       shown.AddRow(std::move(cells));
     }
@@ -82,6 +94,8 @@ class SectionPage {
 
   void Part(const say::Chart&) {}  // its table says it
   void Part(const say::Roofs&) {}  // likewise
+  void Part(const say::Distributions&) {}
+  void Part(const say::Drawn& drawn) { out_.Written(drawn.page); }
 
   // Under its heading, or what unfolds it.
   void Folded(say::Level level, const std::string& title, int depth, const std::function<void()>& write) {
@@ -96,6 +110,7 @@ class SectionPage {
   }
 
   int depth_;
+  int tables_ = 0;  // depth of their titles
   say::Level most_;
   markdown::Out& out_;
 };
@@ -115,9 +130,19 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
     if (!answer.rest.empty()) out << ' ' << answer.rest;
     out << "\n\n";
   }
+  if (!document.measured.empty()) out << document.measured << "\n\n";
   for (const say::Section& section : document.sections) WriteSection(section, depth + 1, out, most);
-  for (const std::string& note : document.notes) out << "- " << note << '\n';
-  if (!document.notes.empty()) out << '\n';
+  bool noted = false;
+  for (const say::Note& note : document.notes) {
+    if (note.level > most) continue;
+    if (!noted && !document.notes_title.empty() && most > say::Level::kBrief)
+      out << std::string(static_cast<std::size_t>(depth) + 1, '#').c_str() << ' ' << document.notes_title
+          << "\n\n";
+    noted = true;
+    out << "- " << say::TextOf(note) << '\n';
+  }
+  if (noted) out << '\n';
+  for (const say::Section& section : document.appendix) WriteSection(section, depth + 1, out, most);
   if (!document.method.empty() && most > say::Level::kBrief) out << document.method << "\n\n";
 }
 

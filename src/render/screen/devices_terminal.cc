@@ -7,6 +7,7 @@
 #include "core/table.h"
 #include "render/devices.h"
 #include "render/devices_words.h"
+#include "render/report.h"
 #include "render/screen/terminal_text.h"
 #include "say/wording.h"
 

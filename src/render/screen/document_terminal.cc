@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "core/escape.h"
 #include "core/table.h"
 #include "render/document.h"
+#include "render/screen/latency_plot.h"
 #include "render/screen/roofline_plot.h"
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
@@ -16,6 +18,7 @@ namespace etprof {
 namespace {
 
 constexpr int kLeastOfLastColumn = 12;
+constexpr int kMostName = 14;  // columns, of a variant over a column
 constexpr const char* kAllShows = " (--all shows them)";
 
 Color ColorOfTone(say::Tone tone) {
@@ -36,18 +39,24 @@ Color ColorOfTone(say::Tone tone) {
 
 class SectionScreen {
  public:
-  SectionScreen(const TerminalOptions& options, std::ostream& out) : options_(options), out_(out) {}
+  // `hinted`: the document says itself that all is more.
+  SectionScreen(const TerminalOptions& options, bool hinted, std::ostream& out)
+      : options_(options), hinted_(hinted), out_(out) {}
 
   void Draw(const say::Section& section) {
     if (!Shown(section.level)) return;
+    std::ostringstream drawn;
+    SectionScreen parts(options_, hinted_, drawn);
+    for (const auto& part : section.parts) {
+      parts.first_ = section.title.empty() && drawn.str().empty();
+      const auto before = drawn.tellp();
+      std::visit([&](const auto& of) { parts.Part(of); }, part);
+      parts.below_table_ = std::holds_alternative<say::Table>(part) && drawn.tellp() > before;
+    }
+    if (drawn.str().empty()) return;
     if (!section.title.empty())
       out_ << "  " << Paint(OneLine(section.title), Color::kBold, options_.colors) << '\n';
-    begun_ = !section.title.empty();
-    for (const auto& part : section.parts) {
-      std::visit([&](const auto& of) { Part(of); }, part);
-      begun_ = true;
-    }
-    out_ << '\n';
+    out_ << drawn.str() << '\n';
   }
 
  private:
@@ -55,23 +64,29 @@ class SectionScreen {
   void Line(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
 
   void Part(const say::Paragraph& paragraph) {
-    if (Shown(paragraph.level)) Line(paragraph.text);
+    if (!Shown(paragraph.level)) return;
+    if (below_table_) out_ << '\n';
+    Line(paragraph.text);
   }
 
   void Part(const say::List& list) {
     if (!Shown(list.level)) return;
     if (!list.title.empty()) Line(list.title + ":");
-    const std::size_t shown =
-        options_.all ? list.items.size() : std::min(list.items.size(), list.usual_items);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const std::string mark = list.numbered ? fmt::format("  {}.", i + 1) : "  ";
-      WriteWrapped(mark, list.items[i].text, list.numbered ? 5 : 4, options_.width, out_);
+    std::size_t shown = 0;
+    for (const say::List::Item& item : list.items) {
+      if (!Shown(item.level) || (!options_.all && shown == list.usual_items)) continue;
+      ++shown;
+      const std::string mark = list.numbered ? fmt::format("  {}.", shown) : "  ";
+      WriteWrapped(mark, item.text, list.numbered ? 5 : 4, options_.width, out_);
       if (!options_.all) continue;
-      for (const std::string& detail : list.items[i].details)
-        WriteWrapped("      ", detail, 8, options_.width, out_);
+      for (const std::string& detail : item.details) WriteWrapped("       ", detail, 9, options_.width, out_);
     }
-    if (shown < list.items.size()) Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
+    if (shown < list.items.size() && !hinted_)
+      Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
   }
+
+  void Part(const say::Drawn& drawn) { out_ << drawn.screen; }
+  void Part(const say::Distributions& distributions) { DrawDistributions(distributions, options_, out_); }
 
   void Part(const say::Facts& facts) {
     if (!Shown(facts.level)) return;
@@ -91,43 +106,67 @@ class SectionScreen {
       if (table.level == say::Level::kFolded) Line(table.title + kAllShows);
       return;
     }
-    if (!table.title.empty() && table.level == say::Level::kFolded) Line(table.title + ":");
-    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.usual_rows,
-                                  [&](const say::Row& row) { return Shown(row.level); });
+    const auto shows = [&](const say::Row& row) {
+      return row.role == say::Row::Role::kRest ? !options_.all : Shown(row.level);
+    };
+    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.usual_rows, shows);
+    if (text.rows.empty()) return;
     ScreenTable screen;
     screen.keep = table.columns.front().keep;
     const std::string marked = letters_.empty() ? "" : "   ";
+    std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const say::Table::Column& column = table.columns[i];
+      if (!Shown(column.level)) continue;
+      columns.push_back(i);
       screen.columns.push_back({(i == 0 ? marked : "") + OneLine(text.titles[i]), column.right, column.goes});
     }
+    ShortenNames(table, columns, screen);
     for (const TableText::Row& of : text.rows) {
       auto& row = screen.rows.emplace_back();
-      for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      for (const std::size_t i : columns) {
         const say::Table::Column& column = table.columns[i];
-        std::string words = OneLine(of.cells[i].text);
+        const TableText::Cell& cell = of.cells[i];
+        std::string words = options_.all || cell.usual ? OneLine(cell.text) : "";
         if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
         if (column.most > 0) words = FittedTo(words, column.most, column.keep);
         if (i == 0 && !marked.empty()) {
           const std::size_t at = screen.rows.size() - 1;
           words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
         }
-        row.push_back({std::move(words), ColorOfTone(of.cells[i].tone), of.cells[i].bar});
+        row.push_back({std::move(words), ColorOfTone(cell.tone), cell.bar});
       }
     }
     letters_.clear();
     LeaveOutWhatIsEmpty(screen);
     CutLastColumn(screen);
-    if (begun_) out_ << '\n';
-    screen.Draw(options_, out_);
-    if (text.left.empty()) return;
+    if (!first_) out_ << '\n';
+    if (!table.title.empty() && options_.all) Line(table.title + ":");
+    const std::size_t hidden = screen.Draw(options_, out_);
+    if (hidden > 0)
+      Line(fmt::format("{} column{} hidden: the terminal is too narrow", hidden, hidden == 1 ? "" : "s"));
+    if (text.left.empty() || hinted_) return;
     out_ << '\n';
     Line(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kAllShows);
   }
 
   void Part(const say::Roofs& roofs) {
-    if (begun_) out_ << '\n';
+    if (!first_) out_ << '\n';
     letters_ = DrawRoofs(roofs, options_, out_);
+  }
+
+  // Names of variants over columns: of long ones what all have in common goes.
+  static void ShortenNames(const say::Table& table, const std::vector<std::size_t>& columns,
+                           ScreenTable& screen) {
+    std::vector<std::size_t> named;
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      if (table.columns[columns[i]].keep != say::Table::Keep::kDifference) continue;
+      named.push_back(i);
+      names.push_back(screen.columns[i].title);
+    }
+    names = Shortened(std::move(names), kMostName);
+    for (std::size_t i = 0; i < named.size(); ++i) screen.columns[named[i]].title = names[i];
   }
 
   static void LeaveOutWhatIsEmpty(ScreenTable& table) {
@@ -192,8 +231,10 @@ class SectionScreen {
   }
 
   const TerminalOptions& options_;
+  bool hinted_;
   std::ostream& out_;
-  bool begun_ = false;                // something of the section stands above
+  bool first_ = false;  // nothing of the section is drawn yet, not even a title
+  bool below_table_ = false;
   std::vector<std::string> letters_;  // of the picture above, for the rows of the next table
 };
 
@@ -203,19 +244,25 @@ class DocumentScreen {
       : document_(document), options_(options), out_(out) {}
 
   void Draw() {
-    Painted(say::HeadingOf(document_), Color::kBold);
-    out_ << '\n';
-    if (!document_.concludes && !document_.answers.empty()) {
-      Answers();
+    if (const std::string heading = say::HeadingOf(document_); !heading.empty()) {
+      Painted(heading, Color::kBold);
       out_ << '\n';
     }
-    for (const say::Section& section : document_.sections) DrawSection(section, options_, out_);
-    for (const std::string& note : document_.notes) WriteWrapped("  note", note, 8, options_.width, out_);
-    if (!options_.more.empty()) WriteWrapped("  more", options_.more, 8, options_.width, out_);
+    if (!document_.concludes) Answers();
+    if (!document_.measured.empty()) {
+      WriteWrapped("", document_.measured, 0, options_.width, out_);
+      out_ << '\n';
+    } else if (!document_.concludes && !document_.answers.empty()) {
+      out_ << '\n';
+    }
+    SectionScreen screen(options_, !document_.hint.empty(), out_);
+    for (const say::Section& section : document_.sections) screen.Draw(section);
+    for (const say::Section& section : document_.appendix) screen.Draw(section);
+    const bool noted = Notes();
     if (options_.all && !document_.method.empty())
       WriteWrapped("  ", document_.method, 2, options_.width, out_);
     if (!document_.concludes || document_.answers.empty()) return;
-    if (!document_.notes.empty() || !options_.more.empty()) out_ << '\n';
+    if (noted) out_ << '\n';
     Answers();
   }
 
@@ -225,6 +272,33 @@ class DocumentScreen {
     std::ostringstream wrapped;
     WriteWrapped("", text, 0, options_.width, wrapped);
     out_ << Paint(wrapped.str(), color, options_.colors);
+  }
+
+  // Whether there are any. The texts stand in one column.
+  bool Notes() {
+    std::vector<say::Note> notes;
+    std::map<std::string, std::size_t> of_label;
+    std::size_t left = 0;
+    for (const say::Note& note : document_.notes) {
+      if (!options_.all && note.level > say::Level::kUsual) continue;
+      if (!options_.all && of_label[note.label]++ >= document_.usual_notes) {
+        ++left;
+      } else {
+        notes.push_back(note);
+      }
+    }
+    if (left > 0) notes.push_back({fmt::format("and {} more{}", left, kAllShows), ""});
+    if (!options_.more.empty()) notes.push_back({options_.more, "report"});
+    if (!options_.all && !document_.hint.empty()) notes.push_back({document_.hint, ""});
+    int widest = 0;
+    for (const say::Note& note : notes) widest = std::max(widest, DisplayWidth(note.label));
+    std::string before;
+    for (const say::Note& note : notes) {
+      WriteWrapped(note.label == before ? "" : "  " + note.label, note.text, widest + 4, options_.width,
+                   out_);
+      before = note.label;
+    }
+    return !notes.empty();
   }
 
   void Answers() {
@@ -247,7 +321,7 @@ class DocumentScreen {
 }  // namespace
 
 void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out) {
-  SectionScreen(options, out).Draw(section);
+  SectionScreen(options, false, out).Draw(section);
 }
 
 void RenderDocumentTerminal(const say::Document& document, const TerminalOptions& options,

@@ -35,16 +35,16 @@ struct Axis {
   }
 };
 
-Axis AxisOf(const stats::SharedHistogram& histogram, int room) {
-  const std::size_t bins = histogram.counts.front().size();
+Axis AxisOf(const say::Distributions& of, int room) {
+  const std::size_t bins = of.series.front().counts.size();
   const auto most = static_cast<std::size_t>(std::max(1, room));
   Axis axis;
-  axis.from = histogram.from;
+  axis.from = of.from_ns;
   axis.merged = (bins + most - 1) / most;
-  axis.stretch = axis.merged > 1 || histogram.width <= 0 ? 1 : most / bins;
+  axis.stretch = axis.merged > 1 || of.bin_ns <= 0 ? 1 : most / bins;
   const std::size_t columns = axis.merged > 1 ? (bins + axis.merged - 1) / axis.merged : bins * axis.stretch;
   axis.columns = static_cast<int>(columns);
-  axis.column = histogram.width * static_cast<double>(axis.merged) / static_cast<double>(axis.stretch);
+  axis.column = of.bin_ns * static_cast<double>(axis.merged) / static_cast<double>(axis.stretch);
   return axis;
 }
 
@@ -115,29 +115,28 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
 
 }  // namespace
 
-void DrawLatencyPlot(const Report& report, const LatencyPlot& plot, const TerminalOptions& options,
-                     std::ostream& out) {
+void DrawDistributions(const say::Distributions& of, const TerminalOptions& options, std::ostream& out) {
+  if (of.series.empty() || of.series.front().counts.empty()) return;
   double smallest = 1e300, largest = 0, slowest = 0;
   int label_width = 0;
   std::vector<std::string> labels, beyond;
   std::int64_t all_beyond = 0;
-  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
-    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
-    const double median = experiment.latency.p50.value_or(0);
+  for (const say::Distributions::Series& series : of.series) {
+    const double median = series.median_ns.value_or(0);
     smallest = std::min(smallest, median);
     largest = std::max(largest, median);
-    slowest = std::max(slowest, experiment.latency.max.value_or(0));
-    all_beyond += plot.histogram.beyond[i];
-    labels.push_back(Fitted(OneLine(experiment.label), kMostLabel));
-    beyond.push_back(plot.histogram.beyond[i] > 0 ? fmt::format("{} beyond", plot.histogram.beyond[i]) : "");
+    slowest = std::max(slowest, series.largest_ns.value_or(0));
+    all_beyond += series.beyond;
+    labels.push_back(Fitted(OneLine(series.name), kMostLabel));
+    beyond.push_back(series.beyond > 0 ? fmt::format("{} beyond", series.beyond) : "");
     label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
   }
   const TimeScale scale = ScaleFor(smallest, largest);
   const int indent = 2 + label_width + 2;
-  const Axis axis = AxisOf(plot.histogram, std::min(kMostColumns, options.width - indent - 1));
-  const int rows = plot.experiments.size() <= kTallSides ? kRows : 1;
-  for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
-    const std::vector<std::int64_t> columns = Columns(plot.histogram.counts[i], axis);
+  const Axis axis = AxisOf(of, std::min(kMostColumns, options.width - indent - 1));
+  const int rows = of.series.size() <= kTallSides ? kRows : 1;
+  for (std::size_t i = 0; i < of.series.size(); ++i) {
+    const std::vector<std::int64_t> columns = Columns(of.series[i].counts, axis);
     const std::int64_t most = std::max<std::int64_t>(1, *std::max_element(columns.begin(), columns.end()));
     const auto left = [&](int row) {
       const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
@@ -153,21 +152,17 @@ void DrawLatencyPlot(const Report& report, const LatencyPlot& plot, const Termin
       }
       Line(left(row) + blocks, out);
     }
-    const ReportExperiment& experiment = report.experiments[plot.experiments[i]];
-    Line(left(rows) + (experiment.latency.p50 ? Marked(axis.ColumnOf(*experiment.latency.p50),
-                                                       scale.Text(*experiment.latency.p50), axis.columns)
-                                              : ""),
-         out);
+    const std::optional<double>& median = of.series[i].median_ns;
+    Line(left(rows) + (median ? Marked(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""), out);
   }
   DrawAxis(axis, scale, indent, options.width - indent, out);
-  std::string text = "▲ median; a column's height is its share of the side's runs";
+  std::string text = "▲ median; a column's height is its share of the variant's runs";
   if (axis.column > 0) text += ", its width " + FormatDuration(axis.column);
   if (all_beyond > 0) {
     text += fmt::format("; beyond: the runs past {}, the slowest {}",
                         scale.Text(axis.from + axis.column * axis.columns), FormatDuration(slowest));
   }
   WriteWrapped("", text, 2, options.width, out);
-  out << '\n';
 }
 
 }  // namespace etprof

@@ -10,6 +10,7 @@
 #include "render/screen/roofline_plot.h"
 #include "render/screen/terminal_text.h"
 #include "report/example_run.h"
+#include "say/report.h"
 #include "say/roofline.h"
 
 namespace etprof {
@@ -38,7 +39,11 @@ std::string Drawn(const Report& report, int width) {
   TerminalOptions options;
   options.width = width;
   std::ostringstream out;
-  DrawLatencyPlot(report, report.latency_plots.at(0), options, out);
+  for (const say::Section& section : say::SayReport(report).sections) {
+    for (const auto& part : section.parts) {
+      if (const auto* of = std::get_if<say::Distributions>(&part)) DrawDistributions(*of, options, out);
+    }
+  }
   return out.str();
 }
 
@@ -67,9 +72,9 @@ TEST(LatencyPlot, BothSidesOnOneAxis) {
             "                 ▲ 2.00 ms\n"
             "            ─────┴─────────┴─────────┴─────────┴─────────┴────\n"
             "                 2         4         6         8        10 ms\n"
-            "  ▲ median; a column's height is its share of the side's runs, its\n"
-            "  width 200 µs; beyond: the runs past 11.00 ms, the slowest\n"
-            "  11.0 ms\n\n");
+            "  ▲ median; a column's height is its share of the variant's runs,\n"
+            "  its width 200 µs; beyond: the runs past 11.00 ms, the slowest\n"
+            "  11.0 ms\n");
 }
 
 // However wide: every run that is on the axis is drawn once, in bins that are merged whole.
@@ -109,8 +114,8 @@ TEST(LatencyPlot, ManyTakeALineEach) {
     experiments.emplace_back("level " + std::to_string(i),
                              std::vector<Nanoseconds>{i * 1'000'000 + 1'000'000});
   const std::string drawn = Drawn(WithLatencies(experiments), 80);
-  // Five blocks with their medians, two lines of axis, two of legend and a blank one.
-  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 5 * 2 + 2 + 2 + 1 - 1);
+  // Five blocks with their medians, two lines of axis, two of legend.
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 5 * 2 + 2 + 2);
 }
 
 // --- roofline -------------------------------------------------------------------------------------------

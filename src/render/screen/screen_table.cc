@@ -20,21 +20,23 @@ std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep
       return FittedTail(text, columns);
     case say::Table::Keep::kName:
       return FittedName(text, columns);
+    case say::Table::Keep::kDifference:
+      return Shortened({text}, columns).front();
     case say::Table::Keep::kBeginning:
       break;
   }
   return Fitted(text, columns);
 }
 
-void ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
+std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
   ScreenTable shown = *this;
   for (auto& row : shown.rows) {
     for (Cell& cell : row) cell.text = OneLine(cell.text);
   }
-  shown.DrawShown(options, out);
+  return shown.DrawShown(options, out);
 }
 
-void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) const {
+std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) const {
   std::vector<int> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     int width = DisplayWidth(columns[i].title);
@@ -59,6 +61,11 @@ void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) c
     shown.erase(first);
   }
   widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others()));
+  std::vector<std::string> names;
+  if (keep == say::Table::Keep::kDifference) {
+    for (const auto& row : rows) names.push_back(row[0].text);
+    names = Shortened(std::move(names), widths[0]);
+  }
   // Bars take what room is left, and are of the largest.
   const int bars = std::min(kMostBarColumns, options.width - 2 - widths[0] - others() - 2);
   double largest = 0;
@@ -78,13 +85,20 @@ void ScreenTable::DrawShown(const TerminalOptions& options, std::ostream& out) c
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
-      if (cell.bar && largest > 0 && bars >= kFewestBarColumns && i == shown.back())
-        text += Blanks(blanks) + Bar(*cell.bar / largest, bars);
+      if (!cell.bar || largest <= 0 || bars < kFewestBarColumns || i != shown.back()) continue;
+      if (const std::string bar = Bar(*cell.bar / largest, bars); !bar.empty()) text += Blanks(blanks) + bar;
     }
     out << text << '\n';
   };
   line([&](std::size_t i) { return Cell{columns[i].title, Color::kDim}; });
-  for (const auto& row : rows) line([&](std::size_t i) { return row[i]; });
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    line([&](std::size_t i) {
+      Cell cell = rows[r][i];
+      if (i == 0 && !names.empty()) cell.text = names[r];
+      return cell;
+    });
+  }
+  return columns.size() - shown.size();
 }
 
 }  // namespace etprof

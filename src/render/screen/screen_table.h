@@ -28,11 +28,11 @@ struct ScreenTable {
   std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
   say::Table::Keep keep = say::Table::Keep::kName;  // of the first column's names, where they are cut
 
-  // Two blanks before every line and between columns; no trailing blanks.
-  void Draw(const TerminalOptions& options, std::ostream& out) const;
+  // Two blanks before every line and between columns; no trailing blanks. How many columns were left out.
+  std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
 
  private:
-  void DrawShown(const TerminalOptions& options, std::ostream& out) const;
+  std::size_t DrawShown(const TerminalOptions& options, std::ostream& out) const;
 };
 
 // Cut to a number of columns, what is kept staying.

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <ostream>
 #include <string>
-
-#include "report/report.h"
 
 namespace etprof {
 
@@ -16,8 +13,5 @@ struct TerminalOptions {
   bool ascii = false;   // the terminal shows no UTF-8
   std::string more;     // where the whole report is; empty: nowhere
 };
-
-// One screen: latency with its verdict, where the time goes, what to do next, how far to trust it.
-void RenderTerminal(const Report& report, const TerminalOptions& options, std::ostream& out);
 
 }  // namespace etprof

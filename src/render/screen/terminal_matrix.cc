@@ -7,7 +7,6 @@
 #include "core/escape.h"
 #include "core/table.h"
 #include "render/screen/screen_table.h"
-#include "render/screen/terminal_tables.h"
 #include "render/screen/terminal_text.h"
 #include "say/wording.h"
 

@@ -15,8 +15,6 @@
 namespace etprof {
 namespace {
 
-constexpr int kLongerInAscii = 4;  // columns: a line holds few of the signs that become two characters
-
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::size_t NextCharacter(const std::string& text, std::size_t at) {
@@ -91,6 +89,7 @@ std::string Ascii(const std::string& text) {
       {"—", "-"},
       {"…", "~"},
       {"≈", "~"},
+      {"−", "-"},
       {"µ", "u"},
       {"→", "->"},
       {"±", "+-"},
@@ -148,6 +147,42 @@ std::string FittedName(const std::string& name, int columns) {
     if (2 * DisplayWidth(kind) <= columns) tail = kind;
   }
   return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
+}
+
+std::vector<std::string> Shortened(std::vector<std::string> names, int columns) {
+  static const std::string kEllipsis = "…", kSeparators = "_-./:, ";
+  std::vector<std::string*> long_names;
+  for (std::string& name : names) {
+    if (DisplayWidth(name) > columns) long_names.push_back(&name);
+  }
+  // What they share, up to a separator.
+  std::size_t before = 0, behind = 0;
+  for (std::size_t i = 1; i < long_names.size(); ++i) {
+    const std::string &a = *long_names[0], &b = *long_names[i];
+    const auto first = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    const auto last = static_cast<std::size_t>(
+        std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin());
+    const std::size_t from = first == 0 ? std::string::npos : a.find_last_of(kSeparators, first - 1);
+    const std::size_t to = a.find_first_of(kSeparators, a.size() - last);
+    const std::size_t shared = from == std::string::npos ? 0 : from + 1;
+    const std::size_t ending = to == std::string::npos ? 0 : a.size() - to;
+    before = i == 1 ? shared : std::min(before, shared);
+    behind = i == 1 ? ending : std::min(behind, ending);
+  }
+  for (std::string* const name : long_names) {
+    if (before > 0 && before < name->size()) {
+      std::string rest = kEllipsis + name->substr(before);
+      if (DisplayWidth(rest) > columns && before + behind < name->size())
+        rest = rest.substr(0, rest.size() - behind) + (behind > 0 ? kEllipsis : "");
+      *name = std::move(rest);
+    } else if (behind > 0 && behind < name->size()) {
+      *name = name->substr(0, name->size() - behind) + kEllipsis;
+    }
+    if (DisplayWidth(*name) <= columns) continue;
+    const int head = (columns - 1) / 2, tail = columns - 1 - head;
+    *name = Fitted(*name, head + 1) + FittedTail(*name, tail + 1).substr(kEllipsis.size());
+  }
+  return names;
 }
 
 std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }

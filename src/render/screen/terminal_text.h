@@ -3,12 +3,15 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "render/screen/terminal.h"
 #include "stats/verdict.h"
 
 // Text as a terminal shows it, for the files that draw on it.
 namespace etprof {
+
+inline constexpr int kLongerInAscii = 4;  // columns: a line holds few of the signs that become two characters
 
 // Draws what the terminal can show: with `ascii`, what `draw` writes is put into ASCII (Ascii), a little
 // narrower, since "±" and "→" take two columns then.
@@ -24,6 +27,10 @@ std::string Fitted(const std::string& text, int columns);
 std::string FittedTail(const std::string& text, int columns);
 // "Convolution (NHWC… IGEMM #2": what tells two operators of one type apart stays.
 std::string FittedName(const std::string& name, int columns);
+
+// Names in so many columns each. Of those that are too long what all of them begin and end with gives way
+// first, then the middle: "…resnet18…" and "…mobilenet…" of "net.resnet18_fp32" and "net.mobilenet_fp32".
+std::vector<std::string> Shortened(std::vector<std::string> names, int columns);
 
 std::string Blanks(int count);
 

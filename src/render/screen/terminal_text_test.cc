@@ -1,0 +1,47 @@
+#include "render/screen/terminal_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(TerminalText, AsciiKeepsTheColumns) {
+  const std::string drawn = "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇─┬┴│└▲•·—…≈µ−";
+  EXPECT_EQ(Ascii(drawn).size(), 28U);
+  EXPECT_EQ(Ascii("known to ±1 µs: 1 → ∞"), "known to +-1 us: 1 -> inf");
+  EXPECT_EQ(Ascii("模型 é \xff"), "???? ? ?");
+  EXPECT_EQ(Ascii("\033[1mplain\033[0m"), "\033[1mplain\033[0m");
+}
+
+TEST(TerminalText, ANumberStaysWithItsUnit) {
+  std::ostringstream out;
+  WriteWrapped("", "takes 0.64 ms. It is 52% of IGEMM #2, 3 of 40, [1, 2] ms", 0, 10, out);
+  EXPECT_EQ(out.str(), "takes\n0.64 ms.\nIt is 52%\nof\nIGEMM #2,\n3 of 40,\n[1, 2] ms\n");
+}
+
+TEST(TerminalText, FittedTailCutsAtACodePoint) {
+  EXPECT_EQ(FittedTail("abc", 3), "abc");
+  EXPECT_EQ(FittedTail("abcd", 3), "…cd");
+  EXPECT_EQ(FittedTail("aäöü", 3), "…öü");
+}
+
+// What names share goes first, then the middle of what is left; short ones stay.
+TEST(TerminalText, ShortenedNamesKeepWhatTellsThemApart) {
+  EXPECT_THAT(Shortened({"tv_resnet18_xnnpack_fp32", "off", "tv_resnet18_xnnpack_int8"}, 14),
+              ElementsAre("…fp32", "off", "…int8"));
+  EXPECT_THAT(Shortened({"net/with_long_name/float", "other/with_long_name/float"}, 14),
+              ElementsAre("net…", "other…"));
+  EXPECT_THAT(Shortened({"model_resnet18_x_fp32_t1", "model_mobilenet_fp32_t1"}, 14),
+              ElementsAre("…resnet18_x…", "…mobilenet…"));
+  EXPECT_THAT(Shortened({"abcdefghijklmnop"}, 9), ElementsAre("abcd…mnop"));
+  EXPECT_THAT(Shortened({"äöüäöüäöü"}, 5), ElementsAre("äö…öü"));
+  EXPECT_THAT(Shortened({"a_same_long_name", "a_same_long_name"}, 10), ElementsAre("…name", "…name"));
+}
+
+}  // namespace
+}  // namespace etprof

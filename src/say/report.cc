@@ -1,0 +1,275 @@
+#include "say/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "report/ladder/matrix.h"
+#include "say/breakdown_by.h"
+#include "say/counters.h"
+#include "say/report_parts.h"
+#include "say/roofline.h"
+#include "say/sustained.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kFindings = 3;
+constexpr std::size_t kLadderFindings = 1;  // a ladder's own answer takes the room
+constexpr std::size_t kWarnings = 3;
+
+void Append(std::vector<Section> more, std::vector<Section>& sections) {
+  std::move(more.begin(), more.end(), std::back_inserter(sections));
+}
+
+// Of a thread sweep whose matrix is not shown.
+std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
+  for (const Matrix& matrix : report.matrices) {
+    if (!matrix.threads || !IsOnePair(report, matrix) || matrix.baseline != pair.baseline ||
+        matrix.candidates.front() != pair.candidate)
+      continue;
+    const auto efficiency = EfficiencyOf(pair.comparison.latency, report.experiments[pair.baseline].threads,
+                                         report.experiments[pair.candidate].threads);
+    if (efficiency) return "efficiency " + PercentText(*efficiency);
+  }
+  return "";
+}
+
+Answer AnswerOf(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  const Quantity& latency = comparison.latency;
+  const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
+  const VerdictWords words = WordsOf(latency);
+  Answer answer;
+  switch (latency.verdict) {
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      answer.text = fmt::format("{} is {} than {}", candidate, words.verdict, baseline);
+      break;
+    case stats::Verdict::kSame: {
+      const double margin =
+          report.run.schedule.margin > 0 ? report.run.schedule.margin : CompareOptions{}.margin;
+      answer.text =
+          fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline, 100 * margin);
+      break;
+    }
+    default:
+      answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
+  }
+  if (!words.interval.empty())
+    answer.rest = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
+  if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
+    answer.rest += (answer.rest.empty() ? "" : ", ") + efficiency;
+  answer.tone = ToneOf(Cell(Speedup{latency}));
+  return answer;
+}
+
+// "10 interleaved launches x 4 rounds in 31 s, interrupted".
+std::string MeasuredText(const Report& report) {
+  const ScheduleData& schedule = report.run.schedule;
+  std::string text;
+  if (!report.comparisons.empty()) {
+    text = SampleText(report.comparisons.front().comparison, schedule.interleaved);
+  } else if (schedule.launches > 0) {
+    text = fmt::format("{} launch{} x {} rounds", schedule.launches, schedule.launches == 1 ? "" : "es",
+                       schedule.rounds);
+  }
+  if (schedule.seconds > 0)
+    text += fmt::format("{}{:.0f} s", text.empty() ? "measured in " : " in ", schedule.seconds);
+  if (report.run.status == RunData::Status::kInterrupted)
+    text += text.empty() ? "interrupted" : ", interrupted";
+  return text;
+}
+
+std::vector<Section> SayFindings(const Report& report) {
+  if (report.insights.empty()) return {};
+  List list{"", {}, report.ladder ? kLadderFindings : kFindings, true};
+  for (const Insight& insight : report.insights) {
+    std::vector<std::string> details = insight.evidence;
+    if (!insight.formula.empty()) details.push_back("How: " + insight.formula);
+    // Each finding has its own bound.
+    const bool repeats = insight.kind == Insight::Kind::kAmdahl;
+    list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual);
+  }
+  list.level = Level::kBrief;
+  return {{kFindingsTitle, Level::kBrief, {std::move(list)}}};
+}
+
+std::vector<Section> SayArtifacts(const Report& report) {
+  if (report.artifacts.empty()) return {};
+  return {{"Files", Level::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
+}
+
+std::string LargestGroup(const ReportExperiment& experiment) {
+  const auto largest = std::ranges::max_element(experiment.groups.rows, {}, &AdditiveRow::total);
+  if (largest == experiment.groups.rows.end() || experiment.groups.total <= 0) return kUndefined;
+  return largest->name + ' ' +
+         PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
+}
+
+// Two decimals always, so that the product of the printed factors is the printed speedup.
+std::string FactorTimes(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
+
+}  // namespace
+
+const ReportComparison* LeadingPair(const Report& report) {
+  const auto change = [](const ReportComparison& pair) {
+    const auto& estimate = pair.comparison.latency.estimate;
+    return estimate ? std::fabs(estimate->log_ratio) : 0;
+  };
+  const auto most = std::ranges::max_element(report.comparisons, {}, change);
+  return most == report.comparisons.end() ? nullptr : &*most;
+}
+
+bool IsOnePair(const Report& report, const Matrix& matrix) {
+  return matrix.candidates.size() == 1 &&
+         std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
+           return pair.baseline == matrix.baseline && pair.candidate == matrix.candidates.front();
+         });
+}
+
+bool InMatrix(const Report& report, std::size_t experiment) {
+  return std::ranges::any_of(report.matrices, [&](const Matrix& matrix) {
+    return !IsOnePair(report, matrix) &&
+           (matrix.baseline == experiment ||
+            std::ranges::find(matrix.candidates, experiment) != matrix.candidates.end());
+  });
+}
+
+bool IsAlone(const Report& report, std::size_t experiment) {
+  if (!report.comparisons.empty() || report.ladder || InMatrix(report, experiment)) return false;
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += InMatrix(report, i) ? 0 : 1;
+  return alone == 1;
+}
+
+bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
+
+Table::Span SpanOfLatencies(const Report& report) {
+  Table::Span span{1e300, 0};
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.latency.p50) continue;
+    span.smallest_ns = std::min(span.smallest_ns, *experiment.latency.p50);
+    span.largest_ns = std::max(span.largest_ns, *experiment.latency.p50);
+  }
+  return span;
+}
+
+std::string TitleSuffix(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  if (report.comparisons.size() < 2) return "";
+  return fmt::format(": {}{} compared with {}", pair.label.empty() ? "" : pair.label + ": ",
+                     comparison.candidate_label, comparison.baseline_label);
+}
+
+Document SayReport(const Report& report) {
+  Document document;
+  document.title = HeaderText(report);
+  document.sections_are = "section";
+  if (!report.ladder) {
+    for (const ReportComparison& pair : report.comparisons)
+      document.answers.push_back(AnswerOf(report, pair));
+  }
+  if (std::string measured = MeasuredText(report); report.ladder && !measured.empty()) {
+    document.facts.push_back(std::move(measured));  // its own answer follows
+  } else {
+    document.measured = std::move(measured);
+  }
+  std::vector<Section>& sections = document.sections;
+  Append(SayLatencies(report), sections);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.sustained) sections.push_back(SaySustained(experiment));
+  }
+  Append(SayStartup(report), sections);
+  Append(SaySelfTimes(report), sections);
+  Append(SayOperators(report), sections);
+  Append(SayFindings(report), sections);
+  document.notes_title = "Measurement quality";
+  document.notes = SayQuality(report);
+  document.usual_notes = kWarnings;
+  if (!report.ladder) document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
+  std::vector<Section>& appendix = document.appendix;
+  Append(SayConditions(report), appendix);
+  Append(SayPlaces(report), appendix);
+  Append(SayMatrixKernels(report), appendix);
+  for (const By by : {By::kCategory, By::kLayer, By::kSource, By::kDelegate}) {
+    // A bare trace need not say that its layers are not known.
+    const bool known =
+        by == By::kCategory || by == By::kDelegate ||
+        std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
+    if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
+  }
+  Append(SayRoofline(report), appendix);
+  for (Section& section : SayCounters(CountersOf(report.run)).sections) {
+    section.title = "Counters: " + section.title;
+    section.level = Level::kPage;
+    appendix.push_back(std::move(section));
+  }
+  Append(SayArtifacts(report), appendix);
+  return document;
+}
+
+void AddExperiments(const Report& report, const std::string& from, Document& list) {
+  if (list.sections.empty()) {
+    list.sections_are = "section";
+    list.usual_notes = 1;
+    Table table{"experiments",
+                "Experiments",
+                {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
+                 {"median", "median", true},
+                 {"tail", "tail", true, 2},
+                 {"cv", "CV", true, 1},
+                 {"runs", "runs", true, 3},
+                 {"largest_group", "largest group"},
+                 {"verdict", ""}},
+                {}};
+    list.sections = {{"", Level::kUsual, {std::move(table)}}};
+  }
+  auto& table = std::get<Table>(list.sections.front().parts.front());
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[i];
+    const stats::Distribution& latency = experiment.latency;
+    const Tail tail = TailOf(latency);
+    Cell verdict("");
+    const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
+    if (pair != report.comparisons.end()) {
+      const Quantity& quantity = pair->comparison.latency;
+      if (GainText(quantity) != kUndefined)
+        verdict = Cell(VerdictAgainst(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
+    }
+    table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
+                          Maybe<Duration>(latency.p50),
+                          tail.value ? fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)) : "",
+                          Maybe<Share>(latency.cv), Count{latency.n}, LargestGroup(experiment), verdict});
+  }
+  for (const std::string& warning : report.warnings) {
+    if (std::ranges::find(list.notes, warning, &Note::text) == list.notes.end())
+      list.notes.push_back({warning, "warning"});
+  }
+}
+
+std::string FactorsText(const ReportComparison& pair) {
+  if (!pair.factors) return "";
+  const SpeedupFactors& factors = *pair.factors;
+  // Of the slower variant: there they matter most.
+  const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
+  const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
+  constexpr double kSame = 0.005;
+  const char* const use = factors.use() > 1 + kSame   ? "better use"
+                          : factors.use() < 1 - kSame ? "worse use"
+                                                      : "the same use";
+  return fmt::format(
+      "Of {} in {} compute-bound operator{} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
+      "to {} of peak).",
+      FactorTimes(factors.ratio.ratio()), factors.operators, factors.operators == 1 ? "" : "s",
+      PercentText(share), slower ? pair.comparison.candidate_label : pair.comparison.baseline_label,
+      FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use,
+      PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+}
+
+}  // namespace etprof::say

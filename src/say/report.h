@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+#include "say/document.h"
+
+namespace etprof::say {
+
+// The report of a run: verdicts, latencies, where the time goes, findings, how far to trust it, conditions.
+Document SayReport(const Report& report);
+
+// Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a run
+// directory; "": none) precedes the labels.
+void AddExperiments(const Report& report, const std::string& from, Document& list);
+
+// "Of 1.62x in 32 compute-bound operators (68% of avx512 off), 1.86x is peak performance (fp32) and 0.87x is
+// worse use of it (55% to 48% of peak).": ReportComparison::factors as a sentence, "" where there are none.
+std::string FactorsText(const ReportComparison& pair);
+
+}  // namespace etprof::say

@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/operators.h"
+#include "say/operator_names.h"
+#include "say/report_parts.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kTopOperators = 5, kPageOperators = 15, kMostChanged = 10;
+// Of the whole. Operators above kAlwaysListed are on a page however many there are; inconclusive differences
+// below kWorthListing are not.
+constexpr double kAlwaysListed = 0.05, kWorthListing = 0.001;
+
+std::string PlaceOf(const Operator& op) {
+  return op.portable ? "portable" : op.backend.empty() ? "delegate" : op.backend;
+}
+
+Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix) {
+  const auto page = [](const char* id, const char* title, bool right, int goes) {
+    return Table::Column{.id = id, .title = title, .right = right, .goes = goes, .level = Level::kPage};
+  };
+  Table table{"operators",
+              "Most expensive operators" + suffix,
+              {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
+               page("group", "group", false, 3),
+               page("place", "runs on", false, 2),
+               page("call", "call", true, 1),
+               {"mean", "self time", true},
+               {"share", "% of total", true},
+               page("p50", "p50", true, 5),
+               page("p99", "p99", true, 4),
+               {"cv", "CV", true}},
+              {}};
+  table.elsewhere = "in `--csv=operators`";
+  const OperatorNames names(*experiment.profile);
+  for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
+    const OperatorRow& of = experiment.operators[i];
+    const Operator& op = experiment.profile->operators[of.op];
+    Row row{op.name + names.Where(of.op),
+            std::string(GroupName(op.category.group)),
+            PlaceOf(op),
+            op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
+            Time{of.mean_self},
+            Share{of.share},
+            Maybe<Time>(of.self.p50),
+            of.self.n >= 100 ? Maybe<Time>(of.self.p99) : Cell(),
+            Maybe<Share>(of.self.cv)};
+    if (i >= kTopOperators) row.level = Level::kPage;
+    if (i >= kPageOperators && of.share < kAlwaysListed) row.level = Level::kFolded;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// An operator of both variants.
+struct ChangedOperator {
+  std::string name;
+  double before = 0, after = 0;  // mean self times, ns
+  const Quantity* quantity = nullptr;
+
+  double Saved() const { return before - after; }
+};
+
+// What differs between the variants of a pair.
+class ChangesOfPair {
+ public:
+  ChangesOfPair(const Report& report, const ReportComparison& pair)
+      : report_(report),
+        pair_(pair),
+        comparison_(pair.comparison),
+        before_(*report.experiments[pair.baseline].profile),
+        after_(*report.experiments[pair.candidate].profile) {
+    for (const OperatorMatch& match : comparison_.operators) {
+      if (!match.baseline || !match.candidate) continue;
+      const std::string from = before_.Plain(*match.baseline), to = after_.Of(*match.candidate);
+      const bool one_name = from == after_.Plain(*match.candidate);
+      changes_.push_back({one_name ? to : from + " → " + to, Before(match), After(match), &match.quantity});
+    }
+  }
+
+  Section Say() {
+    Section section{"", Level::kPage, {}};
+    const auto add = [&](Table table) {
+      if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
+    };
+    std::ranges::stable_sort(changes_, std::greater(),
+                             [](const ChangedOperator& of) { return std::fabs(of.Saved()); });
+    const auto has = [](stats::Verdict verdict) {
+      return [verdict](const ChangedOperator& of) { return of.quantity->verdict == verdict; };
+    };
+    add(Changed("Largest speedups", has(stats::Verdict::kFaster)));
+    add(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
+    const double least = kWorthListing * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
+    add(Changed(report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
+                                 : "Largest inconclusive differences",
+                [&](const ChangedOperator& of) {
+                  const stats::Verdict verdict = of.quantity->verdict;
+                  return std::fabs(of.Saved()) >= least &&
+                         (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
+                }));
+    if (differs_) {
+      section.parts.emplace_back(Paragraph{
+          fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
+                      comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
+                                                                : "ratios of the runs' medians")});
+    }
+    add(InOneVariant());
+    add(All());
+    return section;
+  }
+
+ private:
+  double Before(const OperatorMatch& match) const {
+    return MeanOf(match.baseline_total, comparison_.baseline_runs);
+  }
+  double After(const OperatorMatch& match) const {
+    return MeanOf(match.candidate_total, comparison_.candidate_runs);
+  }
+
+  Table Empty(const std::string& title) const {
+    return {"changed_operators",
+            title + TitleSuffix(report_, pair_),
+            {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
+             {.id = "baseline",
+              .title = comparison_.baseline_label,
+              .right = true,
+              .keep = Table::Keep::kDifference},
+             {.id = "candidate",
+              .title = comparison_.candidate_label,
+              .right = true,
+              .keep = Table::Keep::kDifference},
+             {"saved", "saved", true, 1},
+             {"speedup", "speedup", true},
+             {"interval", "95% CI", false, 2}},
+            {}};
+  }
+
+  template <typename Keep>
+  Table Changed(const char* title, Keep keep) {
+    Table table = Empty(title);
+    for (const ChangedOperator& of : changes_) {
+      if (table.rows.size() == kMostChanged || !keep(of)) continue;
+      // The speedup as printed is not what a reader gets who divides the two means.
+      const std::string speedup = GainText(*of.quantity);
+      differs_ = differs_ || (speedup.ends_with('x') && speedup != RatioText(of.before / of.after));
+      table.rows.push_back({of.name, Time{of.before}, Time{of.after}, Time{of.Saved()}, Speedup{*of.quantity},
+                            Interval{*of.quantity}});
+    }
+    return table;
+  }
+
+  Table InOneVariant() const {
+    Table table{"in_one_variant",
+                "Operators present in only one variant" + TitleSuffix(report_, pair_),
+                {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
+                 {"variant", "only in"},
+                 {"mean", "self time", true}},
+                {}};
+    for (const OperatorMatch& match : comparison_.operators) {
+      if (match.baseline && !match.candidate) {
+        table.rows.push_back({before_.Of(*match.baseline), comparison_.baseline_label, Time{Before(match)}});
+      } else if (match.candidate && !match.baseline) {
+        table.rows.push_back({after_.Of(*match.candidate), comparison_.candidate_label, Time{After(match)}});
+      }
+    }
+    return table;
+  }
+
+  // Those of one variant, too. A page has the tables above.
+  Table All() const {
+    Table table = Empty("All operators");
+    table.id = "compared_operators";
+    table.elsewhere = "in `--csv=comparison`";
+    std::vector<const OperatorMatch*> matches;
+    for (const OperatorMatch& match : comparison_.operators) matches.push_back(&match);
+    std::ranges::stable_sort(matches, std::greater(), [&](const OperatorMatch* match) {
+      return std::max(Before(*match), After(*match));
+    });
+    for (const OperatorMatch* const match : matches) {
+      const bool both = match->baseline && match->candidate;
+      Row row{match->candidate ? after_.Of(*match->candidate) : before_.Of(*match->baseline),
+              match->baseline ? Cell(Time{Before(*match)}) : Cell(""),
+              match->candidate ? Cell(Time{After(*match)}) : Cell(""),
+              both ? Cell(Time{Before(*match) - After(*match)}) : Cell(""),
+              both ? Cell(Speedup{match->quantity}) : Cell(""),
+              both ? Cell(Interval{match->quantity}) : Cell("")};
+      row.level = Level::kFolded;
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  const Report& report_;
+  const ReportComparison& pair_;
+  const Comparison& comparison_;
+  OperatorNames before_, after_;
+  std::vector<ChangedOperator> changes_;
+  bool differs_ = false;
+};
+
+std::string SuffixOf(const Report& report, const ReportExperiment& experiment) {
+  return report.experiments.size() > 1 ? ": " + experiment.label : "";
+}
+
+Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
+  Table table{"places",
+              "Delegated and portable" + suffix,
+              {{"place", "Place"},
+               {"spans", "spans", true},
+               {"mean", "self time", true},
+               {"share", "% of total", true}},
+              {}};
+  const Breakdown& places = experiment.places;
+  for (const AdditiveRow& row : places.rows) {
+    if (row.total == 0 && row.operators == 0) continue;
+    const double share =
+        places.total > 0 ? static_cast<double>(row.total) / static_cast<double>(places.total) : 0;
+    table.rows.push_back(
+        {row.name, Count{row.operators}, Time{MeanOf(row.total, places.runs)}, Share{share}});
+  }
+  return table;
+}
+
+Table PortableOf(const ReportExperiment& experiment) {
+  Table table{"portable",
+              "",
+              {{"operator", "Portable operator"},
+               {"category", "category"},
+               {"mean", "self time", true},
+               {"share", "% of total", true}},
+              {}};
+  table.elsewhere = "in `--csv=operators`";
+  if (experiment.operators.empty()) return table;
+  const OperatorNames names(*experiment.profile);
+  for (const OperatorRow& of : experiment.operators) {
+    const Operator& op = experiment.profile->operators[of.op];
+    if (!op.portable) continue;
+    Row row{op.type + names.Where(of.op), std::string(op.category.name), Time{of.mean_self}, Share{of.share}};
+    if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Section> SayOperators(const Report& report) {
+  std::vector<Section> sections;
+  if (!report.ladder) {
+    for (const ReportComparison& pair : report.comparisons) {
+      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate]))
+        sections.push_back(ChangesOfPair(report, pair).Say());
+    }
+  }
+  for (const std::size_t i : Subjects(report)) {
+    const ReportExperiment& experiment = report.experiments[i];
+    if (experiment.operators.empty() || !HasTimes(experiment)) continue;
+    Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage, {}};
+    section.parts.emplace_back(OperatorsOf(experiment, SuffixOf(report, experiment)));
+    section.parts.emplace_back(
+        Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
+    if (!experiment.unknown_operators.empty()) {
+      section.parts.emplace_back(Paragraph{fmt::format("Not in the category table, counted as Other: {}.",
+                                                       fmt::join(experiment.unknown_operators, ", ")),
+                                           Level::kPage});
+    }
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+std::vector<Section> SayPlaces(const Report& report) {
+  std::vector<Section> sections;
+  for (const std::size_t i : Subjects(report)) {
+    const ReportExperiment& experiment = report.experiments[i];
+    if (!HasTimes(experiment)) continue;
+    Section section{"", Level::kPage, {PlacesOf(experiment, SuffixOf(report, experiment))}};
+    Table portable = PortableOf(experiment);
+    if (portable.rows.empty()) {
+      section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});
+    } else {
+      section.parts.emplace_back(std::move(portable));
+    }
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "say/facts.h"
+#include "say/report_parts.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;
+constexpr double kHardlyAny = 0.02;  // of the runs
+
+// "±1.0% (avx512 on), ±5.5% (avx2 on)": each pair has an interval of its own.
+std::string WidthsText(const Report& report) {
+  std::vector<const ReportComparison*> known;
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.half_width) known.push_back(&pair);
+  }
+  if (known.empty()) return "";
+  const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
+  if (report.comparisons.size() == 1) return width(known.front());
+  std::vector<std::string> widths;
+  if (known.size() <= kMostNamed) {
+    for (const ReportComparison* const pair : known)
+      widths.push_back(fmt::format("{} ({})", width(pair), pair->comparison.candidate_label));
+    return fmt::format("{}", fmt::join(widths, ", "));
+  }
+  const auto [least, most] =
+      std::ranges::minmax_element(known, {}, [](const ReportComparison* pair) { return *pair->half_width; });
+  return fmt::format("{} at best, {} at worst ({})", width(*least), width(*most),
+                     (*most)->comparison.candidate_label);
+}
+
+std::string PrecisionText(const Report& report) {
+  std::string text;
+  if (report.noise_floor) {
+    text = fmt::format("noise floor on this machine: {} (A/A).", RelativeText(*report.noise_floor));
+  } else if (!report.comparisons.empty() && !report.emulated) {
+    if (const std::string widths = WidthsText(report); !widths.empty())
+      text = widths + " (half-width of the 95% CI): smaller differences are not resolved.";
+  } else if (report.experiments.size() == 1 && report.experiments.front().latency.cv) {
+    const stats::Distribution& only = report.experiments.front().latency;
+    text = fmt::format("runs vary by {} (coefficient of variation); {} of {} are outliers (Tukey).",
+                       RelativeText(*only.cv), only.outliers, only.n);
+  }
+  std::int64_t bursts = 0, disturbed = 0;
+  for (const ReportExperiment& experiment : report.experiments) {
+    bursts += static_cast<std::int64_t>(experiment.bursts.size());
+    disturbed += experiment.disturbed_bursts;
+  }
+  if (disturbed > 0) {
+    text += fmt::format("{}{} of {} bursts ({}) were disturbed; they are included.", text.empty() ? "" : " ",
+                        disturbed, bursts,
+                        PercentText(static_cast<double>(disturbed) / static_cast<double>(bursts)));
+  }
+  return text;
+}
+
+// What the median is of, where that is not all untraced runs.
+std::string RunsText(const ReportExperiment& experiment) {
+  const stats::Distribution& all = experiment.latency_of_all;
+  std::vector<std::string> parts;
+  if (experiment.latency.n == 0) {
+    parts.emplace_back("no times");
+  } else if (experiment.latency_from_trace && experiment.steady_runs == 0) {
+    parts.push_back(fmt::format("median of all {} traced runs: none is steady", experiment.latency.n));
+  } else if (experiment.latency_from_trace) {
+    parts.push_back(fmt::format("median of {} traced steady run{}, tracing overhead included",
+                                experiment.latency.n, experiment.latency.n == 1 ? "" : "s"));
+    if (experiment.first_runs + experiment.warmup_runs > 0) {
+      parts.push_back(fmt::format(
+          "{} first{} excluded", experiment.first_runs,
+          experiment.warmup_runs > 0 ? fmt::format(" and {} warmup", experiment.warmup_runs) : ""));
+    }
+  } else {
+    if (experiment.clean_runs == 0) {
+      parts.push_back(fmt::format("contended: none of {} untraced run{} is clean, median of all of them",
+                                  FormatCount(all.n), all.n == 1 ? "" : "s"));
+    } else if (experiment.clean_runs < all.n) {
+      parts.push_back(fmt::format("median of {} clean runs of {}", FormatCount(experiment.clean_runs),
+                                  FormatCount(all.n)));
+    }
+    if (experiment.tracer_always_on) parts.emplace_back("tracing overhead included");
+    if (experiment.period > 0) parts.push_back(PaceText(experiment));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// What somebody who uses the device as it is meets, where that is not what the clean runs show.
+std::string TailsOfAllRuns(const Report& report) {
+  std::vector<std::string> tails;
+  bool disturbed = false;
+  for (const ReportExperiment& experiment : report.experiments) {
+    const stats::Distribution& all = experiment.latency_of_all;
+    const Tail tail = TailOf(all);
+    if (all.n == 0 || !tail.value) return "";
+    const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
+    disturbed = disturbed || lost > kHardlyAny;
+    tails.push_back(fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)));
+  }
+  return disturbed ? fmt::format("all untraced runs, clean or not: {}", fmt::join(tails, ", ")) : "";
+}
+
+void AddRuns(const Report& report, std::vector<Note>& notes) {
+  std::vector<std::string> texts;
+  for (const ReportExperiment& experiment : report.experiments) texts.push_back(RunsText(experiment));
+  // The same for all is said once.
+  const bool alike =
+      std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); });
+  for (std::size_t i = 0; i < texts.size() && (i == 0 || !alike); ++i) {
+    if (!texts[i].empty())
+      notes.push_back({alike ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
+  }
+  if (const std::string tails = TailsOfAllRuns(report); !tails.empty()) notes.push_back({tails, "runs"});
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.traced_runs == 0) continue;
+    notes.push_back(
+        {fmt::format("{}: {} traced: {} first, {} warmup, {} steady, of which {} within Tukey's fences",
+                     experiment.label, experiment.traced_runs, experiment.first_runs, experiment.warmup_runs,
+                     experiment.steady_runs, experiment.common_runs),
+         "runs", Level::kPage});
+  }
+}
+
+void AddDisturbed(const Report& report, std::vector<Note>& notes) {
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.disturbed_bursts == 0) continue;
+    notes.push_back({fmt::format("{}: {} of {} bursts were disturbed (outside Tukey's fences, or never "
+                                 "stabilized); they are included and flagged",
+                                 experiment.label, experiment.disturbed_bursts, experiment.bursts.size()),
+                     "bursts", Level::kPage});
+  }
+}
+
+void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
+  std::set<std::string> said;
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const HealthEntry& entry : experiment.profile->health.entries()) {
+      const bool info = entry.severity == HealthEntry::Severity::kInfo;
+      std::string text =
+          fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
+      if (entry.amount != 0) text += ", " + FormatDuration(static_cast<double>(entry.amount));
+      if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
+      const bool again = !said.insert(experiment.label + entry.name).second;
+      notes.push_back({text, "trace", info || again ? Level::kPage : Level::kUsual});
+    }
+  }
+}
+
+Table ExperimentsOf(const Report& report) {
+  Table table{"experiments",
+              "",
+              {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
+               {"threads", "threads", true},
+               {"disabled_features", "disabled CPU features"},
+               {"cpus", "CPUs", false, 2},
+               {"runner", "runner", false, 3},
+               {"executorch", "ExecuTorch", false, 1},
+               {"operator_clock", "operator clock", false, 4}},
+              {}};
+  bool any = false;
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    const auto known = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+    any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
+    table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
+                          known(data.isa), known(data.cpus), known(data.runner.filename().string()),
+                          known(data.executorch_version), known(data.operator_clock)});
+  }
+  if (!any) table.rows.clear();
+  return table;
+}
+
+Table KernelsOf(const ReportExperiment& experiment) {
+  Table table{"matrix_kernels",
+              "",
+              {{"kernels", "kernels"},
+               {"operators", "operators", true, 2},
+               {"mean", "self time", true},
+               {.id = "why", .title = "why not KleidiAI's for SME2", .most = 40},
+               {.id = "change", .title = "to change at export", .goes = 1}},
+              {}};
+  const double scaled = experiment.latency.p50.value_or(0);
+  table.span = {scaled, scaled};
+  for (const MatrixKernelRow& row : experiment.matrix_kernels) {
+    table.rows.push_back({MatrixKernelsText(row.ran), Count{static_cast<std::int64_t>(row.operators.size())},
+                          Time{row.mean_ns}, row.why, row.change});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Note> SayQuality(const Report& report) {
+  std::vector<Note> notes;
+  if (const std::string precision = PrecisionText(report); !precision.empty())
+    notes.push_back({precision, "precision"});
+  AddRuns(report, notes);
+  AddDisturbed(report, notes);
+  for (const std::string& warning : report.warnings) notes.push_back({warning, "warning", Level::kBrief});
+  AddTraceWarnings(report, notes);
+  return notes;
+}
+
+std::vector<Section> SayConditions(const Report& report) {
+  Section section{"Conditions", Level::kPage, {}};
+  Facts facts{"conditions", "", {}};
+  for (const Fact& fact : RunFacts(report)) facts.facts.emplace_back(fact.name, fact.value);
+  if (!facts.facts.empty()) section.parts.emplace_back(std::move(facts));
+  if (report.bare) {
+    section.parts.emplace_back(
+        Paragraph{"Only the ETDump is known: no device, no schedule, no untraced latency."});
+  }
+  if (Table experiments = ExperimentsOf(report); !experiments.rows.empty())
+    section.parts.emplace_back(std::move(experiments));
+  if (section.parts.empty()) return {};
+  return {std::move(section)};
+}
+
+std::vector<Section> SayMatrixKernels(const Report& report) {
+  Section section{"Kernels for matrices", Level::kPage, {}};
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.matrix_kernels.empty()) continue;
+    if (section.parts.empty()) {
+      section.parts.emplace_back(
+          Paragraph{"XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it "
+                    "with KleidiAI's SME or SME2 kernels."});
+    }
+    section.parts.emplace_back(
+        Paragraph{experiment.label + ": " +
+                  (experiment.kernel_evidence.empty()
+                       ? "no operator of KleidiAI's SME kernels"
+                       : fmt::format("{}", fmt::join(experiment.kernel_evidence, ", ")))});
+    section.parts.emplace_back(KernelsOf(experiment));
+  }
+  if (section.parts.empty()) return {};
+  return {std::move(section)};
+}
+
+}  // namespace etprof::say
