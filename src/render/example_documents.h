@@ -132,7 +132,7 @@ inline say::Document SustainedDocument() {
   for (int i = 0; i < 100; ++i) {
     Burst burst;
     burst.round = i;
-    burst.start = i * Nanoseconds{1'000'000'000};
+    burst.start = (i + 1) * Nanoseconds{1'000'000'000};
     burst.end = burst.start + 1'000'000'000;
     burst.recorded.assign(20, i < 50 ? 10'000'000 : 15'000'000);
     burst.frequency_khz = i < 50 ? 3'000'000 : 2'000'000;

@@ -108,7 +108,8 @@ int BuildExecutorch(const BuildArguments& arguments) {
 }  // namespace
 
 nlohmann::ordered_json BuildSchema() {
-  return SchemaOf<Bundle>("`etprof build --target --json`", "The bundle that was built (docs/guides/boards.md).");
+  return SchemaOf<Bundle>("`etprof build --target --json`",
+                          "The bundle that was built (docs/guides/boards.md).");
 }
 
 std::function<int()> BuildCommand(CLI::App& app) {
