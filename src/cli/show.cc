@@ -105,8 +105,8 @@ void ShowDocument(const say::Document& document, const View& view, const std::st
     shows = shows && !IsStdout(file->second);
   }
   if (!shows) return FlushStdout();
-  if (view.json && json) {
-    json(std::cout);
+  if (view.json) {
+    json ? json(std::cout) : RenderDocumentJson(document, std::cout);
   } else if (!view.csv.empty()) {
     RenderDocumentCsv(document, view.csv, std::cout);
   } else {

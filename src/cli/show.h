@@ -25,8 +25,9 @@ std::vector<std::string> AllByNames();
 // (kUsage) for a table that the report does not have.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
-// Writes the document to the files that were asked for; then, unless one of them is stdout, shows `json`
-// where that is asked for, the table of the id view.csv, or the screen. Throws likewise.
+// Writes the document to the files that were asked for; then, unless one of them is stdout, shows JSON (what
+// `json` writes, else the document's) where that is asked for, the table of the id view.csv, or the screen.
+// Throws likewise.
 void ShowDocument(const say::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json = nullptr);
 void PrintJson(const nlohmann::ordered_json& json);

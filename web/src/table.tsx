@@ -107,6 +107,9 @@ export function DataTable<T>(props: TableProps<T>) {
     [columns, props.rows],
   );
   const [searched, setSearched] = useState(filter !== "");
+  // What is filtered out takes no width away, or the buttons would move while somebody types.
+  const element = useRef<HTMLDivElement>(null);
+  const [least, setLeast] = useState(0);
   const texts = useTexts(props.rows, columns, searched);
   const filtered = useMemo(() => {
     const wanted = filter.toLowerCase();
@@ -162,7 +165,7 @@ export function DataTable<T>(props: TableProps<T>) {
   };
 
   return (
-    <div class="table">
+    <div class="table" ref={element} style={least > 0 ? { minWidth: `min(100%, ${least}px)` } : undefined}>
       {props.heading}
       <div class="controls">
         {(all > kFewRows || props.onFilter) && (
@@ -171,7 +174,10 @@ export function DataTable<T>(props: TableProps<T>) {
             placeholder="Filter"
             aria-label={`Filter ${props.name}`}
             value={typed}
-            onFocus={() => setSearched(true)}
+            onFocus={() => {
+              setSearched(true);
+              setLeast(element.current?.offsetWidth ?? 0);
+            }}
             onBlur={() => setSearched(typed !== "")}
             onInput={(event) => {
               setTyped(event.currentTarget.value);
