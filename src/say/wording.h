@@ -21,11 +21,11 @@ struct TimeScale {
   const char* unit = "ms";
   int decimals = 2;
 
-  std::string Number(double ns) const;                      // "7.92"; what is not 0 never reads as 0: "<0.01"
-  std::string OfUnits(std::int64_t units) const;            // of units of the last digit: 792 -> "7.92"
+  std::string Number(double ns) const;            // "7.92"; what is not 0 never reads as 0: "<0.01"
+  std::string OfUnits(std::int64_t units) const;  // of units of the last digit: 792 -> "7.92"
   std::string OfUnits(std::int64_t units, double ns) const;  // the same, of a time that was rounded to them
-  std::string Text(double ns) const;                        // "7.92 ms"
-  std::string Text(const std::optional<double>& ns) const;  // "—" where there is none
+  std::string Text(double ns) const;                         // "7.92 ms"
+  std::string Text(const std::optional<double>& ns) const;   // "—" where there is none
 };
 // For times up to `largest` and totals down to `smallest` (ns): milliseconds, or microseconds where the
 // smallest total is below one; two decimals, one from 100 on.

@@ -320,8 +320,9 @@ true)sh",
   void TellUnrestored(const std::string& line) const {
     constexpr std::string_view kMark = "unrestored\t";
     if (options_.notice && line.starts_with(kMark)) {
-      options_.notice(fmt::format("warning: {}: The setting {} could not be restored. The next etprof tries again.",
-                                  Name(), line.substr(kMark.size())));
+      options_.notice(
+          fmt::format("warning: {}: The setting {} could not be restored. The next etprof tries again.",
+                      Name(), line.substr(kMark.size())));
     }
   }
 

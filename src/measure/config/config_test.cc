@@ -176,9 +176,8 @@ TEST(Config, WhatTheDeviceIsToBeLike) {
   EXPECT_EQ(config.max_temp_wait, 300);
   EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
   EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
-  EXPECT_THAT(
-      ErrorOf(with(R"("power_mode": "turbo")")),
-      AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
+  EXPECT_THAT(ErrorOf(with(R"("power_mode": "turbo")")),
+              AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
   EXPECT_THAT(ErrorOf(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
   EXPECT_THAT(ErrorOf(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
 }

@@ -62,7 +62,8 @@ class Libraries : public ::testing::Test {
 };
 
 TEST_F(Libraries, AreLookedForBesideTheRunnerAndInTheNdk) {
-  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not next to it"), std::string::npos) << Refusal();
+  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not next to it"), std::string::npos)
+      << Refusal();
   ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
   EXPECT_NE(Refusal().find("neither next to it nor in"), std::string::npos) << Refusal();
   using Paths = std::vector<fs::path>;
