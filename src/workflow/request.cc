@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -97,6 +98,22 @@ void ApplyToExperiments(const MeasureRequest& request, Config& config) {
     if (request.runs) experiment.runs = *request.runs;
     if (!request.threads.empty()) experiment.threads = request.threads;
   }
+}
+
+bool CpuFeatures::Has(std::string_view feature) const {
+  return std::ranges::find(state.detected, feature) != state.detected.end();
+}
+
+CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress) {
+  const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.use, progress);
+  if (!request.use.power_mode.empty()) device->SetPowerMode(request.use.power_mode);
+  CpuFeatures cpu;
+  cpu.state = AskRunner(*device, request.runner, request.exec_wrapper);
+  const isa::FeatureSet detected(cpu.state.detected.begin(), cpu.state.detected.end());
+  cpu.architecture = isa::ArchitectureOf(detected);
+  cpu.widest = isa::WidestExtension(cpu.architecture, detected);
+  cpu.levels = isa::Ladder(cpu.architecture, detected);
+  return cpu;
 }
 
 }  // namespace etprof

@@ -41,7 +41,6 @@ int BuildPortable(const BuildArguments& arguments) {
   return 0;
 }
 
-// A path may be anything but UTF-8.
 void PrintList(const char* key, const nlohmann::json& list) {
   PrintJson({{"schema_version", 1}, {key, list}});
 }
@@ -134,9 +133,7 @@ std::function<int()> BuildCommand(CLI::App& app) {
           ->type_name("NAME")
           ->expected(1)
           ->take_all());
-  add(app.add_flag("--trace", executorch.trace,
-                   "Build the kernel-log runners instead: XNNPACK logs the kernels it chooses, which takes "
-                   "time"));
+  add(app.add_flag("--trace", executorch.trace, "Build the kernel-log runners instead, which run slower"));
   add(app.add_flag("--llm", executorch.llm,
                    "Include ExecuTorch's kernels for language models (custom_sdpa and others)"));
   add(app.add_flag("--clean", executorch.clean, "Remove DIR/cmake-out/<preset>/ first"));

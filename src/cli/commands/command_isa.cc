@@ -11,7 +11,6 @@
 #include "core/file.h"
 #include "core/json_schema_of.h"
 #include "core/table.h"
-#include "core/views.h"
 #include "isa/ladder.h"
 #include "workflow/analyze.h"
 
@@ -24,75 +23,32 @@ struct IsaArguments {
   bool widest = false;
 };
 
-struct WidestJson {
-  isa::Extension extension;
-
-  static void Describe(auto& v) {
-    v("name", [](const WidestJson& json) { return json.extension.name; });
-    v("off", [](const WidestJson& json) { return json.extension.off; },
-      {.meaning = "the mask that hides it"});
-  }
-};
-
-struct LevelJson {
-  const isa::Level& level;
-
-  static void Describe(auto& v) {
-    v("name", [](const LevelJson& json) { return json.level.name; });
-    v("isa", [](const LevelJson& json) { return json.level.mask; }, {.meaning = "its mask"});
-  }
-};
-
-struct IsaJson {
-  isa::Architecture architecture;
-  const protocol::IsaState& state;
-  const std::optional<isa::Extension>& widest;
-  const std::vector<isa::Level>& levels;
-
-  static void Describe(auto& v) {
-    using J = const IsaJson&;
-    v.Constant("schema_version", 1);
-    v("architecture", [](J json) { return isa::Name(json.architecture); });
-    v("features", [](J json) -> const auto& { return json.state.detected; });
-    v("can_mask", [](J json) { return json.state.can_mask; });
-    v("widest", [](J json) { return json.widest ? std::optional(WidestJson{*json.widest}) : std::nullopt; },
-      {.meaning = "extension; null: there is none"});
-    v("levels", [](J json) { return ViewsOf<LevelJson>(json.levels); },
-      {.meaning = "of the ISA ladder, the lowest first", .some = true});
-  }
-};
-
 int ShowFeatures(const IsaArguments& arguments) {
   const MeasureRequest& request = arguments.options.measure;
   TerminalProgress progress;
-  const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.use, progress);
-  if (!request.use.power_mode.empty()) device->SetPowerMode(request.use.power_mode);
-  const protocol::IsaState state = AskRunner(*device, request.runner, request.exec_wrapper);
-  const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
-  const isa::Architecture architecture = isa::ArchitectureOf(detected);
-  const std::optional<isa::Extension> widest = isa::WidestExtension(architecture, detected);
-  const std::vector<isa::Level> levels = isa::Ladder(architecture, detected);
+  const CpuFeatures cpu = ReadCpuFeatures(request, progress);
   if (arguments.widest) {
-    if (widest) Print("{}\n", widest->name);
+    if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
   }
   if (arguments.view.json) {
-    PrintJson(ToJson(IsaJson{architecture, state, widest, levels}));
+    PrintJson(ToJson(cpu));
     return 0;
   }
   Table table{
       {{"feature", Table::Align::kLeft}, {"here", Table::Align::kLeft}, {"needs", Table::Align::kLeft}}, {}};
-  for (const isa::Feature& feature : isa::Features(architecture)) {
-    table.AddRow({std::string(feature.name), detected.contains(std::string(feature.name)) ? "yes" : "-",
+  for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
+    table.AddRow({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "-",
                   fmt::format("{}", fmt::join(feature.needs, ", "))});
   }
-  Print("{}\n{}", isa::Name(architecture), table.ToText(2));
-  if (widest)
-    Print("\nwidest extension: {}   etprof profile MODEL.pte --vs isa={}\n", widest->name, widest->off);
+  Print("{}\n{}", isa::Name(cpu.architecture), table.ToText(2));
+  if (cpu.widest)
+    Print("\nwidest extension: {}   etprof profile MODEL.pte --vs isa={}\n", cpu.widest->name,
+          cpu.widest->off);
   std::vector<std::string> names;
-  for (const isa::Level& level : levels) names.push_back(level.name);
+  for (const isa::Level& level : cpu.levels) names.push_back(level.name);
   if (names.size() > 1) Print("levels: {}   etprof isa MODEL.pte\n", fmt::join(names, " "));
-  if (!state.can_mask) Print("features cannot be masked here: {}\n", state.why_not);
+  if (!cpu.state.can_mask) Print("features cannot be masked here: {}\n", cpu.state.why_not);
   return 0;
 }
 
@@ -147,7 +103,7 @@ int RunIsa(const IsaArguments& arguments) {
 }  // namespace
 
 nlohmann::ordered_json IsaSchema() {
-  return SchemaOf<IsaJson>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
+  return SchemaOf<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
 }
 
 std::function<int()> IsaCommand(CLI::App& app) {
