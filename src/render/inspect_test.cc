@@ -62,7 +62,7 @@ TEST(InspectTerminal, OneScreenOrAll) {
   options.all = true;
   const std::string all = ScreenOfProgram(program, options);
   EXPECT_THAT(all, HasSubstr("[11, 7]"));
-  EXPECT_THAT(all, HasSubstr("\n  SomeBackend #25  50 "));
+  EXPECT_THAT(all, HasSubstr("\n  SomeBackend #25   50 "));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   // Nothing is left to be asked for where all is on the screen.
   EXPECT_THAT(ScreenOfProgram(Made(20, 8), {}), Not(HasSubstr("--all")));
