@@ -29,8 +29,7 @@ bool Contains(std::span<const std::string_view> words, std::string_view word) {
 }
 
 std::string_view FirstWord(std::string_view text) {
-  return text.substr(
-      0, std::ranges::find_if_not(text, [](char c) { return c >= 'a' && c <= 'z'; }) - text.begin());
+  return {text.begin(), std::ranges::find_if_not(text, [](char c) { return c >= 'a' && c <= 'z'; })};
 }
 
 std::string Capitalized(std::string text) {
