@@ -11,8 +11,10 @@
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/json/json.h"
+#include "render/report.h"
 #include "say/breakdown_by.h"
 #include "say/counters.h"
+#include "say/devices.h"
 #include "say/roofline.h"
 #include "say/wording.h"
 
@@ -90,7 +92,10 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
   if (view.json) {
     RenderDevicesJson(report, std::cout);
   } else {
-    RenderDevicesTerminal(report, ScreenOf(view, more), std::cout);
+    RenderDocumentTerminal(say::SayDevices(report), ScreenOf(view, more), std::cout);
+    for (const Report& run : report.runs) {
+      if (view.all) RenderTerminal(run, ScreenOf(view, ""), std::cout << '\n');
+    }
   }
   FlushStdout();
 }

@@ -10,6 +10,12 @@ struct IntoValue {
   void operator()(const std::string&) { into.kind = CellKind::kText; }
   void operator()(const say::Duration& duration) { Measured(CellKind::kDuration, duration.ns, "ns"); }
   void operator()(const say::Time& time) { Measured(CellKind::kTime, time.ns, "ns"); }
+  void operator()(const say::TimeBounds& bounds) {
+    into.kind = CellKind::kInterval;
+    into.low = bounds.low_ns;
+    into.high = bounds.high_ns;
+    into.unit = "ns";
+  }
   void operator()(const say::Size& size) { Measured(CellKind::kSize, size.bytes, "bytes"); }
   void operator()(const say::Count& count) {
     Measured(CellKind::kCount, static_cast<double>(count.count), "");
@@ -29,6 +35,7 @@ struct IntoValue {
   void operator()(const say::Speedup& speedup) {
     into.kind = CellKind::kSpeedup;
     into.verdict = NameOf(speedup.quantity.verdict);
+    into.efficiency = speedup.efficiency;
     const std::optional<stats::RatioEstimate> estimate = speedup.quantity.Told();
     if (!estimate) return;
     into.value = estimate->ratio();

@@ -33,8 +33,9 @@ inline constexpr NamedValue<CellKind> kNames<CellKind>[] = {
 struct CellValue {
   CellKind kind = CellKind::kNothing;
   std::optional<double> value, low, high;  // absent: not defined
-  std::string unit;                        // of the value: "ns", "bytes", a Number's own; "": none
+  std::string unit;                        // of them: "ns", "bytes", a Number's own; "": none
   std::string verdict;                     // of a speedup
+  std::optional<double> efficiency;        // likewise, over the ratio of the threads
 };
 
 CellValue ValueOf(const say::Cell& cell);

@@ -54,7 +54,7 @@ TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
                           HasSubstr("and 1 more (--all shows them)"), Not(HasSubstr("line 2")),
                           HasSubstr("and 2 more (--all shows them)"), Not(HasSubstr("second"))));
   EXPECT_THAT(text, AllOf(HasSubstr("name, ms"), HasSubstr("2.500"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
-                          HasSubstr("3.25 GHz"), HasSubstr("+10.0% [+9.0%, +11.0%]"), HasSubstr("—")));
+                          HasSubstr("3.25 GHz"), HasSubstr("[2.000, 2.250]"), HasSubstr("+10.0% [+9.0%, +11.0%]"), HasSubstr("—")));
   EXPECT_THAT(text, AllOf(HasSubstr("67.1 M"), HasSubstr("0.050 [0.040, 0.060]"),
                           HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
@@ -89,6 +89,7 @@ TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
                           HasSubstr("words of a page"), HasSubstr("- line 2\n"),
                           HasSubstr("| words | a\\|b | x |"), HasSubstr("| name, ms |"),
                           HasSubstr("| time | 2.500 | x |"), HasSubstr("| speedup | 2.00x | x |"),
+                          HasSubstr("| scaling | 2.00x, 50"), HasSubstr("| bounds | \\[2.000, 2.250\\] | x |"),
                           HasSubstr("third"), HasSubstr("<details><summary>More</summary>\n\n| name |"),
                           HasSubstr("and 2 more in a file"), HasSubstr("| known | a value |"),
                           HasSubstr("| amount | 67.1 M | x |"),
@@ -135,20 +136,22 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   EXPECT_THAT(TableIds(document),
               ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
   EXPECT_EQ(AsCsv(document, "values"),
-            "section,name,value,value_unit,value_low,value_high,value_verdict,note\n"
-            "one,words,a|b,,,,,x\n"
-            "one,nothing,,,,,,x\n"
-            "one,duration,1.5,ms,,,,x\n"
-            "one,time,2.5,ms,,,,x\n"
-            "one,size,2000000,bytes,,,,x\n"
-            "one,count,1204,,,,,x\n"
-            "one,amount,67100000,,,,,x\n"
-            "one,number,3.25,GHz,,,,x\n"
-            "one,bounded,0.05,,0.04,0.06,,x\n"
-            "one,share,0.54,,,,,x\n"
-            "one,speedup,2,,,,faster,x\n"
-            "one,interval,,,1.9,2.1,,x\n"
-            "one,change,0.1,,0.09,0.11,,worse\n");
+            "section,name,value,value_unit,value_low,value_high,value_verdict,value_efficiency,note\n"
+            "one,words,a|b,,,,,,x\n"
+            "one,nothing,,,,,,,x\n"
+            "one,duration,1.5,ms,,,,,x\n"
+            "one,time,2.5,ms,,,,,x\n"
+            "one,size,2000000,bytes,,,,,x\n"
+            "one,count,1204,,,,,,x\n"
+            "one,amount,67100000,,,,,,x\n"
+            "one,number,3.25,GHz,,,,,x\n"
+            "one,bounded,0.05,,0.04,0.06,,,x\n"
+            "one,share,0.54,,,,,,x\n"
+            "one,speedup,2,,,,faster,,x\n"
+            "one,interval,,,1.9,2.1,,,x\n"
+            "one,scaling,2,,,,faster,0.5,x\n"
+            "one,bounds,,ms,2,2.25,,,x\n"
+            "one,change,0.1,,0.09,0.11,,,worse\n");
   EXPECT_EQ(AsCsv(document, "facts"),
             "section,name,value\none,known,a value\none,note,one\none,note,other\n");
   EXPECT_EQ(AsCsv(document, "points"), "section,point,time,time_unit\nthree,placed,4,ms\nthree,small,1,ms\n");

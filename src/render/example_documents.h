@@ -48,6 +48,8 @@ inline say::Document OneOfEach() {
                     {"share", say::Share{0.54}, "x"},
                     {"speedup", say::Speedup{TwiceAsFast()}, "x"},
                     {"interval", say::Interval{TwiceAsFast()}, "x"},
+                    {"scaling", say::Speedup{TwiceAsFast(), 0.5}, "x"},
+                    {"bounds", say::TimeBounds{2e6, 2.25e6}, "x"},
                     {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
   say::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, say::Level::kFolded};
   using Role = say::Row::Role;

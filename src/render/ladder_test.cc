@@ -1,3 +1,5 @@
+#include "say/ladder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include "core/table.h"
 #include "render/csv/table_csv.h"
 #include "render/json/json.h"
-#include "render/ladder_words.h"
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/ladder/example_ladder.h"
@@ -38,61 +39,89 @@ std::string ScreenOfLadder(const Report& report, int width = 80, bool all = fals
   return out.str();
 }
 
-TEST(LadderWords, TheAnswerIsOneSentence) {
-  EXPECT_EQ(ladder::Headline(MakeLadder(OneThread())), "sme2 pays: 2.87x over sme; best: sme2");
-  const std::string both = ladder::Headline(MakeLadder(Sme2Points()));
-  EXPECT_THAT(both,
-              StartsWith("sme2 pays: 2.88x over sme at 1 thread; sme2 hurts at 4 threads (0.59x); best: "));
-  EXPECT_THAT(both, HasSubstr(" at 4 threads or "));
+std::string AnswersOf(const Report& report) {
+  std::string text;
+  for (const say::Answer& answer : say::LadderAnswers(report)) text += answer.text + "|" + answer.rest + "\n";
+  return text;
 }
 
-TEST(LadderWords, WhatPaysHereAndCostsThereIsSaid) {
+std::string PageOf(const Report& report) {
+  std::ostringstream out;
+  RenderMarkdown(report, out);
+  return out.str();
+}
+
+TEST(SayLadder, TheAnswerIsWhatTheLevelsChangeAndTheFastest) {
+  EXPECT_THAT(
+      AnswersOf(MakeLadder(OneThread())),
+      StartsWith(
+          "sme2 speeds up inference: 2.87x over sme.|\nFastest: sme2, 3.17 ms.|2.87x faster than sme [2."));
+  const std::string both = AnswersOf(MakeLadder(Sme2Points()));
+  EXPECT_THAT(both, StartsWith("sme2 speeds up inference: 2.88x over sme at 1 thread. "
+                               "sme2 slows down inference at 4 threads (0.59x).|\n"));
+  EXPECT_THAT(both, HasSubstr(" at 4 threads, 3.0"));
+  EXPECT_THAT(both, HasSubstr("The same within 1%: "));
+}
+
+TEST(SayLadder, WhatHelpsHereAndHurtsThereIsSaid) {
   const Report report = MakeLadder(Sme2Points());
   ASSERT_FALSE(report.ladder->swings.empty());
-  EXPECT_EQ(ladder::SwingText(report, report.ladder->swings[0]),
-            "sme2 pays on the whole at 1 thread (2.88x) and costs at 4 threads (0.59x)");
-  EXPECT_EQ(ladder::SwingText(report, report.ladder->swings[1]),
-            "sme2 pays for Convolution at 1 thread (4.00x) and costs at 4 threads (0.50x)");
+  const std::string page = PageOf(report);
+  EXPECT_THAT(page, HasSubstr("- sme2 speeds up Convolution at 1 thread (4.00x) but slows it down at 4 "
+                              "threads (0.50x).\n"));
 }
 
-TEST(LadderWords, ALevelThatChangesNothingIsSaidToChangeNothing) {
-  EXPECT_EQ(ladder::UnchangedText(MakeLadder(OneThread())), "sme changes nothing (within 1 %)");
+TEST(SayLadder, ALevelThatChangesNothingIsSaidToChangeNothing) {
+  EXPECT_THAT(PageOf(MakeLadder(OneThread())), HasSubstr("\nSame within 1%: sme.\n"));
   // With a narrower margin it cannot be told.
   RunData run = MakeLadder(OneThread()).run;
   run.schedule.margin = 1e-6;
-  EXPECT_EQ(ladder::UnchangedText(Assemble(std::move(run), {})),
-            "of sme this measurement cannot tell, more time may (--max-seconds)");
+  EXPECT_THAT(PageOf(Assemble(std::move(run), {})),
+              HasSubstr("\nInconclusive for sme; increase --max-seconds.\n"));
 }
 
-TEST(LadderWords, WhereNothingIsShownNothingIsClaimed) {
+TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   Report report = MakeLadder(Sme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
       if (cell.over_below) cell.over_below->verdict = stats::Verdict::kInconclusive;
     }
   }
+  std::size_t tied = 0;
   for (LadderBest::Other& other : report.ladder->best->others) {
-    other.against.verdict = stats::Verdict::kInconclusive;
+    // The last is slower, for certain.
+    const bool last = ++tied == report.ladder->best->others.size();
+    other.against.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
+    if (last) continue;
     other.against.estimate->log_low = -20;
     other.against.estimate->log_high = 20;
   }
-  EXPECT_EQ(ladder::Headline(report), "no level is shown to pay; none of 6 settings is shown to be best");
-  const std::string best = ladder::BestText(report);
-  EXPECT_THAT(best, HasSubstr("cannot be told from it: "));
-  EXPECT_THAT(best, HasSubstr(" and 1 more"));
-  EXPECT_THAT(best, Not(HasSubstr("["))) << "an interval over the whole world";
+  const std::string some = AnswersOf(report);
+  EXPECT_THAT(some, StartsWith("No level changes latency significantly.|\nFastest: "));
+  EXPECT_THAT(some, HasSubstr("Statistically tied with: "));
+  EXPECT_THAT(some.substr(0, some.find("faster than")), Not(HasSubstr("[")))
+      << "an interval over the whole world";
+  report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
+  EXPECT_THAT(AnswersOf(report),
+              HasSubstr("\nNone of 6 settings is significantly the fastest.|Lowest median: "));
 }
 
-TEST(LadderWords, WhereAnOperatorIs) {
-  const Report report = MakeLadder(OneThread());
-  const Ladder& ladder = *report.ladder;
-  LadderRow row = ladder.latency;
+TEST(SayLadder, WhereAnOperatorIs) {
+  Report report = MakeLadder(OneThread());
+  LadderRow& row = report.ladder->operators.front();
+  for (LadderCell& cell : row.cells[0]) cell.over_below.reset();
   const auto only = [&](std::initializer_list<bool> there) {
     std::size_t level = 0;
     for (const bool is : there) row.cells[0][level++].ns = is ? std::optional<double>(1) : std::nullopt;
-    return ladder::OnlyText(ladder, row, 0);
+    const std::vector<say::Section> sections = say::SayLadder(report);
+    for (const auto& part : sections.front().parts) {
+      const auto* table = std::get_if<say::Table>(&part);
+      if (table != nullptr && table->id == "ladder_operators")
+        return say::TextOf(table->rows.front().cells.back());
+    }
+    return std::string("no such table");
   };
-  EXPECT_EQ(only({true, true, true}), "");
+  EXPECT_EQ(only({true, true, true}), "—");
   EXPECT_EQ(only({false, false, true}), "only sme2");
   EXPECT_EQ(only({false, true, true}), "only from sme");
   EXPECT_EQ(only({true, true, false}), "only up to sme");
@@ -118,13 +147,13 @@ TEST(RenderLadder, FitsTheScreen) {
 
 TEST(RenderLadder, ShowsLevelsGainsAndBars) {
   const std::string screen = ScreenOfLadder(MakeLadder(OneThread()));
-  EXPECT_THAT(screen, HasSubstr("  sme2 pays: 2.87x over sme; best: sme2\n"));
+  EXPECT_THAT(screen, HasSubstr("  sme2 speeds up inference: 2.87x over sme.\n  Fastest: sme2, 3.17 ms.\n"));
   EXPECT_THAT(screen, HasSubstr("█"));
   EXPECT_THAT(screen, HasSubstr("same"));
   EXPECT_THAT(screen, HasSubstr("only sme2"));
-  EXPECT_THAT(screen, HasSubstr("kernels outside of XNNPACK take"));
+  EXPECT_THAT(screen, HasSubstr("Kernels outside of XNNPACK take"));
   EXPECT_THAT(ScreenOfLadder(MakeLadder(Sme2Points())),
-              HasSubstr("  mind   sme2 pays on the whole at 1 thread"));
+              HasSubstr("    sme2 speeds up Convolution at 1 thread (4.00x) but"));
 }
 
 TEST(RenderLadder, ALevelThatDoesNotRunIsALine) {
@@ -141,7 +170,7 @@ TEST(RenderLadder, EmulatedTimesAreNoGain) {
   for (ExperimentData& data : run.experiments) data.emulated = true;
   const Report report = Assemble(std::move(run), {});
   const std::string screen = ScreenOfLadder(report);
-  EXPECT_THAT(screen, HasSubstr("the CPU was emulated"));
+  EXPECT_THAT(screen, HasSubstr("Emulated CPU: "));
   EXPECT_THAT(screen, Not(HasSubstr("2.8")));
   EXPECT_THAT(screen, Not(HasSubstr("█")));
   std::ostringstream json;
@@ -178,8 +207,8 @@ TEST(RenderLadder, JsonCsvAndMarkdownHoldTheSame) {
   std::ostringstream markdown;
   RenderMarkdown(report, markdown);
   EXPECT_THAT(markdown.str(), HasSubstr("## ISA ladder"));
-  EXPECT_THAT(markdown.str(), HasSubstr("- sme2 pays on the whole at 1 thread (2.88x)"));
-  EXPECT_THAT(markdown.str(), HasSubstr("| sme2 | sme2 | 3."));
+  EXPECT_THAT(markdown.str(), HasSubstr("## ISA ladder by level, 4 threads"));
+  EXPECT_THAT(markdown.str(), HasSubstr("| Convolution | 8.0"));
   std::ostringstream none;
   RenderReportTableCsv(example::MakePair(), "ladder", none);
   EXPECT_THAT(none.str(), StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));

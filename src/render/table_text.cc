@@ -19,9 +19,18 @@ double LargestTimeOf(const say::Table& table) {
   for (const say::Row& row : table.rows) {
     for (const say::Cell& cell : row.cells) {
       if (const auto* time = TimeIn(cell)) largest = std::max(largest, std::fabs(time->ns));
+      if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
+        largest = std::max(largest, std::fabs(bounds->high_ns));
     }
   }
   return largest;
+}
+
+std::string TextIn(const TimeScale& scale, const say::Cell& cell) {
+  if (const auto* time = std::get_if<say::Time>(&cell.value)) return scale.Number(time->ns);
+  if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
+    return "[" + scale.Number(bounds->low_ns) + ", " + scale.Number(bounds->high_ns) + "]";
+  return say::TextOf(cell);
 }
 
 // Row by row the times of a column whose parts add up, as they are printed; "" where there is none.
@@ -115,9 +124,10 @@ TableText TextOf(const say::Table& table, std::size_t most,
       const auto* time = TimeIn(cell);
       const auto* share = std::get_if<say::Share>(&cell.value);
       if (time != nullptr && !shown) rest[c] += time->ns;
-      const std::string words = time != nullptr ? scale.Number(time->ns) : say::TextOf(cell);
-      cells.push_back({adding_up[c][r].empty() ? words : adding_up[c][r], ToneOf(cell),
-                       share != nullptr && table.columns[c].bars ? std::optional(share->share) : std::nullopt,
+      std::optional<double> bar;
+      if (table.columns[c].bars && share != nullptr) bar = share->share;
+      if (table.columns[c].bars && time != nullptr && largest > 0) bar = time->ns / largest;
+      cells.push_back({adding_up[c][r].empty() ? TextIn(scale, cell) : adding_up[c][r], ToneOf(cell), bar,
                        cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
     }
     if (table.units_by_row) MoveUnit(row, cells);

@@ -62,6 +62,12 @@ struct DevicesReport {
   std::vector<ModelSection> models;
   std::size_t distinct_devices = 0;  // of the runs
   bool emulated = false;             // on any device
+
+  // Null where the device did not measure it.
+  const ReportExperiment* ExperimentOf(const ModelSection& model, const DeviceRow& row,
+                                       std::size_t device) const;
+  const ReportComparison* ComparisonOf(const ModelSection& model, const DevicePairRow& row,
+                                       std::size_t device) const;
 };
 
 // Experiments of several runs are one row where they have one label and number of threads; what is left over

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/number.h"
 #include "core/units.h"
+#include "report/ladder/matrix.h"
 #include "say/check.h"
 #include "say/wording.h"
 
@@ -15,6 +19,9 @@ struct Words {
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const Duration& duration) const { return FormatDuration(duration.ns); }
   std::string operator()(const Time& time) const { return FormatDuration(time.ns); }
+  std::string operator()(const TimeBounds& bounds) const {
+    return fmt::format("[{}, {}]", FormatDuration(bounds.low_ns), FormatDuration(bounds.high_ns));
+  }
   std::string operator()(const Size& size) const { return FormatBytes(size.bytes); }
   std::string operator()(const Count& count) const { return FormatCount(count.count); }
   std::string operator()(const Amount& amount) const { return FormatAmount(amount.amount); }
@@ -25,7 +32,13 @@ struct Words {
     return FormatNumber(number.value) + bounds + (number.unit.empty() ? "" : " " + number.unit);
   }
   std::string operator()(const Share& share) const { return PercentText(share.share); }
-  std::string operator()(const Speedup& speedup) const { return GainText(speedup.quantity); }
+  std::string operator()(const Speedup& speedup) const {
+    const Quantity& quantity = speedup.quantity;
+    const auto ratio = RatioOf(quantity);
+    if (!speedup.efficiency || !ratio) return GainText(quantity);
+    if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
+    return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*speedup.efficiency);
+  }
   std::string operator()(const Interval& interval) const { return IntervalText(interval.quantity); }
   std::string operator()(const Change& change) const {
     return change.low && change.high ? ChangeText(change.change, *change.low, *change.high)

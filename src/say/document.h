@@ -30,6 +30,9 @@ struct Duration {   // in the unit that suits it
 struct Time {  // in the unit of its table, which the heading of the table's first column names
   double ns = 0;
 };
+struct TimeBounds {  // the same, of two: "[3.98, 4.06]"
+  double low_ns = 0, high_ns = 0;
+};
 struct Size {
   double bytes = 0;
 };
@@ -53,9 +56,11 @@ struct Change {
   std::optional<double> low, high;
 };
 // How many times faster the candidate is than the baseline, with its verdict: "2.46x", "same", or "—" where
-// the measurement cannot tell.
+// the measurement cannot tell. With an efficiency (over the ratio of the threads) "1.86x, 93%", and
+// "≈1.86x, 93%" where there are too few runs for an interval.
 struct Speedup {
   Quantity quantity;
+  std::optional<double> efficiency = {};
 };
 // The interval of that speedup: "[2.41, 2.50]".
 struct Interval {
@@ -63,8 +68,8 @@ struct Interval {
 };
 
 struct Cell {
-  using Value = std::variant<Nothing, std::string, Duration, Time, Size, Count, Amount, Number, Share, Change,
-                             Speedup, Interval>;
+  using Value = std::variant<Nothing, std::string, Duration, Time, TimeBounds, Size, Count, Amount, Number,
+                             Share, Change, Speedup, Interval>;
   Value value = Nothing();
   Tone tone = Tone::kPlain;     // of a Speedup its verdict's, unless another is given
   Level level = Level::kUsual;  // kPage: a screen leaves it empty unless all is asked for
@@ -109,10 +114,12 @@ struct Table {
   enum class Keep { kBeginning, kEnd, kName, kDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
-    std::string title;  // what people read
+    std::string title;  // what people read; "": it belongs to the column before it
     bool right = false;
-    int goes = 0;       // on a screen that is too narrow: 1 is left out first, then 2, ...; 0: never
-    bool bars = false;  // of shares: a screen with room draws them as bars, too
+    // On a screen that is too narrow: 1 is left out first, then 2, ... 0: never; what does not fit is a table
+    // of its own below, where all is asked for.
+    int goes = 0;
+    bool bars = false;  // of shares and times: a screen with room draws them as bars, too
     Keep keep = Keep::kBeginning;  // kDifference, but in the first column: of its title, a variant's name
     int most = 0;                  // columns of a screen that its words take at most; 0: as many as there are
     bool sums = false;             // of times: what rows that are not shown have together is said below
@@ -205,17 +212,11 @@ struct Distributions {
   std::vector<Series> series;
 };
 
-// Drawn already. It goes with the last subject that is no document yet (render/report.cc).
-struct Drawn {
-  std::string screen, page;
-};
-
-using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs, Distributions, Drawn>;
+using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs, Distributions>;
 
 // A picture of a screen alone: what it shows is in tables, too.
 inline bool IsPicture(const Part& part) {
-  return std::holds_alternative<Roofs>(part) || std::holds_alternative<Distributions>(part) ||
-         std::holds_alternative<Drawn>(part);
+  return std::holds_alternative<Roofs>(part) || std::holds_alternative<Distributions>(part);
 }
 
 struct Section {

@@ -11,6 +11,8 @@
 #include "report/ladder/matrix.h"
 #include "say/breakdown_by.h"
 #include "say/counters.h"
+#include "say/ladder.h"
+#include "say/matrix.h"
 #include "say/report_parts.h"
 #include "say/roofline.h"
 #include "say/sustained.h"
@@ -97,7 +99,7 @@ std::vector<Section> SayFindings(const Report& report) {
     list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual);
   }
   list.level = Level::kBrief;
-  return {{kFindingsTitle, Level::kBrief, {std::move(list)}}};
+  return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
 }
 
 std::vector<Section> SayArtifacts(const Report& report) {
@@ -171,15 +173,13 @@ Document SayReport(const Report& report) {
   Document document;
   document.title = HeaderText(report);
   document.sections_are = "section";
-  if (!report.ladder) {
+  if (report.ladder) {
+    document.answers = LadderAnswers(report);
+  } else {
     for (const ReportComparison& pair : report.comparisons)
       document.answers.push_back(AnswerOf(report, pair));
   }
-  if (std::string measured = MeasuredText(report); report.ladder && !measured.empty()) {
-    document.facts.push_back(std::move(measured));  // its own answer follows
-  } else {
-    document.measured = std::move(measured);
-  }
+  document.measured = MeasuredText(report);
   std::vector<Section>& sections = document.sections;
   Append(SayLatencies(report), sections);
   for (const ReportExperiment& experiment : report.experiments) {
@@ -188,11 +188,17 @@ Document SayReport(const Report& report) {
   Append(SayStartup(report), sections);
   Append(SaySelfTimes(report), sections);
   Append(SayOperators(report), sections);
+  if (report.ladder) Append(SayLadder(report), sections);
+  for (const Matrix& matrix : report.matrices) {
+    std::vector<Section> of = SayMatrix(report, matrix);
+    for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
+    Append(std::move(of), sections);
+  }
   Append(SayFindings(report), sections);
   document.notes_title = "Measurement quality";
   document.notes = SayQuality(report);
   document.usual_notes = kWarnings;
-  if (!report.ladder) document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
+  document.hint = "Use --all for every operator, finding, and note. —: inconclusive.";
   std::vector<Section>& appendix = document.appendix;
   Append(SayConditions(report), appendix);
   Append(SayPlaces(report), appendix);

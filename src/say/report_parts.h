@@ -8,8 +8,6 @@
 // What SayReport is made of, each in a file of its own.
 namespace etprof::say {
 
-inline constexpr const char* kFindingsTitle = "Findings, largest potential saving first";
-
 // The pair whose tables a screen shows: the one that changes most. Null without any.
 const ReportComparison* LeadingPair(const Report& report);
 // A thread sweep of two: the tables of the pair say more than a matrix of one column.

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration.h"
-#include "report/ladder/matrix.h"
 #include "stats/summary_rounding.h"
 
 namespace etprof {
@@ -215,17 +214,7 @@ std::string CostInterval(const SideCost& cost) {
   return fmt::format("[{}, {}]", Signed(low), high > 100 ? ">+10000%" : Signed(high));
 }
 
-std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
-                       std::size_t candidate) {
-  if (!matrix.threads) return GainText(quantity);
-  const int before = report.experiments[matrix.baseline].threads;
-  const int after = report.experiments[candidate].threads;
-  const auto ratio = RatioOf(quantity);
-  const auto efficiency = EfficiencyOf(quantity, before, after);
-  if (!ratio || !efficiency) return kUndefined;
-  if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
-  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*efficiency);
-}
+std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 std::string SampleText(const Comparison& comparison, bool interleaved) {
   if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";
@@ -262,7 +251,7 @@ std::string HeaderText(const Report& report) {
     const bool alike =
         std::all_of(report.experiments.begin(), report.experiments.end(),
                     [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
-    if (alike) add(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
+    if (alike) add(ThreadsText(threads));
   }
   std::string device = report.run.platform;
   if (report.run.device) {

@@ -70,10 +70,7 @@ std::string CostVerdict(const SideCost& cost);
 // The interval of that change, from the candidate's least to its most: "[−2.9%, −1.9%]", or "—".
 std::string CostInterval(const SideCost& cost);
 
-// The cell of one candidate: "1.86x, 93%" of a sweep (speed-up and efficiency), "≈1.86x, 93%" where there
-// are too few runs for an interval, "1.86x", "same", or "—" where the measurement cannot tell.
-std::string MatrixCell(const Report& report, const Matrix& matrix, const Quantity& quantity,
-                       std::size_t candidate);
+std::string ThreadsText(int threads);  // "1 thread", "4 threads"
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" where they are not paired.
 std::string SampleText(const Comparison& comparison, bool interleaved = false);

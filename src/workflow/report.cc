@@ -5,8 +5,10 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "render/devices.h"
+#include "render/document.h"
 #include "render/page/html.h"
 #include "render/report.h"
+#include "say/devices.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -72,7 +74,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 fs::path WriteDevices(const DevicesReport& report, const std::string& out) {
   fs::path markdown = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) markdown /= kDevicesFile;
-  WriteOutput(markdown, [&](std::ostream& stream) { RenderDevicesMarkdown(report, stream); });
+  WriteOutput(markdown, [&](std::ostream& stream) { RenderDocumentMarkdown(say::SayDevices(report), 1, stream); });
   if (IsStdout(markdown)) return markdown;
   fs::path json = markdown;
   json.replace_extension(".json");

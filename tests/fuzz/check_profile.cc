@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "render/csv/csv.h"
 #include "render/json/json.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/report.h"
 

@@ -7,7 +7,7 @@
 #include "measure/store/manifest.h"
 #include "measure/store/run_data.h"
 #include "render/json/json.h"
-#include "render/page/markdown.h"
+#include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/report.h"
 

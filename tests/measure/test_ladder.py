@@ -47,8 +47,8 @@ def test_all_of_it_on_the_screen(etprof, folder, ladder):
     """Beyond one screen: categories, every operator, and the latencies of all levels as a plot."""
     one, everything = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
     assert "▲ median; a column's height" in everything and "▲" not in one
-    assert "\n  categories, " in everything and "\n  categories" not in one
-    operators = everything.split("\n  operators, ")[1].split("\n\n")[0].splitlines()[1:]
+    assert "\n  category, " in everything and "\n  category, " not in one
+    operators = everything.split("\n  operator, ")[1].split("\n\n")[0].splitlines()[1:]
     assert len(operators) == len(ladder["operators"])
 
 
@@ -84,7 +84,7 @@ def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
     assert done.returncode == 0, done.stdout + done.stderr
     shown = run(etprof, "analyze", folder)
     assert shown.returncode == 0
-    assert "over the level below" in shown.stdout
+    assert "vs. below" in shown.stdout
     assert "## ISA ladder" in (folder / "report.md").read_text()
     table = run(etprof, "report", "--csv=ladder", folder)
     rows = list(csv.DictReader(io.StringIO(table.stdout)))

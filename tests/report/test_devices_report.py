@@ -31,7 +31,7 @@ def test_the_kits_combined_report(runs, tmp_path):
     assert done.stdout.strip().endswith("combined.md")
     text = (tmp_path / "combined.md").read_text()
     assert text.startswith("# toy CNN\n")
-    for section in ("Latency across platforms", "Speed-up per platform", "Categories per platform"):
+    for section in ("Latency across platforms", "Speedup per platform", "Categories per platform"):
         assert section in text
     told = json.loads((tmp_path / "combined.json").read_text())
     assert [device["name"] for device in told["devices"]] == ["mac", "android"]

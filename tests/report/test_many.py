@@ -172,4 +172,4 @@ def test_a_thread_sweep_has_its_efficiency_and_its_warning(tmp_path):
     assert {row["key"] for row in matrix["operators"]} == {row["key"] for row in experiments[1]["operators"]}
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     assert "## Threads: mine" in report
-    assert "Not all of these were measured alternately" in report
+    assert "Not all of these were interleaved" in report

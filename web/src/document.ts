@@ -12,6 +12,7 @@ export interface Cell {
   low?: number;
   high?: number | null;
   verdict?: string;
+  efficiency?: number;
   tone?: string;
   bar?: number;
 }
@@ -86,9 +87,10 @@ export function sortValue(cell: Cell | undefined): number | string | null {
 // Times are exported in milliseconds, as `etprof ... --csv` has them.
 function exported(cell: Cell): { value: number | string | null; unit: string | undefined } {
   if (cell.kind === "text") return { value: cell.text, unit: undefined };
-  if (cell.unit === "ns") return { value: cell.value === undefined ? null : cell.value / 1e6, unit: "ms" };
-  return { value: cell.value ?? null, unit: cell.unit };
+  return { value: inUnit(cell, cell.value), unit: cell.unit === "ns" ? "ms" : cell.unit };
 }
+const inUnit = (cell: Cell, value: number | null | undefined): number | null =>
+  value === undefined || value === null ? null : cell.unit === "ns" ? value / 1e6 : value;
 
 // The columns of CSV that a column of a table needs, by the same names as those of `etprof ... --csv TABLE`: the unit,
 // the verdict, and the bounds stand beside the value.
@@ -99,8 +101,9 @@ export function fieldsOf(table: Table, index: number): Field<Row>[] {
     ["", (cell) => cell.kind !== "interval" && cell.kind !== "nothing", (cell) => exported(cell).value],
     ["_unit", (cell) => exported(cell).unit !== undefined, (cell) => exported(cell).unit ?? null],
     ["_verdict", (cell) => cell.verdict !== undefined, (cell) => cell.verdict ?? null],
-    ["_low", (cell) => bounds(cell), (cell) => (bounds(cell) ? (cell.low ?? null) : null)],
-    ["_high", (cell) => bounds(cell), (cell) => (bounds(cell) ? (cell.high ?? null) : null)],
+    ["_efficiency", (cell) => cell.efficiency !== undefined, (cell) => cell.efficiency ?? null],
+    ["_low", (cell) => bounds(cell), (cell) => (bounds(cell) ? inUnit(cell, cell.low) : null)],
+    ["_high", (cell) => bounds(cell), (cell) => (bounds(cell) ? inUnit(cell, cell.high) : null)],
   ];
   const needed = fields.filter(([, has]) => table.rows.some((row) => has(of(row))));
   return (needed.length > 0 ? needed : fields.slice(0, 1)).map(([suffix, , value]) => ({ title: id + suffix, value: (row) => value(of(row)) }));

@@ -20,23 +20,25 @@ using Fields = std::vector<Field>;
 
 Fields FieldsOf(const say::Cell& cell) {
   const CellValue of = ValueOf(cell);
-  const std::string value = of.unit == "ns" ? MsCell(of.value) : NumberCell(of.value);
-  const Field low{"_low", NumberCell(of.low)}, high{"_high", NumberCell(of.high)};
+  const auto number = of.unit == "ns" ? MsCell : [](const std::optional<double>& any) { return NumberCell(any); };
+  const std::string value = number(of.value);
+  const Field low{"_low", number(of.low)}, high{"_high", number(of.high)};
   switch (of.kind) {
     case CellKind::kNothing:
       return {};
     case CellKind::kText:
       return {{"", std::get<std::string>(cell.value)}};
-    case CellKind::kInterval:
-      return of.low ? Fields{low, high} : Fields();
     case CellKind::kChange:
       return {{"", value}, low, high};
     case CellKind::kSpeedup:
+      if (of.efficiency)
+        return {{"", value}, {"_verdict", of.verdict}, {"_efficiency", NumberCell(of.efficiency)}};
       return {{"", value}, {"_verdict", of.verdict}};
     default:
       break;
   }
-  Fields fields = {{"", value}};
+  Fields fields;
+  if (of.kind != CellKind::kInterval) fields.push_back({"", value});
   if (of.low) fields.push_back(low);
   if (of.high) fields.push_back(high);
   if (!of.unit.empty()) fields.push_back({"_unit", of.unit == "ns" ? "ms" : of.unit});

@@ -1,14 +1,14 @@
 #include "render/csv/csv_table.h"
-#include "render/ladder_files.h"
+#include "render/csv/table_csv.h"
 
 namespace etprof {
 namespace {
 
 void AddQuantity(const std::optional<Quantity>& quantity, std::vector<std::string>& cells) {
-  const bool told = quantity && quantity->estimate && quantity->verdict != stats::Verdict::kEmulated;
-  cells.push_back(told ? NumberCell(quantity->estimate->ratio()) : "");
-  cells.push_back(told ? NumberCell(quantity->estimate->low()) : "");
-  cells.push_back(told ? NumberCell(quantity->estimate->high()) : "");
+  const auto told = quantity ? quantity->Told() : std::nullopt;
+  cells.push_back(told ? NumberCell(told->ratio()) : "");
+  cells.push_back(told ? NumberCell(told->low()) : "");
+  cells.push_back(told ? NumberCell(told->high()) : "");
   cells.emplace_back(quantity ? NameOf(quantity->verdict) : "");
 }
 

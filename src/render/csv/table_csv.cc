@@ -6,7 +6,6 @@
 #include <set>
 
 #include "render/csv/csv_table.h"
-#include "render/ladder_files.h"
 #include "say/wording.h"
 
 namespace etprof {

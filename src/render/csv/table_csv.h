@@ -13,6 +13,9 @@ namespace etprof {
 // "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates", "ladder".
 const std::vector<std::string>& ReportTableNames();
 
+// The kLadder table: a row a time at a setting, of the whole, groups, categories and operators.
+void RenderLadderCsv(const Report& report, std::ostream& out);
+
 // One row a burst of an experiment whose `sustained` is there.
 void RenderSustainedCsv(const Sustained& sustained, std::ostream& out);
 

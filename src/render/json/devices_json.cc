@@ -4,13 +4,11 @@
 #include "core/json_schema_of.h"
 #include "core/views.h"
 #include "render/devices.h"
-#include "render/devices_words.h"
-#include "say/wording.h"
+#include "say/devices.h"
 
 namespace etprof {
 namespace {
 
-using namespace devices;
 using OptionalNumber = std::optional<double>;
 
 constexpr About kName{.some = true};
@@ -44,9 +42,9 @@ struct DeviceJson {
         return cores > 0 ? std::optional(cores) : std::nullopt;
       },
       {.least = 1});
-    v("features", [](J json) { return FeaturesOfRun(json.report.runs[json.index]); },
+    v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
-    v("governor", [](J json) { return GovernorText(json.report.runs[json.index]); }, kTextOrNull);
+    v("governor", [](J json) { return say::GovernorText(json.report.runs[json.index]); }, kTextOrNull);
     v("os", [](J json) { return json.Properties().os; }, kTextOrNull);
     v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull);
     v("virtualization", [](J json) { return json.Properties().virtualization; }, kTextOrNull);
@@ -149,7 +147,7 @@ struct DeviceExperimentJson {
       [](J json) {
         std::vector<CellJson> cells;
         for (std::size_t device = 0; device < json.row.cells.size(); ++device) {
-          const ReportExperiment* experiment = ExperimentOf(json.report, json.model, json.row, device);
+          const ReportExperiment* experiment = json.report.ExperimentOf(json.model, json.row, device);
           if (experiment != nullptr)
             cells.push_back({json.report, json.model, json.row, device, *experiment});
         }
@@ -188,7 +186,7 @@ struct PairJson {
       [](J json) {
         std::vector<PairCellJson> cells;
         for (std::size_t device = 0; device < json.row.comparisons.size(); ++device) {
-          const ReportComparison* pair = ComparisonOf(json.report, json.model, json.row, device);
+          const ReportComparison* pair = json.report.ComparisonOf(json.model, json.row, device);
           if (pair != nullptr) cells.push_back({json.model.devices[device].name, pair->comparison});
         }
         return cells;
@@ -236,7 +234,7 @@ struct ReportJson {
       return devices;
     });
     v("models", [](J json) { return ViewsOf<ModelJson>(json.report.models, json.report); });
-    v("unpaired", [](J json) { return UnpairedText(json.report.distinct_devices); },
+    v("unpaired", [](J json) { return say::UnpairedText(json.report.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
   }
 };

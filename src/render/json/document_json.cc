@@ -47,7 +47,7 @@ struct PrintedCellJson {
     using J = const PrintedCellJson&;
     v("kind", [](J json) { return json.value.kind; },
       {.meaning = "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
-                  "`interval` are of baseline / candidate"});
+                  "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
     v("text", [](J json) -> const auto& { return json.text.text; },
       {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", [](J json) { return json.value.value; },
@@ -55,12 +55,14 @@ struct PrintedCellJson {
        .least = kAnyNumber,
        .if_any = true});
     v("unit", [](J json) -> const auto& { return json.value.unit; },
-      {.meaning = "of `value`: `ns`, `bytes`, ...", .if_any = true});
+      {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .if_any = true});
     v("low", [](J json) { return json.value.low; },
       {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
     v("high", [](J json) { return json.value.high; },
       {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .if_any = true});
     v("verdict", [](J json) -> const auto& { return json.value.verdict; }, kTextIfAny);
+    v("efficiency", [](J json) { return json.value.efficiency; },
+      {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .if_any = true});
     v("tone", [](J json) { return Unusual<say::Tone::kPlain>(json.text.tone); },
       {.meaning = "how to take it; no key: `plain`", .if_any = true});
     v("bar", [](J json) { return json.text.bar; },

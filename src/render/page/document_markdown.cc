@@ -95,7 +95,6 @@ class SectionPage {
   void Part(const say::Chart&) {}  // its table says it
   void Part(const say::Roofs&) {}  // likewise
   void Part(const say::Distributions&) {}
-  void Part(const say::Drawn& drawn) { out_.Written(drawn.page); }
 
   // Under its heading, or what unfolds it.
   void Folded(say::Level level, const std::string& title, int depth, const std::function<void()>& write) {

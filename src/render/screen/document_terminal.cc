@@ -85,7 +85,6 @@ class SectionScreen {
       Line(fmt::format("and {} more{}", list.items.size() - shown, kAllShows));
   }
 
-  void Part(const say::Drawn& drawn) { out_ << drawn.screen; }
   void Part(const say::Distributions& distributions) { DrawDistributions(distributions, options_, out_); }
 
   void Part(const say::Facts& facts) {

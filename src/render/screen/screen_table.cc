@@ -60,20 +60,50 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
     if (first == shown.end()) break;
     shown.erase(first);
   }
-  widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others()));
+  // What does not fit, with what belongs to it, goes into further tables.
+  std::vector<std::vector<std::size_t>> tables = {{0}};
+  int used = 0;
+  for (std::size_t i = 1; i < shown.size();) {
+    std::size_t next = i;
+    int width = 0;
+    do width += 2 + widths[shown[next++]];
+    while (next < shown.size() && columns[shown[next]].title.empty());
+    if (tables.back().size() > 1 && 2 + std::min(widths[0], kLeastName) + used + width > options.width) {
+      tables.push_back({0});
+      used = 0;
+    }
+    used += width;
+    for (; i < next; ++i) tables.back().push_back(shown[i]);
+  }
+  std::size_t hidden = columns.size() - 1;
+  for (const std::vector<std::size_t>& table : tables) {
+    if (&table != &tables.front() && !options.all) break;
+    if (&table != &tables.front()) out << '\n';
+    DrawColumns(table, widths, options, out);
+    hidden -= table.size() - 1;
+  }
+  return hidden;
+}
+
+void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widest,
+                              const TerminalOptions& options, std::ostream& out) const {
+  std::vector<int> widths = widest;
+  int others = 0;
+  for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
+  widths[0] = std::min(widths[0], std::max(kLeastName, options.width - 2 - others));
   std::vector<std::string> names;
   if (keep == say::Table::Keep::kDifference) {
     for (const auto& row : rows) names.push_back(row[0].text);
     names = Shortened(std::move(names), widths[0]);
   }
   // Bars take what room is left, and are of the largest.
-  const int bars = std::min(kMostBarColumns, options.width - 2 - widths[0] - others() - 2);
+  const int bars = std::min(kMostBarColumns, options.width - 2 - widths[0] - others - 2);
   double largest = 0;
   for (const auto& row : rows) {
     for (const Cell& cell : row) largest = std::max(largest, cell.bar.value_or(0));
   }
   const auto line = [&](const auto& cell_of) {
-    std::string text;
+    std::string text, bar;
     int blanks = 2;  // that are due before the next text: none is left at the end
     for (const std::size_t i : shown) {
       const Cell cell = cell_of(i);
@@ -85,9 +115,9 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
-      if (!cell.bar || largest <= 0 || bars < kFewestBarColumns || i != shown.back()) continue;
-      if (const std::string bar = Bar(*cell.bar / largest, bars); !bar.empty()) text += Blanks(blanks) + bar;
+      if (cell.bar && largest > 0 && bars >= kFewestBarColumns) bar = Bar(*cell.bar / largest, bars);
     }
+    if (!bar.empty()) text += Blanks(blanks) + bar;
     out << text << '\n';
   };
   line([&](std::size_t i) { return Cell{columns[i].title, Color::kDim}; });
@@ -98,7 +128,6 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
       return cell;
     });
   }
-  return columns.size() - shown.size();
 }
 
 }  // namespace etprof

@@ -12,17 +12,20 @@
 namespace etprof {
 
 // A table as wide as the terminal at most. Where it is too wide, columns are left out in the order that they
-// give, then the first column's names are cut, though never below 16 columns.
+// give, then the first column's names are cut, though never below 16 columns. What may not be left out and
+// does not fit is counted, or with TerminalOptions::all in further tables below, which repeat the first
+// column.
 struct ScreenTable {
   struct Column {
-    std::string title;
+    std::string title;   // "": it stays beside the column before it
     bool right = false;  // aligned
     int goes = 0;        // 1: the first to be left out, 2: the next, ...; 0: stays
   };
   struct Cell {
     std::string text;
     Color color = Color::kNone;
-    std::optional<double> bar = {};  // drawn behind it where there is room, of the table's largest
+    std::optional<double> bar =
+        {};  // drawn at the end of the row where there is room, of the table's largest
   };
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
@@ -33,6 +36,8 @@ struct ScreenTable {
 
  private:
   std::size_t DrawShown(const TerminalOptions& options, std::ostream& out) const;
+  void DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widths,
+                   const TerminalOptions& options, std::ostream& out) const;
 };
 
 // Cut to a number of columns, what is kept staying.

@@ -13,8 +13,9 @@ ScreenTable ExampleOnScreen() {
            {{"Add"}, {""}, {"12.0 ms"}, {""}}}};
 }
 
-std::string DrawnAt(const ScreenTable& table, int width, bool colors = false) {
+std::string DrawnAt(const ScreenTable& table, int width, bool colors = false, bool all = false) {
   TerminalOptions options;
+  options.all = all;
   options.width = width;
   options.colors = colors;
   std::ostringstream out;
@@ -45,6 +46,27 @@ TEST(ScreenTable, ColumnsGoInTheirOrderBeforeNamesAreLost) {
             "  Add                  12.0 ms\n");
   // What may not go stays, however narrow it is.
   EXPECT_EQ(DrawnAt(ExampleOnScreen(), 5).substr(0, 28), "  name                 time\n");
+}
+
+TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
+  const ScreenTable table{{{"name"}, {"1 thread", true}, {"2 threads", true}, {"", true}},
+                          {{{"a"}, {"1.000"}, {"0.500"}, {"2.00x, 100%"}}}};
+  const std::string one_line = "  name  1 thread  2 threads\n  a        1.000      0.500  2.00x, 100%\n";
+  EXPECT_EQ(DrawnAt(table, 60), one_line);
+  EXPECT_EQ(DrawnAt(table, 38),
+            "  name  1 thread\n  a        1.000\n");
+  EXPECT_EQ(DrawnAt(table, 38, false, true),
+            "  name  1 thread\n  a        1.000\n\n  name  2 threads\n  a         0.500  2.00x, 100%\n");
+}
+
+TEST(ScreenTable, ABarStandsAtTheEndOfItsRow) {
+  const ScreenTable table{
+      {{"name"}, {"time", true}, {"speedup", true}},
+      {{{"a"}, {"2.0", Color::kNone, 2}, {""}}, {{"b"}, {"1.0", Color::kNone, 1}, {"2.00x"}}}};
+  EXPECT_EQ(DrawnAt(table, 40),
+            "  name  time  speedup\n"
+            "  a      2.0           ████████████████\n"
+            "  b      1.0    2.00x  ████████\n");
 }
 
 TEST(ScreenTable, TheEndOfANameMayTell) {

@@ -1,0 +1,335 @@
+#include "say/devices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "device/describe.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualWarnings = 3;
+constexpr int kFeaturesWidth = 24;
+
+// "3 devices", "3 runs of one device", "3 runs of 2 devices".
+std::string CountText(std::size_t runs, std::size_t distinct_devices) {
+  if (distinct_devices == runs) return fmt::format("{} device{}", runs, runs == 1 ? "" : "s");
+  if (distinct_devices == 1) return fmt::format("{} runs of one device", runs);
+  return fmt::format("{} runs of {} devices", runs, distinct_devices);
+}
+
+std::string SystemText(const Report& run) {
+  std::vector<std::string> parts;
+  if (run.run.device) parts = {run.run.device->os, run.run.device->kernel, run.run.device->virtualization};
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string CpuText(const Report& run) {
+  if (!run.run.device) return "";
+  const DeviceProperties& device = *run.run.device;
+  std::string text = device.cpu_model;
+  if (device.cores > 0)
+    text += fmt::format("{}{} core{}", text.empty() ? "" : ", ", device.cores, device.cores == 1 ? "" : "s");
+  if (!device.topology.empty()) text += " (" + device.topology + ")";
+  return text;
+}
+
+std::string RowName(const DeviceRow& row) {
+  const std::string threads = ThreadsText(row.threads);
+  return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
+}
+
+std::string ConfidenceText(const Quantity& quantity) {
+  const std::string interval = WordsOf(quantity).interval;
+  if (interval.empty()) return "";
+  return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
+}
+
+class DevicesText {
+ public:
+  explicit DevicesText(const DevicesReport& report) : report_(report) {}
+
+  Document All() const {
+    Document document;
+    document.title = Title();
+    document.sections_are = "section";
+    for (const ModelSection& model : report_.models) AddAnswers(model, document.answers);
+    document.notes_title = "Measurement quality";
+    document.notes = Notes();
+    document.usual_notes = kUsualWarnings;
+    document.sections.push_back(Devices());
+    for (const ModelSection& model : report_.models) {
+      document.sections.push_back(Latency(model));
+      if (!model.pairs.empty()) document.sections.push_back(Speedups(model));
+      const DeviceRow* usual = RowToShow(model);
+      for (const DeviceRow& row : model.experiments) {
+        Section section = Categories(model, row);
+        if (&row != usual) section.level = Level::kPage;
+        document.sections.push_back(std::move(section));
+      }
+    }
+    document.appendix.push_back(Runs());
+    return document;
+  }
+
+ private:
+  const Report& RunOf(const ModelSection& model, std::size_t device) const {
+    return report_.runs[model.devices[device].run];
+  }
+  static std::string NameOf(const DeviceColumn& device) {
+    return device.name + (device.emulated ? " (emulated)" : "");
+  }
+  // In front of what is of one model.
+  std::string Of(const ModelSection& model) const {
+    return report_.models.size() > 1 ? model.title + ": " : "";
+  }
+
+  std::string Title() const {
+    if (!report_.title.empty()) return report_.title;
+    std::vector<std::string> models;
+    for (const ModelSection& model : report_.models) models.push_back(model.title);
+    const bool a_device_each = report_.distinct_devices == report_.runs.size();
+    // A title with a method has a comma of its own.
+    return fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
+                       CountText(report_.runs.size(), report_.distinct_devices));
+  }
+
+  void AddAnswers(const ModelSection& model, std::vector<Answer>& answers) const {
+    for (std::size_t device = 0; device < model.devices.size(); ++device) {
+      const Report& run = RunOf(model, device);
+      const std::string where = Of(model) + NameOf(model.devices[device]) + ", ";
+      for (const ReportComparison& pair : run.comparisons) {
+        const Quantity& latency = pair.comparison.latency;
+        answers.push_back({where + pair.comparison.candidate_label + ": " +
+                               VerdictAgainst(latency, pair.comparison.baseline_label),
+                           ConfidenceText(latency), ToneOf(Speedup{latency})});
+      }
+      if (!run.comparisons.empty()) continue;
+      for (const ReportExperiment& experiment : run.experiments)
+        answers.push_back(
+            {where + experiment.label + ": " + TextOf(Maybe<Duration>(experiment.latency.p50)), ""});
+    }
+  }
+
+  Section Devices() const {
+    Table table{"devices",
+                "",
+                {{"device", "device"},
+                 {"platform", "platform"},
+                 {"cpu", "CPU"},
+                 {"features", "features", false, 2, false, Table::Keep::kBeginning, kFeaturesWidth},
+                 {"governor", "governor", false, 3},
+                 {"system", "system", false, 1}},
+                {}};
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      const Report& run = report_.runs[i];
+      table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
+                            CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
+                            GovernorText(run), SystemText(run)});
+    }
+    return {"Devices", Level::kUsual, {std::move(table)}};
+  }
+
+  // Of the median over the device's launches, or why there is none.
+  static Cell MedianBounds(const ExperimentData& data, const ReportExperiment& experiment) {
+    if (!experiment.latency.p50) return std::string();
+    if (data.emulated) return "emulated";
+    if (experiment.latency_from_trace || experiment.tracer_always_on) return "traced";
+    if (!experiment.interval) return std::string();
+    return TimeBounds{experiment.interval->low, experiment.interval->high};
+  }
+
+  Section Latency(const ModelSection& model) const {
+    Table table{"latency",
+                "",
+                {{"experiment", "experiment"},
+                 {"device", "device"},
+                 {"median", "median", true},
+                 {"median", "95% CI", false, 4},
+                 {"against", "compared with", false, 2},
+                 {"speedup", "speedup", true},
+                 {"speedup", "CI", false, 3},
+                 {"launches", "launches", true, 1}},
+                {}};
+    List differences{"not one configuration", {}};
+    std::set<std::string> firsts;  // that others are compared with
+    for (const DeviceRow& row : model.experiments) {
+      for (std::size_t device = 0; device < row.cells.size(); ++device) {
+        const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
+        if (experiment == nullptr) continue;
+        const Quantity& quantity = row.cells[device].against_first;
+        const bool against = row.first && device != *row.first && quantity.candidate_ns;
+        if (against) firsts.insert(model.devices[*row.first].name);
+        Row& added = table.rows.emplace_back(
+            Row{RowName(row), NameOf(model.devices[device]), Maybe<Time>(experiment->latency.p50),
+                MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment)});
+        for (const Cell& cell : against ? std::vector<Cell>{NameOf(model.devices[*row.first]),
+                                                            Speedup{quantity}, Interval{quantity}}
+                                        : std::vector<Cell>(3, std::string()))
+          added.cells.push_back(cell);
+        added.cells.push_back(Count{experiment->launches});
+      }
+      for (const std::string& difference : row.differences)
+        differences.items.emplace_back(RowName(row) + ": " + difference);
+    }
+    if (firsts.size() == 1) table.columns[5].title = "vs. " + *firsts.begin();
+    Section section{Of(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
+    if (!firsts.empty()) section.parts.emplace_back(Paragraph{UnpairedText(model.distinct_devices)});
+    if (!differences.items.empty()) section.parts.emplace_back(std::move(differences));
+    return section;
+  }
+
+  Section Speedups(const ModelSection& model) const {
+    Table table{"speedups",
+                "",
+                {{"comparison", "comparison"},
+                 {"device", "device"},
+                 {"baseline", "baseline", true, 3},
+                 {"candidate", "candidate", true, 3},
+                 {"speedup", "speedup", true},
+                 {"speedup", "CI", false, 2},
+                 {"verdict", "verdict"},
+                 {"measured", "measured", false, 1}},
+                {}};
+    for (const DevicePairRow& row : model.pairs) {
+      for (std::size_t device = 0; device < model.devices.size(); ++device) {
+        const ReportComparison* pair = report_.ComparisonOf(model, row, device);
+        if (pair == nullptr) continue;
+        const Quantity& latency = pair->comparison.latency;
+        std::string sample = SampleText(pair->comparison);
+        if (sample.empty())
+          sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
+        table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
+                              NameOf(model.devices[device]), Maybe<Time>(latency.baseline_ns),
+                              Maybe<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
+                              std::string(etprof::NameOf(latency.verdict)), std::move(sample)});
+      }
+    }
+    return {Of(model) + "Speedup per platform",
+            Level::kUsual,
+            {Paragraph{"Each within its device, whose variants were interleaved.", Level::kPage},
+             std::move(table)}};
+  }
+
+  // The one that most devices measured; of those the last, which a comparison's candidate is.
+  static const DeviceRow* RowToShow(const ModelSection& model) {
+    const DeviceRow* best = nullptr;
+    std::ptrdiff_t most = 1;
+    for (const DeviceRow& row : model.experiments) {
+      const auto devices =
+          std::ranges::count_if(row.cells, [](const DeviceCell& one) { return one.experiment.has_value(); });
+      if (devices < most) continue;
+      best = &row;
+      most = devices;
+    }
+    return best;
+  }
+
+  // Mean self times, with their shares of each device's whole inference.
+  Section Categories(const ModelSection& model, const DeviceRow& row) const {
+    const std::size_t index = static_cast<std::size_t>(&model - report_.models.data());
+    Table table{index == 0 ? "categories" : fmt::format("categories_{}", index + 1),
+                "",
+                {{"group", "self time"}},
+                {}};
+    std::vector<const ReportExperiment*> experiments;
+    std::vector<std::string> groups;
+    for (std::size_t device = 0; device < row.cells.size(); ++device) {
+      const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
+      if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
+      experiments.push_back(experiment);
+      const std::string id = fmt::format("device_{}", device + 1);
+      table.columns.push_back({id, NameOf(model.devices[device]), true});
+      table.columns.push_back({id + "_share", "", true});
+      if (experiment == nullptr) continue;
+      for (const AdditiveRow& group : experiment->groups.rows) {
+        if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
+          groups.push_back(group.name);
+      }
+    }
+    const auto add = [&](const std::string& name, Row::Role role, const auto& time_of) {
+      Row added{{name}, role};
+      for (const ReportExperiment* experiment : experiments) {
+        const double ns = experiment != nullptr ? time_of(*experiment) : 0;
+        added.cells.push_back(experiment != nullptr ? Cell(Time{ns}) : Cell());
+        added.cells.push_back(experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()})
+                                                    : Cell(std::string()));
+      }
+      table.rows.push_back(std::move(added));
+    };
+    for (const std::string& name : groups) {
+      add(name, Row::Role::kPart, [&](const ReportExperiment& experiment) {
+        const auto group = std::ranges::find(experiment.groups.rows, name, &AdditiveRow::name);
+        return group == experiment.groups.rows.end() ? 0 : MeanOf(group->total, experiment.groups.runs);
+      });
+    }
+    if (!groups.empty()) {
+      add("Method::execute", Row::Role::kSum,
+          [](const ReportExperiment& experiment) { return *experiment.MeanExecute(); });
+    }
+    return {Of(model) + "Categories per platform: " + RowName(row), Level::kUsual, {std::move(table)}};
+  }
+
+  std::vector<Note> Notes() const {
+    std::vector<Note> notes;
+    if (report_.emulated)
+      notes.push_back(
+          {"Where a CPU was emulated, timings are not meaningful; operator names and structure are."});
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      const RunData::Status status = report_.runs[i].run.status;
+      if (status != RunData::Status::kComplete && status != RunData::Status::kUnknown)
+        notes.push_back({fmt::format("{}: {}", report_.names[i], etprof::NameOf(status)), "warning"});
+      for (const std::string& warning : report_.runs[i].warnings)
+        notes.push_back({report_.names[i] + ": " + warning, "warning"});
+    }
+    return notes;
+  }
+
+  Section Runs() const {
+    Facts facts{"runs", "", {}};
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      const RunData& run = report_.runs[i].run;
+      std::string text = run.folder.string();
+      if (!run.generated_at.empty()) text += ", " + run.generated_at;
+      if (!run.etprof_version.empty()) text += ", etprof " + run.etprof_version;
+      facts.facts.emplace_back(report_.names[i], std::move(text));
+    }
+    return {"Runs", Level::kPage, {std::move(facts)}};
+  }
+
+  const DevicesReport& report_;
+};
+
+}  // namespace
+
+Document SayDevices(const DevicesReport& report) { return DevicesText(report).All(); }
+
+std::vector<std::string> FeaturesOfRun(const Report& run) {
+  for (const ExperimentData& data : run.run.experiments) {
+    if (!data.isa_state || data.isa_state->detected.empty()) continue;
+    std::vector<std::string> features = TellingFeatures(data.isa_state->detected);
+    std::ranges::reverse(features);
+    return features;
+  }
+  return run.run.device ? TellingFeatures(*run.run.device) : std::vector<std::string>{};
+}
+
+std::string GovernorText(const Report& run) {
+  return run.run.device ? fmt::format("{}", fmt::join(GovernorsOf(*run.run.device), ", ")) : "";
+}
+
+std::string UnpairedText(std::size_t distinct_devices) {
+  const bool one = distinct_devices == 1;
+  return fmt::format(
+      "Speedups between {} are unpaired: each has {} of its own. Their intervals (Welch's t over launches) "
+      "know what each process adds, but not what {} temperature or load did meanwhile.",
+      one ? "runs" : "devices", one ? "a time and conditions" : "a clock and conditions",
+      one ? "the device's" : "a device's");
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,510 @@
+#include "say/ladder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "core/units.h"
+#include "report/ladder/matrix.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+using stats::Verdict;
+
+constexpr double kPortableWorthSaying = 0.01;
+constexpr double kWorthALevelsRow = 0.01;  // of the latency
+constexpr std::size_t kManyLevels = 8;     // with more, one screen has no room for operators
+constexpr std::size_t kUsualLadderOperators = 5;
+constexpr std::size_t kUsualSwings = 1;
+constexpr std::size_t kMostLevelsNamed = 4;  // levels or settings
+constexpr std::size_t kMostEffects = 3;
+constexpr int kEffectsWidth = 26;
+
+// "a", "a and b", "a, b, and c"; of more than `most` "a, b, and 3 more".
+std::string Listed(std::vector<std::string> items, std::size_t most = SIZE_MAX) {
+  if (items.size() > most) {
+    items[most] = fmt::format("{} more", items.size() - most);
+    items.resize(most + 1);
+  }
+  if (items.size() > 2) items.back().insert(0, "and ");
+  return fmt::format("{}", fmt::join(items, items.size() == 2 ? " and " : ", "));
+}
+
+// "██▃": its time from level to level. "·" where there is none.
+std::string BarsOf(const std::vector<LadderCell>& cells) {
+  static const char* const kHeights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double largest = 0;
+  for (const LadderCell& cell : cells) largest = std::max(largest, cell.ns.value_or(0));
+  std::string bars;
+  for (const LadderCell& cell : cells) {
+    const int height = cell.ns && largest > 0 ? static_cast<int>(std::ceil(*cell.ns / largest * 8)) : 0;
+    bars += cell.ns ? kHeights[std::clamp(height - 1, 0, 7)] : "·";
+  }
+  return bars;
+}
+
+class LadderText {
+ public:
+  explicit LadderText(const Report& report) : report_(report), ladder_(*report.ladder) {}
+
+  std::vector<Answer> Answers() const {
+    if (report_.emulated)
+      return {{"Emulated CPU: timings are not meaningful; operator names and structure are.", "",
+               Tone::kUnknown}};
+    std::vector<Answer> answers = {{EffectOfLevels(), "", Tone::kPlain}};
+    if (ladder_.best) answers.push_back(Fastest(*ladder_.best));
+    return answers;
+  }
+
+  std::vector<Section> Sections() const {
+    Section main{"ISA ladder", Level::kBrief, {}};
+    for (const std::string& text : Paragraphs()) main.parts.emplace_back(Paragraph{text});
+    if (List swings = Swings(); !swings.items.empty()) main.parts.emplace_back(std::move(swings));
+    const bool one = ladder_.threads.size() == 1;
+    main.parts.emplace_back(one ? Levels(0) : Settings());
+    if (!one) main.parts.emplace_back(Scaling());
+    main.parts.emplace_back(Rows("ladder_groups", "self time", ladder_.groups));
+    Table categories = Rows("ladder_categories", "category", ladder_.categories);
+    categories.level = Level::kPage;
+    main.parts.emplace_back(std::move(categories));
+    Table operators = Rows("ladder_operators", "operator", ladder_.operators);
+    if (ladder_.levels.size() > kManyLevels) operators.level = Level::kPage;
+    operators.usual_rows = kUsualLadderOperators;
+    operators.elsewhere = "operators in the tables by level";
+    main.parts.emplace_back(std::move(operators));
+    Facts features{"ladder_features", "", {}};
+    for (const LadderLevel& level : ladder_.levels)
+      features.facts.emplace_back(level.name, fmt::format("{}", fmt::join(level.adds, " ")));
+    std::vector<Section> sections = {std::move(main),
+                                     {"Features of each level", Level::kPage, {std::move(features)}}};
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(ByLevel(t));
+    return sections;
+  }
+
+ private:
+  // What a level does to the latency, over the numbers of threads.
+  struct Effect {
+    std::size_t level = 0;
+    std::vector<std::size_t> faster, slower, same, unknown;  // indices of threads
+    double most = 1;                                         // the largest ratio where it is faster
+  };
+
+  std::vector<Effect> Effects() const {
+    std::vector<Effect> effects;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      Effect& effect = effects.emplace_back();
+      effect.level = l;
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+        const auto& over = ladder_.latency.cells[t][l].over_below;
+        if (!over) continue;
+        if (over->verdict == Verdict::kFaster) {
+          effect.faster.push_back(t);
+          effect.most = std::max(effect.most, RatioOf(*over).value_or(1));
+        } else {
+          (over->verdict == Verdict::kSlower ? effect.slower
+           : over->verdict == Verdict::kSame ? effect.same
+                                             : effect.unknown)
+              .push_back(t);
+        }
+      }
+    }
+    return effects;
+  }
+
+  const std::string& NameOf(std::size_t level) const { return ladder_.levels[level].name; }
+
+  std::string NameOf(const LadderSetting& setting) const {
+    return NameOf(setting.level) + At({setting.threads});
+  }
+
+  // " at 1 thread", " at 1 and 4 threads"; of one number of threads "".
+  std::string At(const std::vector<std::size_t>& threads) const {
+    if (ladder_.threads.size() == 1) return "";
+    if (threads.size() == 1) return " at " + ThreadsText(ladder_.threads[threads.front()]);
+    std::vector<std::string> counts;
+    for (const std::size_t t : threads) counts.push_back(std::to_string(ladder_.threads[t]));
+    return " at " + Listed(counts) + " threads";
+  }
+
+  std::string RatioAt(std::size_t level, std::size_t threads) const {
+    const auto ratio = RatioOf(*ladder_.latency.cells[threads][level].over_below);
+    return ratio ? RatioText(*ratio) : kUndefined;
+  }
+
+  // "1.62x over sse4_1", of several numbers of threads "1.62x over sse4_1 at 1 thread, 1.58x at 2 threads".
+  std::string SpeedupOf(const Effect& effect) const {
+    const std::size_t first = effect.faster.front();
+    std::size_t below = effect.level;
+    while (below > 0 && !ladder_.Measured({--below, first})) {
+    }
+    std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first), NameOf(below), At({first}));
+    for (std::size_t i = 1; i < effect.faster.size(); ++i)
+      text += ", " + RatioAt(effect.level, effect.faster[i]) + At({effect.faster[i]});
+    return text;
+  }
+
+  // "avx speeds up inference most: 1.62x over sse4_1, then fma3 1.21x. sme2 slows it down (0.59x)."
+  std::string EffectOfLevels() const {
+    std::vector<Effect> effects = Effects();
+    std::vector<std::string> sentences;
+    const bool all_same = std::ranges::all_of(effects, [](const Effect& of) { return of.unknown.empty(); }) &&
+                          std::ranges::any_of(effects, [](const Effect& of) { return !of.same.empty(); });
+    for (const Effect& effect : effects) {
+      if (effect.slower.empty()) continue;
+      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level),
+                                      At(effect.slower), RatioAt(effect.level, effect.slower.back())));
+    }
+    std::erase_if(effects, [](const Effect& effect) { return effect.faster.empty(); });
+    std::ranges::stable_sort(effects, std::greater(), &Effect::most);
+    if (!effects.empty()) {
+      std::string text = fmt::format("{} speeds up inference{}: {}", NameOf(effects[0].level),
+                                     effects.size() > 1 ? " most" : "", SpeedupOf(effects[0]));
+      std::vector<std::string> others;
+      for (std::size_t i = 1; i < effects.size(); ++i)
+        others.push_back(fmt::format("{} {}{}", NameOf(effects[i].level),
+                                     effects[i].faster.size() > 1 ? "up to " : "",
+                                     RatioText(effects[i].most)));
+      if (!others.empty()) text += ", then " + Listed(others, kMostLevelsNamed);
+      sentences.insert(sentences.begin(), text + ".");
+    } else if (sentences.empty()) {
+      sentences.push_back(all_same ? fmt::format("No level changes latency by more than {}.", Margin())
+                                   : "No level changes latency significantly.");
+    }
+    return fmt::format("{}", fmt::join(sentences, " "));
+  }
+
+  Answer Fastest(const LadderBest& best) const {
+    const std::string name = NameOf(best.setting);
+    const auto ns = ladder_.latency.At(best.setting).ns;
+    const std::string setting = ns ? name + ", " + FormatMilliseconds(*ns) : name;
+    std::vector<std::string> alike, unclear;
+    const LadderBest::Other* next = nullptr;
+    for (const LadderBest::Other& other : best.others) {
+      if (other.against.verdict == Verdict::kFaster) {
+        if (next == nullptr) next = &other;
+        continue;
+      }
+      std::string item = NameOf(other.setting);
+      // One that spans more than a factor of four says nothing in so much room.
+      if (other.against.estimate && other.against.estimate->half_width() < 1)
+        item += " " + IntervalText(other.against);
+      (other.against.verdict == Verdict::kSame ? alike : unclear).push_back(std::move(item));
+    }
+    if (next == nullptr && !best.others.empty()) {
+      return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
+                          ladder_.threads.size() == 1 ? "levels" : "settings"),
+              fmt::format("Lowest median: {}.", setting)};
+    }
+    std::vector<std::string> rest;
+    if (!alike.empty())
+      rest.push_back(fmt::format("The same within {}: {}.", Margin(), Listed(alike, kMostLevelsNamed)));
+    if (!unclear.empty())
+      rest.push_back(fmt::format("Statistically tied with: {}.", Listed(unclear, kMostLevelsNamed)));
+    if (next != nullptr) {
+      const VerdictWords words = WordsOf(next->against);
+      rest.push_back(fmt::format("{} than {} {}.", words.verdict, NameOf(next->setting), words.interval));
+    }
+    return {"Fastest: " + setting + ".", fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
+  }
+
+  std::string Margin() const {
+    const double margin =
+        report_.run.schedule.margin > 0 ? report_.run.schedule.margin : CompareOptions{}.margin;
+    return fmt::format("{:.3g}%", margin * 100);
+  }
+
+  // Levels without an effect that is shown, and what else must be known: levels that did not run, kernels
+  // that no mask reaches, drift.
+  std::vector<std::string> Paragraphs() const {
+    std::vector<std::string> texts;
+    std::vector<std::string> same, unknown;
+    for (const Effect& effect : Effects()) {
+      if (!effect.faster.empty() || !effect.slower.empty() || report_.emulated) continue;
+      if (!effect.unknown.empty()) {
+        unknown.push_back(NameOf(effect.level));
+      } else if (!effect.same.empty()) {
+        same.push_back(NameOf(effect.level));
+      }
+    }
+    const auto levels = [](const std::vector<std::string>& of) {
+      return of.size() > kMostLevelsNamed ? fmt::format("{} levels", of.size()) : Listed(of);
+    };
+    if (!same.empty()) texts.push_back(fmt::format("Same within {}: {}.", Margin(), levels(same)));
+    if (!unknown.empty())
+      texts.push_back(fmt::format("Inconclusive for {}; increase --max-seconds.", levels(unknown)));
+    std::map<std::string, std::vector<std::string>> failed;
+    for (const LadderLevel& level : ladder_.levels) {
+      if (!level.error.empty()) failed[level.error].push_back(level.name);
+    }
+    for (const auto& [error, names] : failed)
+      texts.push_back(
+          fmt::format("{} {} not run: {}", Listed(names), names.size() == 1 ? "does" : "do", error));
+    if (ladder_.portable_share >= kPortableWorthSaying) {
+      texts.push_back(
+          fmt::format("Kernels outside of XNNPACK take {} of an inference at {}. They are compiled for one "
+                      "level and ignore the mask.",
+                      PercentText(ladder_.portable_share), NameOf(ladder_.Highest())));
+    }
+    if (!ladder_.interleaved && !report_.emulated)
+      texts.emplace_back(
+          "Not all levels were interleaved: drift between them can be mistaken for a difference.");
+    return texts;
+  }
+
+  List Swings() const {
+    List list{"Depends on the number of threads", {}, kUsualSwings};
+    for (const LadderSwing& swing : ladder_.swings) {
+      if (swing.of == LadderSwing::Of::kLatency) continue;  // the answer has it
+      const LadderRow& row = ladder_.RowOf(swing);
+      const auto where = [&](const std::vector<std::size_t>& threads) {
+        std::vector<std::string> parts;
+        for (const std::size_t t : threads) {
+          parts.push_back(fmt::format("{} ({})", ThreadsText(ladder_.threads[t]),
+                                      TextOf(Over(row.cells[t][swing.level].over_below))));
+        }
+        return Listed(parts);
+      };
+      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.",
+                                          NameOf(swing.level), row.name, where(swing.helps),
+                                          where(swing.hurts)));
+    }
+    return list;
+  }
+
+  static Cell Over(const std::optional<Quantity>& quantity) {
+    return quantity ? Cell(Speedup{*quantity}) : Cell(std::string());
+  }
+  static Cell IntervalOf(const std::optional<Quantity>& quantity) {
+    return quantity ? Cell(Interval{*quantity}) : Cell(std::string());
+  }
+
+  // "95% CI".
+  std::string Confidence() const {
+    for (const auto& levels : ladder_.latency.cells) {
+      for (const LadderCell& cell : levels) {
+        if (cell.over_below && cell.over_below->estimate)
+          return fmt::format("{:.3g}% CI", 100 * cell.over_below->estimate->confidence);
+      }
+    }
+    return "CI";
+  }
+
+  Table Levels(std::size_t t) const {
+    Table table{"ladder_levels",
+                "",
+                {{"level", "level"},
+                 {"median", "median", true, 0, !report_.emulated},
+                 {"over_below", "vs. below", true},
+                 {"over_below", Confidence(), false, 2},
+                 {"over_lowest", "vs. " + NameOf(ladder_.Lowest()), true},
+                 {"over_lowest", Confidence(), false, 1}},
+                {},
+                Level::kBrief};
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      const LadderCell& cell = ladder_.latency.cells[t][l];
+      table.rows.push_back({NameOf(l), ladder_.Measured({l, t}) ? Maybe<Time>(cell.ns) : Cell("does not run"),
+                            Over(cell.over_below), IntervalOf(cell.over_below), Over(cell.over_lowest),
+                            IntervalOf(cell.over_lowest)});
+    }
+    return table;
+  }
+
+  // Adds a time for each number of threads, with a speedup beside it.
+  void AddThreads(const char* over, Table& table) const {
+    for (const int threads : ladder_.threads) {
+      const std::string id = fmt::format("threads_{}", threads);
+      table.columns.push_back({id, ThreadsText(threads), true});
+      table.columns.push_back({id + over, "", true});
+    }
+  }
+
+  Cell ScalingOf(const LadderRow& row, const LadderSetting& setting) const {
+    const auto& over = row.At(setting).over_fewest;
+    return over ? Cell(Speedup{*over, EfficiencyAt(ladder_, row, setting)}) : Cell(std::string());
+  }
+
+  // Of several numbers of threads: a level a line.
+  Table Settings() const {
+    Table table{"ladder_settings", "", {{"level", "level"}}, {}, Level::kBrief};
+    AddThreads("_over_below", table);
+    table.columns.push_back({"scaling", "scaling", true, 1});
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      Row row{NameOf(l)};
+      Cell scaling{std::string()};
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+        const LadderCell& cell = ladder_.latency.cells[t][l];
+        const bool measured = ladder_.Measured({l, t});
+        row.cells.push_back(Maybe<Time>(cell.ns));
+        row.cells.push_back(measured ? Over(cell.over_below) : Cell(std::string()));
+        if (measured && cell.over_fewest) scaling = ScalingOf(ladder_.latency, {l, t});
+      }
+      row.cells.push_back(std::move(scaling));
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  Table Scaling() const {
+    Table table{"ladder_scaling", "Scaling over threads", {{"of", ""}}, {}, Level::kPage};
+    AddThreads("_scaling", table);
+    const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
+      Row row{name};
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+        row.cells.push_back(Maybe<Time>(of.cells[t][l].ns));
+        row.cells.push_back(ScalingOf(of, {l, t}));
+      }
+      table.rows.push_back(std::move(row));
+    };
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(NameOf(l), ladder_.latency, l);
+    for (const LadderRow& row : ladder_.groups)
+      add(row.name + " at " + NameOf(ladder_.Highest()), row, ladder_.Highest());
+    return table;
+  }
+
+  // Of one number of threads lowest and highest level, and how the time changes over the levels; of several
+  // which levels change it at each.
+  Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
+    const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
+    const bool one = ladder_.threads.size() == 1;
+    Table table{id, "", {{"name", title}}, {}};
+    table.columns.front().keep = Table::Keep::kName;
+    if (one) {
+      table.columns.push_back({"lowest", NameOf(lowest), true});
+      table.columns.push_back({"highest", NameOf(highest), true});
+      table.columns.push_back({"over_lowest", "speedup", true});
+      table.columns.push_back({"levels", "levels", false, 1});
+      table.columns.push_back({"changed_by", "changed by"});
+    }
+    for (std::size_t t = 0; !one && t < ladder_.threads.size(); ++t)
+      table.columns.push_back(
+          {fmt::format("threads_{}", ladder_.threads[t]), ThreadsText(ladder_.threads[t])});
+    for (Table::Column& column : table.columns) {
+      if (&column != &table.columns.front()) column.most = kEffectsWidth;
+    }
+    for (const LadderRow& of : rows) {
+      Row row{of.name};
+      if (one) {
+        const std::vector<LadderCell>& cells = of.cells.front();
+        row.cells.push_back(Maybe<Time>(cells[lowest].ns));
+        row.cells.push_back(Maybe<Time>(cells[highest].ns));
+        row.cells.push_back(Over(cells[highest].over_lowest));
+        row.cells.push_back(report_.emulated ? Cell(std::string()) : Cell(BarsOf(cells)));
+      }
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) row.cells.push_back(ChangedBy(of, t));
+      if (!IsWorthARow(of)) row.level = Level::kPage;
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  bool IsWorthARow(const LadderRow& row) const {
+    for (std::size_t t = 0; t < row.cells.size(); ++t) {
+      for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
+        const auto& whole = ladder_.latency.cells[t][l].ns;
+        if (whole && row.cells[t][l].ns.value_or(0) >= kWorthALevelsRow * *whole) return true;
+      }
+    }
+    return false;
+  }
+
+  // "sme2 4.00x", "only sme2", "avx 1.62x, fma3 1.21x, +2"; without any "same" where every level is shown to
+  // change nothing.
+  Cell ChangedBy(const LadderRow& row, std::size_t threads) const {
+    struct Change {
+      std::string text;
+      double size;
+    };
+    std::vector<Change> changes;
+    bool all_same = true, compared = false;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      const auto& over = row.cells[threads][l].over_below;
+      if (!over) continue;
+      compared = true;
+      all_same = all_same && over->verdict == Verdict::kSame;
+      if (over->verdict != Verdict::kFaster && over->verdict != Verdict::kSlower) continue;
+      const double ratio = RatioOf(*over).value_or(1);
+      changes.push_back({NameOf(l) + " " + RatioText(ratio), std::fabs(std::log(ratio))});
+    }
+    std::ranges::stable_sort(changes, std::greater(), &Change::size);
+    std::vector<std::string> items;
+    if (std::string only = Only(row, threads); !only.empty()) items.push_back(std::move(only));
+    for (Change& change : changes) items.push_back(std::move(change.text));
+    if (items.empty()) return compared && all_same ? Cell("same") : Cell();
+    if (items.size() > kMostEffects) {
+      items[kMostEffects] = fmt::format("+{}", items.size() - kMostEffects);
+      items.resize(kMostEffects + 1);
+    }
+    return fmt::format("{}", fmt::join(items, ", "));
+  }
+
+  // "only from sme2", "only up to sme", "only sme": where a row is not at every level; else empty.
+  std::string Only(const LadderRow& row, std::size_t threads) const {
+    std::vector<std::size_t> measured, with;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      if (!ladder_.Measured({l, threads})) continue;
+      measured.push_back(l);
+      if (row.cells[threads][l].ns) with.push_back(l);
+    }
+    if (with.empty() || with.size() == measured.size()) return "";
+    if (with.size() == 1) return "only " + NameOf(with[0]);
+    const auto place = [&](std::size_t level) {
+      return std::ranges::find(measured, level) - measured.begin();
+    };
+    if (place(with.back()) - place(with.front()) + 1 == std::ssize(with)) {
+      if (with.back() == measured.back()) return "only from " + NameOf(with.front());
+      if (with.front() == measured.front()) return "only up to " + NameOf(with.back());
+      return fmt::format("only {} to {}", NameOf(with.front()), NameOf(with.back()));
+    }
+    std::vector<std::string> names;
+    for (const std::size_t l : with) names.push_back(NameOf(l));
+    return "only " + Listed(names);
+  }
+
+  // One number of threads, every level.
+  Section ByLevel(std::size_t t) const {
+    const bool one = ladder_.threads.size() == 1;
+    Section section{
+        "ISA ladder by level" + (one ? "" : ", " + ThreadsText(ladder_.threads[t])),
+        Level::kPage,
+        {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
+                               "paired by launch. \"same\": within {}. —: inconclusive.",
+                               Margin())}}};
+    if (!one) section.parts.emplace_back(Levels(t));
+    const auto add = [&](const char* id, const char* title, const char* what,
+                         const std::vector<LadderRow>& rows, Level level) {
+      Table table{id, title, {{"name", what}}, {}, level};
+      for (const LadderLevel& of : ladder_.levels) {
+        table.columns.push_back({of.name, of.name, true});
+        table.columns.push_back({of.name + "_over_below", "", true});
+      }
+      for (const LadderRow& of : rows) {
+        Row& row = table.rows.emplace_back(Row{of.name});
+        for (const LadderCell& cell : of.cells[t]) {
+          row.cells.push_back(Maybe<Time>(cell.ns));
+          row.cells.push_back(Over(cell.over_below));
+        }
+      }
+      section.parts.emplace_back(std::move(table));
+    };
+    add("ladder_groups_by_level", "", "self time", ladder_.groups, Level::kPage);
+    add("ladder_categories_by_level", "Categories by level", "category", ladder_.categories, Level::kFolded);
+    add("ladder_operators_by_level", "Operators by level", "operator", ladder_.operators, Level::kFolded);
+    return section;
+  }
+
+  const Report& report_;
+  const Ladder& ladder_;
+};
+
+}  // namespace
+
+std::vector<Answer> LadderAnswers(const Report& report) { return LadderText(report).Answers(); }
+std::vector<Section> SayLadder(const Report& report) { return LadderText(report).Sections(); }
+
+}  // namespace etprof::say

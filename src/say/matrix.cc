@@ -1,0 +1,114 @@
+#include "say/matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/ladder/matrix.h"
+#include "say/operator_names.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kMatrixOperators = 15, kUsualMatrixOperators = 5;
+
+class MatrixText {
+ public:
+  MatrixText(const Report& report, const Matrix& matrix)
+      : report_(report), matrix_(matrix), baseline_(report.experiments[matrix.baseline]) {}
+
+  Section All() const {
+    Section section{matrix_.threads ? "Threads: " + report_.run.experiments[baseline_.index].name
+                                    : "Compared with " + baseline_.label,
+                    Level::kUsual,
+                    {}};
+    if (!matrix_.interleaved) {
+      section.parts.emplace_back(Paragraph{
+          "Not all of these were interleaved: drift between them can be mistaken for a difference."});
+    }
+    section.parts.emplace_back(
+        matrix_.threads
+            ? Paragraph{"Beside each time: the speedup, and the efficiency (speedup over the ratio of the "
+                        "threads; 100% is perfect). —: inconclusive. ≈: too few runs for an interval.",
+                        Level::kPage}
+            : Paragraph{"Beside each time: the speedup. —: inconclusive.", Level::kPage});
+    Table table = Columns("", "self time");
+    for (const MatrixRow& row : matrix_.groups) AddRow(row, row.name, Level::kUsual, table);
+    AddRow(matrix_.latency, matrix_.latency.name, Level::kUsual, table);
+    AddCosts<Time>("Load", &SideCosts::load, table);
+    AddCosts<Size>("Peak memory", &SideCosts::peak_memory, table);
+    section.parts.emplace_back(std::move(table));
+
+    Table operators = Columns("_operators", "operator");
+    operators.usual_rows = kMatrixOperators;
+    operators.elsewhere = "operators in analysis_summary.json";
+    const auto names = baseline_.profile ? std::optional<OperatorNames>(*baseline_.profile) : std::nullopt;
+    for (const MatrixRow& row : matrix_.operators) {
+      AddRow(row, row.name + (names && row.op ? names->Where(*row.op) : ""),
+             operators.rows.size() < kUsualMatrixOperators ? Level::kUsual : Level::kPage, operators);
+    }
+    section.parts.emplace_back(std::move(operators));
+    return section;
+  }
+
+ private:
+  // The baseline's times, and of each candidate times with the speedup beside them.
+  Table Columns(const char* id, const char* title) const {
+    Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),
+                "",
+                {{"name", title}},
+                {}};
+    table.columns.front().keep = Table::Keep::kName;
+    const auto add = [&](std::size_t index) {
+      const ReportExperiment& of = report_.experiments[index];
+      const std::string column =
+          matrix_.threads ? fmt::format("threads_{}", of.threads) : fmt::format("experiment_{}", index);
+      table.columns.push_back({column, matrix_.threads ? ThreadsText(of.threads) : of.label, true});
+      if (index != matrix_.baseline) table.columns.push_back({column + "_speedup", "", true});
+    };
+    add(matrix_.baseline);
+    for (const std::size_t candidate : matrix_.candidates) add(candidate);
+    return table;
+  }
+
+  void AddRow(const MatrixRow& of, const std::string& name, Level level, Table& table) const {
+    Row row{name, of.against.empty() ? Cell() : Maybe<Time>(of.against.front().baseline_ns)};
+    for (std::size_t i = 0; i < of.against.size(); ++i) {
+      const Quantity& quantity = of.against[i];
+      const int threads = report_.experiments[matrix_.candidates[i]].threads;
+      row.cells.push_back(Maybe<Time>(quantity.candidate_ns));
+      row.cells.push_back(Speedup{
+          quantity, matrix_.threads ? EfficiencyOf(quantity, baseline_.threads, threads) : std::nullopt});
+    }
+    row.level = level;
+    table.rows.push_back(std::move(row));
+  }
+
+  template <typename T>
+  void AddCosts(const char* name, SideCost SideCosts::*member, Table& table) const {
+    const bool known = std::ranges::any_of(matrix_.costs, [&](const SideCosts& costs) {
+      return (costs.*member).baseline && (costs.*member).candidate;
+    });
+    if (!known) return;
+    Row row{name, Maybe<T>((matrix_.costs.front().*member).baseline)};
+    for (const SideCosts& costs : matrix_.costs) {
+      row.cells.push_back(Maybe<T>((costs.*member).candidate));
+      row.cells.push_back(CostVerdict(costs.*member));
+    }
+    row.level = Level::kPage;
+    table.rows.push_back(std::move(row));
+  }
+
+  const Report& report_;
+  const Matrix& matrix_;
+  const ReportExperiment& baseline_;
+};
+
+}  // namespace
+
+std::vector<Section> SayMatrix(const Report& report, const Matrix& matrix) {
+  return {MatrixText(report, matrix).All()};
+}
+
+}  // namespace etprof::say
