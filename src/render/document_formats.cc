@@ -3,7 +3,9 @@
 namespace etprof {
 namespace {
 
-void DocumentAsMarkdown(const say::Document& document, std::ostream& out) { RenderDocumentMarkdown(document, 1, out); }
+void DocumentAsMarkdown(const say::Document& document, std::ostream& out) {
+  RenderDocumentMarkdown(document, 1, out);
+}
 
 constexpr DocumentFormat kDocumentFormats[] = {
     {"html", "as a page, which opens from disk", RenderDocumentHtml},

@@ -54,7 +54,8 @@ TEST(DocumentTerminal, ShowsTheUsualAndSaysWhatElseThereIs) {
                           HasSubstr("and 1 more (--all shows them)"), Not(HasSubstr("line 2")),
                           HasSubstr("and 2 more (--all shows them)"), Not(HasSubstr("second"))));
   EXPECT_THAT(text, AllOf(HasSubstr("name, ms"), HasSubstr("2.500"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
-                          HasSubstr("3.25 GHz"), HasSubstr("[2.000, 2.250]"), HasSubstr("+10.0% [+9.0%, +11.0%]"), HasSubstr("—")));
+                          HasSubstr("3.25 GHz"), HasSubstr("[2.000, 2.250]"),
+                          HasSubstr("+10.0% [+9.0%, +11.0%]"), HasSubstr("—")));
   EXPECT_THAT(text, AllOf(HasSubstr("67.1 M"), HasSubstr("0.050 [0.040, 0.060]"),
                           HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
@@ -85,17 +86,18 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
 TEST(DocumentMarkdown, HasEverythingThatIsNowhereElse) {
   const std::string text = OnPage(OneOfEach());
   EXPECT_THAT(text, testing::StartsWith("# all &lt;of&gt; it · a fact\n\n**the answer**\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("## one\n"), HasSubstr("### Values\n"), HasSubstr("## two\n"),
-                          HasSubstr("words of a page"), HasSubstr("- line 2\n"),
-                          HasSubstr("| words | a\\|b | x |"), HasSubstr("| name, ms |"),
-                          HasSubstr("| time | 2.500 | x |"), HasSubstr("| speedup | 2.00x | x |"),
-                          HasSubstr("| scaling | 2.00x, 50"), HasSubstr("| bounds | \\[2.000, 2.250\\] | x |"),
-                          HasSubstr("third"), HasSubstr("<details><summary>More</summary>\n\n| name |"),
-                          HasSubstr("and 2 more in a file"), HasSubstr("| known | a value |"),
-                          HasSubstr("| amount | 67.1 M | x |"),
-                          HasSubstr("<details><summary>three</summary>"), HasSubstr("| placed | 4.000 |"),
-                          Not(HasSubstr("| small |")), HasSubstr("and 1 more (time 1.000 ms) in a file"),
-                          Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("## one\n"), HasSubstr("### Values\n"), HasSubstr("## two\n"),
+            HasSubstr("words of a page"), HasSubstr("- line 2\n"), HasSubstr("| words | a\\|b | x |"),
+            HasSubstr("| name, ms |"), HasSubstr("| time | 2.500 | x |"),
+            HasSubstr("| speedup | 2.00x | x |"), HasSubstr("| scaling | 2.00x, 50"),
+            HasSubstr("| bounds | \\[2.000, 2.250\\] | x |"), HasSubstr("third"),
+            HasSubstr("<details><summary>More</summary>\n\n| name |"), HasSubstr("and 2 more in a file"),
+            HasSubstr("| known | a value |"), HasSubstr("| amount | 67.1 M | x |"),
+            HasSubstr("<details><summary>three</summary>"), HasSubstr("| placed | 4.000 |"),
+            Not(HasSubstr("| small |")), HasSubstr("and 1 more (time 1.000 ms) in a file"),
+            Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
 TEST(DocumentTables, PartsAddUpAsPrinted) {

@@ -72,7 +72,6 @@ std::vector<const say::Table*> TablesOf(const say::Document& document) {
 std::optional<double> Ns(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
 }
-std::string Ms(const Json& ms) { return ms.is_null() ? kUndefined : FormatMilliseconds(*Ns(ms)); }
 
 Quantity QuantityOf(const Json& json) {
   Quantity quantity;

@@ -119,7 +119,7 @@ struct Table {
     // On a screen that is too narrow: 1 is left out first, then 2, ... 0: never; what does not fit is a table
     // of its own below, where all is asked for.
     int goes = 0;
-    bool bars = false;  // of shares and times: a screen with room draws them as bars, too
+    bool bars = false;             // of shares and times: a screen with room draws them as bars, too
     Keep keep = Keep::kBeginning;  // kDifference, but in the first column: of its title, a variant's name
     int most = 0;                  // columns of a screen that its words take at most; 0: as many as there are
     bool sums = false;             // of times: what rows that are not shown have together is said below

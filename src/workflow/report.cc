@@ -74,7 +74,8 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 fs::path WriteDevices(const DevicesReport& report, const std::string& out) {
   fs::path markdown = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) markdown /= kDevicesFile;
-  WriteOutput(markdown, [&](std::ostream& stream) { RenderDocumentMarkdown(say::SayDevices(report), 1, stream); });
+  WriteOutput(markdown,
+              [&](std::ostream& stream) { RenderDocumentMarkdown(say::SayDevices(report), 1, stream); });
   if (IsStdout(markdown)) return markdown;
   fs::path json = markdown;
   json.replace_extension(".json");

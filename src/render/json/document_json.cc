@@ -46,8 +46,9 @@ struct PrintedCellJson {
   static void Describe(auto& v) {
     using J = const PrintedCellJson&;
     v("kind", [](J json) { return json.value.kind; },
-      {.meaning = "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
-                  "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
+      {.meaning =
+           "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
+           "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
     v("text", [](J json) -> const auto& { return json.text.text; },
       {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", [](J json) { return json.value.value; },

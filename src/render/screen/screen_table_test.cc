@@ -53,8 +53,7 @@ TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
                           {{{"a"}, {"1.000"}, {"0.500"}, {"2.00x, 100%"}}}};
   const std::string one_line = "  name  1 thread  2 threads\n  a        1.000      0.500  2.00x, 100%\n";
   EXPECT_EQ(DrawnAt(table, 60), one_line);
-  EXPECT_EQ(DrawnAt(table, 38),
-            "  name  1 thread\n  a        1.000\n");
+  EXPECT_EQ(DrawnAt(table, 38), "  name  1 thread\n  a        1.000\n");
   EXPECT_EQ(DrawnAt(table, 38, false, true),
             "  name  1 thread\n  a        1.000\n\n  name  2 threads\n  a         0.500  2.00x, 100%\n");
 }
