@@ -327,8 +327,8 @@ void ExpectInCsv(const ExampleTable& example, const read::FoundTable& csv, std::
       expect("", value.value, value.unit == "ns" ? 1e6 : 1);
       EXPECT_EQ(CsvField(csv, first_row + r, id + "_verdict"), value.verdict);
       if (value.kind == CellKind::kSpeedup) continue;
-      expect("_low", value.low, 1);
-      expect("_high", value.high, 1);
+      expect("_low", value.low, value.unit == "ns" ? 1e6 : 1);
+      expect("_high", value.high, value.unit == "ns" ? 1e6 : 1);
     }
   }
 }

@@ -74,7 +74,7 @@ TEST(Counters, WhatIsClosedIsSaidOnceForAReason) {
       ElementsAre(
           "not counted: context_switches, cpu_migrations: closed", "not counted: page_faults: other",
           HasSubstr("user space only (/proc/sys/kernel/perf_event_paranoid above 1): cycles, instructions"),
-          HasSubstr("cycles 50 %, instructions 50 %"), HasSubstr("in 3 delegate calls")));
+          HasSubstr("cycles 50%, instructions 50%"), HasSubstr("in 3 delegate calls")));
   EXPECT_THAT(RemarksOn({}), ElementsAre());
 }
 
