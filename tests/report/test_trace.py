@@ -227,7 +227,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"interrupted: nothing was written" in error
+    assert b"Interrupted: nothing was written" in error
     assert list(tmp_path.iterdir()) == []
 
 
@@ -235,7 +235,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     ("arguments", "code", "words"),
     [
         (["nowhere.etdump"], 3, "nowhere.etdump"),
-        ([TOY, "--run", "some"], 2, '"all", "median" or a number'),
+        ([TOY, "--run", "some"], 2, '"all", "median", or a number'),
         ([TOY, "--format", "svg"], 2, "--format"),
         ([program.DATA, program.DATA], 2, "one run directory"),
         ([program.DATA / "toy_cnn.pte"], 3, "toy_cnn.pte"),

@@ -19,7 +19,7 @@ WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks
 SUFFIXES = ["robust_stats", "robust_comparison"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
-    "manifest": {"problem", "etdump_part", "traced_runs", "outputs"},
+    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
     "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name"},
 }
 # Objects whose keys are names, or that are somebody else's.
@@ -108,6 +108,7 @@ def test_every_schema_is_one():
         "check",
         "devices_report",
         "doctor",  # tests/devices
+        "document",  # what a report or breakdown says
         "dry_run",
         "export",  # of python/etprof: test_matrix.py
         "inspect",
