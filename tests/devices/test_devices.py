@@ -99,7 +99,7 @@ def test_a_phone_with_three_kinds_of_cpus(lab: Lab) -> None:
     text = shown(lab)
     assert "4 x Cortex-A520 1.95 GHz (little): CPU 0-3, 3 x Cortex-A725 2.60 GHz (mid): CPU 4-6, 1 x C1-Ultra" in text
     assert "CPU 61.0 °C, skin 36.5 °C" in text
-    assert "47 % discharging" in text
+    assert "47% discharging" in text
 
 
 def test_a_phone_without_sme2_is_not_said_to_have_it(lab: Lab, phone: AdbDevice) -> None:

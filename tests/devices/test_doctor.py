@@ -113,7 +113,7 @@ def test_a_runner_that_does_not_start(tmp_path: Path) -> None:
 def test_a_runner_that_is_none(tmp_path: Path) -> None:
     other = program(tmp_path, "etprof-runner", "echo hello")
     check = doctor(4, ETPROF_RUNNER=str(other))["measure"]["etprof-runner"]
-    assert (check["state"], "no etprof-runner" in check["found"]) == ("missing", True)
+    assert (check["state"], "is not an etprof-runner of this version" in check["found"]) == ("missing", True)
 
 
 ISA = '{"isa": {"detected": [], "masked": [], "enabled": [], "can_mask": %s, "why_not": "%s"}}'

@@ -126,8 +126,9 @@ def test_a_device_that_does_not_come_back(lab, device, tmp_path):
     watched.wait_for_a_launch(folder)
     device.stop()
     assert watched.end() == 4
-    (last,) = [line for line in watched.text().splitlines() if line.startswith(f"error: `{device.spec}`")][-1:]
-    assert "did not come back" in last and "--resume" in last
+    error, hint = watched.text().splitlines()[-2:]
+    assert error.startswith(f"error: `{device.spec}`") and "did not come back" in error
+    assert hint.startswith("hint: ") and "--resume" in hint
     assert launches(folder, "complete") >= 1
     device.start()
     assert lab.run([*command, "--resume"], timeout=120).returncode == 0

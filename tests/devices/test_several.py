@@ -187,35 +187,48 @@ def test_ctrl_c_ends_all_and_keeps_all(fleet):
     process.communicate(timeout=60)
     text = log.read_text()
     assert process.returncode == 130, text
-    assert "\nInterrupted. Partial results are in " in f"\n{text}"
-    (line,) = [line for line in text.splitlines() if line.startswith("  Resume: ")]
-    assert "--resume" in line
+    (kept,) = [line for line in text.splitlines() if line.startswith("Interrupted. Partial results are in ")]
+    (view,) = [line for line in text.splitlines() if line.startswith("  View: ")]
+    (resume,) = [line for line in text.splitlines() if line.startswith("  Resume: ")]
+    assert str(path) in resume and resume.endswith(" --resume")
     for device in ("local", *fleet.boards):
-        assert fleet.directory(device) in line
+        assert fleet.directory(device) in kept and fleet.directory(device) in view
         assert fleet.manifest(device)["status"] == "interrupted"
         assert min(fleet.launches(device)) >= 1
     fleet.left_nothing()
+
+
+def plan_by_device(screen: str) -> dict[str, list[str]]:
+    """The lines below each device's name, with single spaces; the table's head is "experiments"."""
+    shown: dict[str, list[str]] = {}
+    for words in filter(None, map(str.split, screen.splitlines()[1:])):
+        if len(words) == 1 and (words[0] == "local" or words[0].startswith("ssh:")):
+            lines = shown.setdefault(words[0], [])
+        elif words[0] == "note":
+            break
+        else:
+            lines.append("experiments" if words[:2] == ["experiment", "threads"] else " ".join(words))
+    return shown
 
 
 def test_a_dry_run_shows_devices_and_folders(fleet):
     path = fleet.write()
     done = fleet.run(path, "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("device")
-    for device in ("local", *fleet.boards):
-        assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith(device + " ")][:2] == [
-            "off",
-            "on",
-        ]
-        assert f"on {device} compare off (baseline) with on" in done.stdout
-        (into,) = [line for line in done.stdout.splitlines() if line.startswith(f"{device} into ")]
-        assert into.endswith(device.rpartition(":")[2])
+    shown = plan_by_device(done.stdout)
+    assert list(shown) == ["local", *fleet.boards]
+    for device, lines in shown.items():
+        assert [line.split()[0] for line in lines[lines.index("experiments") + 1 :]] == ["off", "on"]
+        assert "compare off (baseline) with on" in lines
+        (into,) = [line for line in lines if line.startswith("into ")]
+        assert into.startswith(f"into {fleet.root}/") and into.endswith("-" + device.rpartition(":")[2])
+    assert "measure at the same time" in done.stdout
     assert not fleet.root.exists()
     # One device of the configuration's three.
     one = fleet.run(path, "--dry-run", "--device", "ssh:two")
     assert one.returncode == 0, one.stderr
-    rows = [line.split()[0] for line in one.stdout.splitlines()[1:3]]
-    assert rows == ["ssh:two", "ssh:two"] and one.stdout.endswith(f"into {fleet.root}\n")
+    shown = plan_by_device(one.stdout)
+    assert list(shown) == ["ssh:two"] and f"into {fleet.root}" in shown["ssh:two"]
     plan = json.loads(fleet.run(path, "--dry-run", "--json", "--max-seconds", "20").stdout)
     assert [device["device"] for device in plan["devices"]] == ["local", *fleet.boards]
     assert plan["seconds"]["at_most"] == 20  # side by side, not one after the other

@@ -118,7 +118,7 @@ def test_mask_is_in_force_and_changes_digits_only(runner: Path, toy: Path, tmp_p
 @pytest.mark.parametrize(
     ("isa", "says"),
     [
-        ("-avx513", "no CPU feature 'avx513'"),
+        ("-avx513", "unknown CPU feature 'avx513'"),
         ("avx2", "neither on nor off"),
         ("-avx2,,", "empty entry"),
         ("-avx10_2", "this CPU"),
