@@ -67,7 +67,8 @@ class SectionPage {
     const say::Level level = brief && table.level == say::Level::kUsual ? say::Level::kFolded : table.level;
     Folded(level, table.title, tables_, [&] {
       out_ << TableOf(table, text) << '\n';
-      if (!text.left.empty()) out_.Format("{} {}\n\n", text.left, table.elsewhere);
+      // Our own Markdown, with names of tables as code.
+      if (!text.left.empty()) out_ << text.left << ' ' << table.elsewhere.c_str() << "\n\n";
     });
   }
 

@@ -264,8 +264,22 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
       line += ' ';
       ++column;
     }
-    line += word;
-    column += word_width;
+    // A hash has no blank to end a line at; a path stays whole, to be copied.
+    std::string rest = word;
+    while (indent < width && column + DisplayWidth(rest) > width && rest.find('/') == std::string::npos) {
+      std::size_t fits = 0;
+      for (std::size_t next = NextCharacter(rest, 0);
+           next < rest.size() && column + DisplayWidth(rest.substr(0, next)) <= width;
+           next = NextCharacter(rest, next))
+        fits = next;
+      if (fits == 0) break;
+      out << line << rest.substr(0, fits) << '\n';
+      rest.erase(0, fits);
+      line = Blanks(indent);
+      column = indent;
+    }
+    line += rest;
+    column += DisplayWidth(rest);
     at_start = false;
     at = end + 1;
   }

@@ -44,7 +44,8 @@ std::string Paint(const std::string& text, Color color, bool colors);
 Color ColorOf(stats::Verdict verdict);
 
 // `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
-// ended. A number and its unit, a name and its "#3", and an interval stay on one line.
+// ended. A number and its unit, a name and its "#3", and an interval stay on one line; what is
+// wider than a line is broken, a path aside.
 void WriteWrapped(const std::string& first, const std::string& text, int indent, int width,
                   std::ostream& out);
 

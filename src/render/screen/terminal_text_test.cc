@@ -24,6 +24,12 @@ TEST(TerminalText, ANumberStaysWithItsUnit) {
   EXPECT_EQ(out.str(), "takes\n0.64 ms.\nIt is 52%\nof\nIGEMM #2,\n3 of 40,\n[1, 2] ms\n");
 }
 
+TEST(TerminalText, AHashIsBrokenAndAPathIsNot) {
+  std::ostringstream out;
+  WriteWrapped("", "ab 0123456789abcdef /a/long/path cd", 0, 10, out);
+  EXPECT_EQ(out.str(), "ab\n0123456789\nabcdef\n/a/long/path\ncd\n");
+}
+
 TEST(TerminalText, FittedTailCutsAtACodePoint) {
   EXPECT_EQ(FittedTail("abc", 3), "abc");
   EXPECT_EQ(FittedTail("abcd", 3), "…cd");
