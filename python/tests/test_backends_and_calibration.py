@@ -35,7 +35,7 @@ def export(folder: Path, *arguments: str) -> int:
 
 
 def error_of(capfd: pytest.CaptureFixture) -> str:
-    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("etprof", "what"))]
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error: ", "hint: "))]
     assert len(lines) == 2
     return lines[0]
 
