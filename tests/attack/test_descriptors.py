@@ -53,7 +53,7 @@ def test_a_measurement_outlives_its_messages(tmp_path: Path):
     done = measure(tmp_path, "2>/dev/full")
     assert done.returncode == 4, done.stdout
     assert launches(tmp_path) == 2
-    assert "latency" in done.stdout
+    assert "Latency, ms" in done.stdout
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
