@@ -152,7 +152,7 @@ def test_two_models(bench, monkeypatch):
     assert found["pairs"][0]["name"] == "slow against main"
     assert found["pairs"][0]["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
     (case,) = junit_of(junit).findall("testcase")
-    assert "+10.0 %" in case.find("failure").get("message")
+    assert "+10.0%" in case.find("failure").get("message")
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_slow"
     # The options say the same, and the sides can be exchanged.
     check(bench, "--candidate", "main.pte", "--baseline", "slow.pte", "--runs", "10", "--launches", "2", code=PASS)

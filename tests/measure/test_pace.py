@@ -47,7 +47,7 @@ def test_runs_that_take_longer_than_the_period_are_counted(bench):
     assert late["fine"][0] == 0
     assert late["late"][0] == late["late"][1] > 0
     assert "a run every 900us" in done.stdout
-    assert "took longer (100 %)" in " ".join(done.stdout.split())
+    assert "took longer (100%)" in " ".join(done.stdout.split())
 
 
 def test_what_is_no_period_and_who_cannot_keep_one(bench):

@@ -75,7 +75,7 @@ def test_a_foreign_runner(bench, stream):
     assert {row["latency_ns"] for row in rows} <= {str(2_000_000 + 1000 * i) for i in range(len(rows))}
     assert "Iteration 1 of" in (bench.out / data["log"]).read_text()
     report = (bench.out / "report.md").read_text()
-    assert "Times of steady runs with the tracer on" in report
+    assert "tracing overhead included" in report
     assert "tracer off" not in report
 
 
@@ -194,7 +194,9 @@ def test_the_real_runner(bench, runner):
         assert data["output_digests"][0]["nan_count"] == 0
         phases = [(run["launch"], run["phase"]) for run in data["etdump_runs"]]
         assert phases.count((0, "first")) == 1
-        assert sum(run["runs"] for run in data["etdump_runs"] if run["phase"] in ("steady", "disturbed")) == 100
+        # A burst that other processes disturbed is measured again, its traced runs too.
+        traced = [run["runs"] for run in data["etdump_runs"] if run["phase"] in ("steady", "disturbed")]
+        assert sum(traced) >= 100
         stem = f"toy_cnn_{data['experiment']}_t{data['threads']}"
         assert data["etdump"] == f"{data['experiment']}/{stem}.etdump"
     assert manifest["results"][0]["isa_state"]["masked"]
@@ -202,7 +204,8 @@ def test_the_real_runner(bench, runner):
     inspector = pytest.importorskip("executorch.devtools").Inspector
     etdump = bench.out / manifest["results"][0]["etdump"]
     blocks = [block for block in inspector(etdump_path=str(etdump)).event_blocks if block.name == "Execute"]
-    assert len(blocks[0].events[0].perf_data.raw) == 3 + 100
+    runs = sum(run["runs"] for run in manifest["results"][0]["etdump_runs"])
+    assert len(blocks[0].events[0].perf_data.raw) == runs
 
 
 def test_profile(bench, runner, monkeypatch):
