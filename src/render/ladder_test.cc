@@ -140,7 +140,7 @@ TEST(RenderLadder, FitsTheScreen) {
         ++count;
         if (!line.empty()) last = count;
       }
-      EXPECT_LE(last, width < 80 ? 46 : 42) << screen;
+      EXPECT_LE(last, width < 80 ? 44 : 40) << screen;
     }
   }
 }

@@ -246,10 +246,8 @@ class LadderText {
       texts.push_back(
           fmt::format("{} {} not run: {}", Listed(names), names.size() == 1 ? "does" : "do", error));
     if (ladder_.portable_share >= kPortableWorthSaying) {
-      texts.push_back(
-          fmt::format("Kernels outside of XNNPACK take {} of an inference at {}. They are compiled for one "
-                      "level and ignore the mask.",
-                      PercentText(ladder_.portable_share), NameOf(ladder_.Highest())));
+      texts.push_back(fmt::format("Kernels outside of XNNPACK take {} of the time at {} and ignore the mask.",
+                                  PercentText(ladder_.portable_share), NameOf(ladder_.Highest())));
     }
     if (!ladder_.interleaved && !report_.emulated)
       texts.emplace_back(
