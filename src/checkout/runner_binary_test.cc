@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/file.h"
+#include "device/elf_testing.h"
 
 namespace etprof {
 namespace {
@@ -47,19 +48,10 @@ class Binary : public testing::Test {
 
 // A program with these instructions and one segment of data that looks like one of them.
 std::string Program(const std::vector<std::uint32_t>& code, std::uint64_t machine = 0xb7) {
-  std::string file(64 + 2 * 56, '\0');
-  const auto put = [&file](std::size_t at, std::uint64_t value, unsigned size) {
-    if (file.size() < at + size) file.resize(at + size);
-    for (unsigned i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
-  };
-  put(0, 0x464c457f, 4);
-  put(4, 2, 1);
-  put(5, 1, 1);
+  example::ElfStart elf;
+  const auto put = [&elf](std::size_t at, std::uint64_t value, unsigned size) { elf.Put(at, value, size); };
   put(18, machine, 2);
-  put(32, 64, 8);  // program headers
-  put(54, 56, 2);
-  put(56, 2, 2);
-  const std::size_t start = file.size(), data = start + 4 * code.size();
+  const std::size_t start = elf.file.size(), data = start + 4 * code.size();
   put(64, 1, 4);
   put(64 + 4, 5, 4);  // readable, executable
   put(64 + 8, start, 8);
@@ -70,7 +62,7 @@ std::string Program(const std::vector<std::uint32_t>& code, std::uint64_t machin
   put(64 + 56 + 32, 4, 8);
   for (std::size_t i = 0; i < code.size(); ++i) put(start + 4 * i, code[i], 4);
   put(data, 0xd503477f, 4);
-  return file;
+  return elf.file;
 }
 
 constexpr std::uint32_t kNop = 0xd503201f, kReturn = 0xd65f03c0;

@@ -25,6 +25,9 @@ std::string FormatAmount(double amount);
 // "1,204": whole, with separators.
 std::string FormatCount(std::int64_t count);
 
+// "1 thread", "4 threads".
+std::string ThreadsText(int threads);
+
 // Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
 // 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.
 std::string ExactMicroseconds(Nanoseconds nanoseconds);

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <fstream>
 
+#include "device/elf_testing.h"
+
 namespace etprof {
 namespace {
 
@@ -21,17 +23,8 @@ TEST(NeededLibraries, OfThisProgram) {
 
 // A file with two libraries, as small as one can be.
 std::string SmallElf() {
-  std::string file(64 + 2 * 56, '\0');
-  const auto put = [&file](std::size_t at, std::uint64_t value, unsigned size) {
-    if (file.size() < at + size) file.resize(at + size);
-    for (unsigned i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
-  };
-  put(0, 0x464c457f, 4);
-  put(4, 2, 1);
-  put(5, 1, 1);
-  put(32, 64, 8);  // program headers
-  put(54, 56, 2);
-  put(56, 2, 2);
+  example::ElfStart elf;
+  const auto put = [&elf](std::size_t at, std::uint64_t value, unsigned size) { elf.Put(at, value, size); };
   const std::size_t dynamic = 64 + 2 * 56, strings = dynamic + 4 * 16;
   put(64, 1, 4);  // all of the file, from address 0x10000
   put(64 + 16, 0x10000, 8);
@@ -46,7 +39,7 @@ std::string SmallElf() {
   put(dynamic + 32, 1, 8);
   put(dynamic + 40, 19, 8);
   put(dynamic + 56, 0, 8);
-  return file + std::string("\0libc++_shared.so\0\0libm.so\0", 27);
+  return elf.file + std::string("\0libc++_shared.so\0\0libm.so\0", 27);
 }
 
 TEST(NeededLibraries, OfAFileThatIsCutOrSpoilt) {

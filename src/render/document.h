@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "render/page/markdown_text.h"
 #include "render/screen/terminal.h"
 #include "say/document.h"
 
@@ -41,9 +40,7 @@ struct DocumentFormat {
 };
 std::span<const DocumentFormat> DocumentFormats();
 
-// One section, for a screen or page that is not a document yet.
+// One section of a screen.
 void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out);
-void WriteSection(const say::Section& section, int depth, markdown::Out& out,
-                  say::Level most = say::Level::kFolded);
 
 }  // namespace etprof

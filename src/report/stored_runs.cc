@@ -7,6 +7,7 @@
 
 #include "core/duration.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "measure/config/config.h"
 
 namespace etprof {
@@ -162,9 +163,9 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
   for (const RunData* side : {&baseline, &candidate}) {
     for (const ExperimentData& data : side->experiments) {
       if (!Timed(data) || matched.contains(&data)) continue;
-      run.warnings.push_back(fmt::format("only the {} has {} with {} thread{}: not checked",
+      run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
                                          side == &baseline ? "baseline" : "candidate", data.name,
-                                         data.threads, data.threads == 1 ? "" : "s"));
+                                         ThreadsText(data.threads)));
     }
   }
   return run;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/units.h"
 #include "device/describe.h"
 #include "say/wording.h"
 

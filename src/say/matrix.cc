@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/units.h"
 #include "report/ladder/matrix.h"
 #include "say/operator_names.h"
 #include "say/wording.h"

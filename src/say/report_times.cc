@@ -240,7 +240,7 @@ std::vector<Section> SayLatencies(const Report& report) {
               {}};
   table.level = Level::kBrief;
   table.span = SpanOfLatencies(report);
-  const TimeScale scale = ScaleOfLatencies(report);
+  const TimeScale scale = ScaleFor(table.span->smallest_ns, table.span->largest_ns);
   for (const ReportExperiment& experiment : all) {
     const stats::Distribution& d = experiment.latency;
     Cell interval("");

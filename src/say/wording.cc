@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/duration.h"
+#include "core/units.h"
 #include "stats/summary_rounding.h"
 
 namespace etprof {
@@ -64,17 +65,6 @@ TimeScale ScaleFor(double smallest, double largest) {
   if (largest / scale.unit_ns >= 100) scale.decimals = 1;
   if (largest / scale.unit_ns >= 10'000) scale.decimals = 0;
   return scale;
-}
-
-TimeScale ScaleOfLatencies(const Report& report) {
-  double smallest = 1e300;
-  double largest = 0;
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (!experiment.latency.p50) continue;
-    smallest = std::min(smallest, *experiment.latency.p50);
-    largest = std::max(largest, *experiment.latency.p50);
-  }
-  return ScaleFor(smallest, largest);
 }
 
 std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale) {
@@ -213,8 +203,6 @@ std::string CostInterval(const SideCost& cost) {
   if (!std::isfinite(low) || !std::isfinite(high)) return kUndefined;
   return fmt::format("[{}, {}]", Signed(low), high > 100 ? ">+10000%" : Signed(high));
 }
-
-std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 std::string SampleText(const Comparison& comparison, bool interleaved) {
   if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";

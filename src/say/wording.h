@@ -31,10 +31,6 @@ struct TimeScale {
 // smallest total is below one; two decimals, one from 100 on.
 TimeScale ScaleFor(double smallest, double largest);
 
-// The scale of a report's latencies: that of the medians, so that the last row of a table is the number in
-// its headline.
-TimeScale ScaleOfLatencies(const Report& report);
-
 // The values rounded to units of the scale's last digit by largest remainder, so that they add up to their
 // rounded sum.
 std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale);
@@ -69,8 +65,6 @@ std::string PaceText(const ReportExperiment& experiment);
 std::string CostVerdict(const SideCost& cost);
 // The interval of that change, from the candidate's least to its most: "[−2.9%, −1.9%]", or "—".
 std::string CostInterval(const SideCost& cost);
-
-std::string ThreadsText(int threads);  // "1 thread", "4 threads"
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" where they are not paired.
 std::string SampleText(const Comparison& comparison, bool interleaved = false);

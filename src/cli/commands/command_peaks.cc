@@ -21,7 +21,7 @@ std::string Below(const protocol::Rate& rate) {
 void ShowTables(const MeasuredPeaks& measured) {
   const auto& [peaks, device, emulated] = measured;
   const std::string header = fmt::format(
-      "{} · {} thread{}{}{} · clock {:.2f} GHz{}", device, peaks.threads, peaks.threads == 1 ? "" : "s",
+      "{} · {}{}{} · clock {:.2f} GHz{}", device, ThreadsText(peaks.threads),
       peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus, peaks.isa.empty() ? "" : " · isa " + peaks.isa,
       peaks.clock_hz / 1e9, emulated ? " · emulated, times mean nothing" : "");
   Print("{}\n", ForTerminal(header));

@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
+#include "core/units.h"
 #include "device/clusters.h"
 #include "device/cpus.h"
 #include "device/open_device.h"
@@ -481,8 +482,7 @@ Plan MakePlan(const Config& config) {
       unit.experiment = i;
       unit.threads = threads;
       unit.label = experiment.label.empty() ? experiment.name : experiment.label;
-      if (experiment.threads.size() > 1)
-        unit.label += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+      if (experiment.threads.size() > 1) unit.label += ", " + ThreadsText(threads);
       while (!labels.insert(unit.label).second) unit.label += fmt::format(" ({})", experiment.name);
       unit.stem = UnitStem(experiment.name, experiment.model, threads);
       CheckStem(config, experiment, unit.stem.substr(experiment.name.size() + 1));

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "device/clusters.h"
 #include "measure/config/json_fields.h"
 
@@ -40,7 +41,6 @@ std::string HiddenOf(const std::string& isa) {
 std::string PaceText(Nanoseconds period) {
   return period == 0 ? "back to back" : "every " + DurationText(period);
 }
-std::string ThreadsText(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 // A label as the name of a folder.
 std::string FolderOfLabel(const std::string& label) {

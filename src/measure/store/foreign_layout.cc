@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/units.h"
 #include "measure/participants/participants.h"
 #include "stats/level.h"
 
@@ -195,8 +196,7 @@ class Adder {
       for (std::size_t j = 0; j < i; ++j) {
         if (found[j].name != found[i].name || found[j].threads == found[i].threads) continue;
         for (const std::size_t k : {i, j})
-          found[k].label = fmt::format("{}, {} thread{}", found[k].name, found[k].threads,
-                                       found[k].threads == 1 ? "" : "s");
+          found[k].label = found[k].name + ", " + ThreadsText(found[k].threads);
       }
     }
   }

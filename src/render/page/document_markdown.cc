@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "render/document.h"
+#include "render/page/markdown_text.h"
 #include "render/table_text.h"
 #include "say/wording.h"
 
@@ -117,10 +118,6 @@ class SectionPage {
 
 }  // namespace
 
-void WriteSection(const say::Section& section, int depth, markdown::Out& out, say::Level most) {
-  SectionPage(depth, most, out).Write(section);
-}
-
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file, say::Level most) {
   markdown::Out out(file);
   out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << say::HeadingOf(document)
@@ -131,7 +128,8 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  for (const say::Section& section : document.sections) WriteSection(section, depth + 1, out, most);
+  SectionPage page(depth + 1, most, out);
+  for (const say::Section& section : document.sections) page.Write(section);
   bool noted = false;
   for (const say::Note& note : document.notes) {
     if (note.level > most) continue;
@@ -142,7 +140,7 @@ void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostre
     out << "- " << say::TextOf(note) << '\n';
   }
   if (noted) out << '\n';
-  for (const say::Section& section : document.appendix) WriteSection(section, depth + 1, out, most);
+  for (const say::Section& section : document.appendix) page.Write(section);
   if (!document.method.empty() && most > say::Level::kBrief) out << document.method << "\n\n";
 }
 

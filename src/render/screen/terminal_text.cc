@@ -222,22 +222,6 @@ std::string Paint(const std::string& text, Color color, bool colors) {
   return fmt::format("{}{}{}", code, text, sgr::kPlain);
 }
 
-Color ColorOf(stats::Verdict verdict) {
-  switch (verdict) {
-    case stats::Verdict::kFaster:
-      return Color::kGreen;
-    case stats::Verdict::kSlower:
-      return Color::kRed;
-    case stats::Verdict::kInconclusive:
-    case stats::Verdict::kContended:
-    case stats::Verdict::kEmulated:
-      return Color::kDim;
-    case stats::Verdict::kSame:
-      break;
-  }
-  return Color::kNone;
-}
-
 void WriteWrapped(const std::string& first, const std::string& paragraph, int indent, int width,
                   std::ostream& out) {
   const std::string text = OneLine(paragraph);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "render/screen/terminal.h"
-#include "stats/verdict.h"
 
 // Text as a terminal shows it, for the files that draw on it.
 namespace etprof {
@@ -40,8 +39,6 @@ std::string Bar(double share, int columns);
 enum class Color { kNone, kGreen, kRed, kYellow, kDim, kBold };
 // As ANSI; `text` itself where colours are off.
 std::string Paint(const std::string& text, Color color, bool colors);
-// Green faster, red slower, dim what cannot be told.
-Color ColorOf(stats::Verdict verdict);
 
 // `first`, then `text` (OneLine) from the column `indent` on, wrapped at blanks to `width`; every line is
 // ended. A number and its unit, a name and its "#3", and an interval stay on one line; what is
