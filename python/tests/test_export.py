@@ -244,8 +244,8 @@ def test_an_interrupt_is_130(tmp_path: Path, capfd: pytest.CaptureFixture):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ([], "no model was given"),
-        (["toy_cnn", "--model", "toy_cnn"], "two models"),
+        ([], "No model was given"),
+        (["toy_cnn", "--model", "toy_cnn"], "Two models"),
         (["toy_cnn", "--backand", "xnnpack"], "Did you mean `--backend`?"),
         (["toy_cnn", "--backend", "cuda"], "invalid backend 'cuda'"),
         (["toy_cnn", "--backend", "portble"], "id you mean portable?"),

@@ -183,7 +183,7 @@ def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Pa
                 assert done.returncode == 0, done.stderr
             else:
                 assert done.returncode == 3, (name, other)
-                assert "etrecord: is of another program: " in done.stderr
+                assert "etrecord` is of another program: " in done.stderr
 
 
 def test_a_record_of_another_program_beside_the_model_is_not_believed(exported: Exported, tmp_path: Path):

@@ -61,7 +61,7 @@ def last_line(capfd: pytest.CaptureFixture) -> str:
 def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
     code, manifest = export(tmp_path, "return self.linear(x).relu()")
     assert code == 0
-    assert last_line(capfd) == "  check         pass: at least 85 dB was asked for"
+    assert last_line(capfd) == "  check         passed: at least 85 dB is required"
     answer = manifest["check"]
     assert (answer["verdict"], answer["why"], answer["warnings"]) == ("pass", None, [])
     (case,) = answer["cases"]
@@ -109,7 +109,7 @@ def test_what_cannot_be_subtracted_is_compared_in_words(
     code, _ = export(tmp_path, forward)
     lines = capfd.readouterr().err.splitlines()
     assert f"  compared      {compared}" in lines
-    assert (lines[-1] == "  check         pass: all elements are equal") == (code == 0) == compared.endswith("equal")
+    assert (lines[-1] == "  check         passed: all elements are equal") == (code == 0) == compared.endswith("equal")
 
 
 def test_a_check_that_was_interrupted_is_none_that_was_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -134,7 +134,7 @@ def test_layers_that_hold_their_weights_in_lists_forget_nothing(
     assert (code, manifest["check"]["warnings"]) == (0, [])
     assert "note" not in capfd.readouterr().err
     _, manifest = export(tmp_path, "self.last = self.linear(x)[0]; return self.last * 2")
-    assert "forward() assigns self.last, no buffer" in manifest["check"]["warnings"][0]
+    assert "forward() assigns self.last, which is not a buffer" in manifest["check"]["warnings"][0]
     assert "_flat_weights" not in str(manifest["check"]["warnings"])
 
 
@@ -160,7 +160,7 @@ def test_a_class_that_wants_arguments_is_told_what_to_give(tmp_path: Path, capfd
     path.write_text(NET.format(forward="return x").replace("__init__(self)", "__init__(self, width)"))
     assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 3
     assert (
-        capfd.readouterr().err.splitlines()[-1].endswith("the class is made without arguments: give `width` a default")
+        capfd.readouterr().err.splitlines()[-1].endswith("The class is made without arguments: give `width` a default")
     )
 
 

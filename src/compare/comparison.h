@@ -87,7 +87,7 @@ struct Quantity {  // a time of one side against the other; ratio = baseline / c
       estimate;  // absent where a side has no time or there are too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
 
-  // None of an emulated CPU, whose times mean nothing.
+  // None of an emulated CPU, whose timings are not meaningful.
   std::optional<stats::RatioEstimate> Told() const {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
   }

@@ -244,7 +244,7 @@ class GraphRenderer {
       const ExperimentData& data = model_.report->run.experiments[experiment.index];
       const std::string label = OneLine(Prefix(index));
       if (graph_.experiments.size() == 1) attributes["experiment"] = OneLine(experiment.label);
-      if (data.emulated) attributes[label + "emulated"] = "the CPU was emulated: times mean nothing";
+      if (data.emulated) attributes[label + "emulated"] = "the CPU is emulated: timings are not meaningful";
       if (data.trace_enabled) attributes[label + "trace-enabled"] = "evidence of kernels, not of time";
       const double runs = static_cast<double>(experiment.groups.runs);
       if (experiment.groups.runs == 0) continue;

@@ -121,7 +121,7 @@ class Assembler {
 
   // Times of an emulated processor, and of trace-enabled runs, mean nothing.
   static std::string Refusal(const ExperimentData& a, const ExperimentData& b) {
-    if (a.emulated || b.emulated) return "the processor is emulated: its times mean nothing";
+    if (a.emulated || b.emulated) return "the CPU is emulated: timings are not meaningful";
     if (a.trace_enabled || b.trace_enabled) return "a trace-enabled run's times are no latency";
     return "";
   }

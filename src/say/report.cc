@@ -90,7 +90,10 @@ std::string MeasuredText(const Report& report) {
 
 std::vector<Section> SayFindings(const Report& report) {
   if (report.insights.empty()) return {};
-  List list{"", {}, report.ladder ? kLadderFindings : kFindings, true};
+  // A screen's lines: warnings about the measurement take the place of the last finding.
+  const std::size_t shown =
+      report.ladder ? kLadderFindings : kFindings - (report.warnings.size() > 1 ? 1 : 0);
+  List list{"", {}, shown, true};
   for (const Insight& insight : report.insights) {
     std::vector<std::string> details = insight.evidence;
     if (!insight.formula.empty()) details.push_back("How: " + insight.formula);

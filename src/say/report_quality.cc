@@ -102,7 +102,9 @@ std::string TailsOfAllRuns(const Report& report) {
     if (all.n == 0 || !tail.value) return "";
     const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
     disturbed = disturbed || lost > kHardlyAny;
-    tails.push_back(fmt::format("{} {}", tail.name, FormatMilliseconds(*tail.value)));
+    const bool several = report.experiments.size() > 1;
+    tails.push_back(fmt::format("{}{} {}", several ? experiment.label + ' ' : "", tail.name,
+                                FormatMilliseconds(*tail.value)));
   }
   return disturbed ? fmt::format("all untraced runs, clean or not: {}", fmt::join(tails, ", ")) : "";
 }

@@ -23,7 +23,7 @@ void ShowTables(const MeasuredPeaks& measured) {
   const std::string header = fmt::format(
       "{} · {}{}{} · clock {:.2f} GHz{}", device, ThreadsText(peaks.threads),
       peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus, peaks.isa.empty() ? "" : " · isa " + peaks.isa,
-      peaks.clock_hz / 1e9, emulated ? " · emulated, times mean nothing" : "");
+      peaks.clock_hz / 1e9, emulated ? " · emulated CPU: timings not meaningful" : "");
   Print("{}\n", ForTerminal(header));
   using enum Table::Align;
   Table compute{{{"level", kLeft},

@@ -266,7 +266,7 @@ struct ExperimentData {
   std::string
       configuration_sha256;    // of all that was configured but the name and the label; empty: not known
   bool foreign = false;        // not etprof-runner: an executor_runner, run as whole processes
-  bool emulated = false;       // exec_wrapper is an emulator: times mean nothing
+  bool emulated = false;       // exec_wrapper is an emulator: timings are not meaningful
   bool trace_enabled = false;  // the seeds' second kind of run: evidence of kernels; its times are refused
   bool tracer_always_on =
       false;  // `recorded` latencies include the tracer's cost (a foreign runner's always do)

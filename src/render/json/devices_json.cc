@@ -227,7 +227,7 @@ struct ReportJson {
     v.Constant("schema_version", 1);
     v("title", [](J json) { return json.report.title; }, {.meaning = "as given by --title", .or_null = true});
     v("emulated", [](J json) { return json.report.emulated; },
-      {.meaning = "the CPU of any device was emulated: its times mean nothing"});
+      {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
     v("devices", [](J json) {
       std::vector<DeviceJson> devices;
       for (std::size_t i = 0; i < json.report.runs.size(); ++i) devices.push_back({json.report, i});

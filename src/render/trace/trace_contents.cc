@@ -244,7 +244,7 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
     Add(attributes, name + ".cpus", data.cpus);
     Add(attributes, name + ".executorch_version", data.executorch_version);
     Add(attributes, name + ".runner_sha256", data.runner_sha256);
-    if (data.emulated) Add(attributes, name + ".emulated", "times mean nothing");
+    if (data.emulated) Add(attributes, name + ".emulated", "timings are not meaningful");
     if (data.trace_enabled) Add(attributes, name + ".trace_enabled", "evidence of kernels, not of time");
   }
   writer.Attributes(attributes);

@@ -19,7 +19,7 @@ export function Conditions({ report }: { report: Report }) {
             <li key={warning}>{warning}</li>
           ))}
         </ul>
-        {emulated.length > 0 && <p class="warning">Emulated, their times mean nothing: {emulated.join(", ")}.</p>}
+        {emulated.length > 0 && <p class="warning">Emulated CPU, timings are not meaningful: {emulated.join(", ")}.</p>}
         {traced.length > 0 && <p class="warning">Trace-enabled, evidence of kernels and not of time: {traced.join(", ")}.</p>}
         {missing.length > 0 && <p>Without a trace: {missing.join(", ")}.</p>}
       </Section>

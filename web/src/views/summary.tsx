@@ -22,7 +22,7 @@ export function answer(comparison: Comparison, names: { baseline: string; candid
     case "contended":
       return `${candidate} and ${baseline} cannot be compared: other processes left too few runs that had a processor whenever they wanted one.`;
     case "emulated":
-      return `${candidate} and ${baseline} ran on an emulated CPU: their times mean nothing.`;
+      return `${candidate} and ${baseline} ran on an emulated CPU: timings are not meaningful.`;
     default:
       return `${candidate} against ${baseline}: ${times}.`;
   }
