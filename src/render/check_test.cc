@@ -49,21 +49,20 @@ TEST(CheckWords, Numbers) {
 
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
-  EXPECT_EQ(
-      say::Conclusion(check),
-      "FAIL: 1 of 4 pairs beyond the limits for certain, 1 of 4 pairs could not be measured, 1 of 4 pairs "
-      "could not be decided");
+  EXPECT_EQ(say::Conclusion(check),
+            "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
+            "comparisons could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
   check.error = false;
-  EXPECT_EQ(say::Conclusion(check), "pass: 1 of 1 pair within the limits for certain");
+  EXPECT_EQ(say::Conclusion(check), "PASS: 1 of 1 comparison is within its limits");
   check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;
-  EXPECT_EQ(say::Conclusion(check), "inconclusive: 1 of 1 pair could not be decided");
+  EXPECT_EQ(say::Conclusion(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
   check.require_conclusive = true;
-  EXPECT_EQ(say::Conclusion(check), "FAIL: 1 of 1 pair could not be decided");
+  EXPECT_EQ(say::Conclusion(check), "FAIL: 1 of 1 comparison could not be decided");
   check.pairs.clear();
-  EXPECT_THAT(say::Conclusion(check), HasSubstr("no pair"));
+  EXPECT_THAT(say::Conclusion(check), HasSubstr("nothing to check"));
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {
@@ -149,7 +148,7 @@ TEST(CheckTerminal, ShowsEveryPairAndWhatMoved) {
 TEST(CheckMarkdown, EveryRowHasItsHeadingsCells) {
   const std::string text =
       TextOfCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
-  EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 pairs beyond the limits"));
+  EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 comparisons exceeds a limit"));
   EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
   EXPECT_THAT(text, HasSubstr("operators that moved:\n\n- Convolution"));
   EXPECT_THAT(text, HasSubstr("<details><summary>1 operator passes</summary>"));

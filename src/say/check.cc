@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "core/units.h"
@@ -96,11 +97,13 @@ std::string ChangeText(double change, double low, double high) {
 }
 
 std::string ResultText(GateDecision decision) {
-  return decision == GateDecision::kFail ? "FAIL" : std::string(NameOf(decision));
+  std::string text(NameOf(decision));
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
 }
 
 std::string ResultText(const CheckPair& pair) {
-  return pair.error.empty() ? ResultText(pair.decision) : "error";
+  return pair.error.empty() ? ResultText(pair.decision) : "ERROR";
 }
 
 bool IsListed(const CheckItem& item) {
@@ -134,26 +137,26 @@ std::string ItemLine(const CheckItem& item) {
 }
 
 std::string Conclusion(const CheckReport& check) {
-  if (check.pairs.empty()) return "inconclusive: there is no pair to check";
+  if (check.pairs.empty()) return "INCONCLUSIVE: there is nothing to check";
   const auto count = [&](const std::string& result) {
     return std::count_if(check.pairs.begin(), check.pairs.end(),
                          [&](const CheckPair& pair) { return ResultText(pair) == result; });
   };
   const auto of = [&](std::ptrdiff_t some) {
-    return fmt::format("{} of {} pair{}", some, check.pairs.size(), check.pairs.size() == 1 ? "" : "s");
+    return fmt::format("{} of {} comparison{}", some, check.pairs.size(), check.pairs.size() == 1 ? "" : "s");
   };
   std::string text;
-  const auto add = [&](std::ptrdiff_t some, const char* what) {
-    if (some > 0) text += (text.empty() ? "" : ", ") + of(some) + " " + what;
+  const auto add = [&](std::ptrdiff_t some, const char* one, const char* several) {
+    if (some > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", of(some), some == 1 ? one : several);
   };
-  add(count("FAIL"), "beyond the limits for certain");
-  add(count("error"), "could not be measured");
-  add(count("inconclusive"), "could not be decided");
-  if (text.empty()) return fmt::format("pass: {} within the limits for certain", of(count("pass")));
+  add(count("FAIL"), "exceeds a limit", "exceed a limit");
+  add(count("ERROR"), "could not be measured", "could not be measured");
+  add(count("INCONCLUSIVE"), "could not be decided", "could not be decided");
+  if (text.empty()) add(count("PASS"), "is within its limits", "are within their limits");
   const bool fails = check.decision == GateDecision::kFail ||
                      (check.require_conclusive && check.decision == GateDecision::kInconclusive);
-  const char* result = fails ? "FAIL" : check.error ? "error" : "inconclusive";
-  return fmt::format("{}: {}", result, text);
+  return fmt::format("{}: {}", fails ? "FAIL" : check.error ? "ERROR" : ResultText(check.decision), text);
 }
 
 std::string PairingText(const CheckPair& pair) {
@@ -178,8 +181,8 @@ Document SayCheck(const CheckReport& check) {
   if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
   document.notes = NotesOf(check.notes);
   document.method = fmt::format(
-      "Intervals are bounds of one-sided t-tests over launches; false discovery is held at {:g}% over all "
-      "checks.",
+      "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
+      "{:g}% over all checks.",
       100 * check.false_discovery);
   return document;
 }

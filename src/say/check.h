@@ -23,7 +23,7 @@ std::string PassingOperators(const CheckPair& pair);  // "12 operators pass"; ""
 std::vector<std::string> MovedLines(const CheckPair& pair);
 // "10 launches, paired"
 std::string PairingText(const CheckPair& pair);
-// "FAIL: 1 of 3 pairs beyond the limits for certain, 1 of 3 could not be decided".
+// "FAIL: 1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
 std::string Conclusion(const CheckReport& check);
 // "+4.87 %", and with its bounds "+4.87 % [+4.20, +5.55] %". Relative.
 std::string ChangeText(double change);

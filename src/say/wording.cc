@@ -81,6 +81,7 @@ std::string PercentText(double share) {
   const double percent = share * 100;
   if (!std::isfinite(percent)) return kUndefined;
   if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent >= 99.5 && percent < 100) return ">99%";
   if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f}%", percent);
   return fmt::format("{:.1f}%", percent);
 }

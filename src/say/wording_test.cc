@@ -108,6 +108,8 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(PercentText(0.214), "21%");
   EXPECT_EQ(PercentText(0.0042), "0.4%");
   EXPECT_EQ(PercentText(0.0001), "<0.1%");
+  EXPECT_EQ(PercentText(0.997), ">99%");
+  EXPECT_EQ(PercentText(1), "100%");
   EXPECT_EQ(PercentText(0), "0%");
   EXPECT_EQ(PercentText(NAN), kUndefined);
   EXPECT_EQ(RatioText(1.837), "1.84x");

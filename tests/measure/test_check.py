@@ -122,7 +122,7 @@ def test_what_cannot_be_decided(bench):
     summary = bench.folder / "summary.md"
     result = bench.run("check", config, "--launches", "4", "--junit", junit, f"--github-summary={summary}")
     assert result.returncode == INCONCLUSIVE, result.stderr
-    assert result.stdout.splitlines()[-1] == "inconclusive: 1 of 1 pair could not be decided"
+    assert result.stdout.splitlines()[-1] == "INCONCLUSIVE: 1 of 1 comparison could not be decided"
     (case,) = junit_of(junit).findall("testcase")
     assert "latency" in case.find("skipped").get("message")
     assert "inconclusive" in summary.read_text()

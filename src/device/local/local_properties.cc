@@ -271,7 +271,7 @@ DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {
 #endif
   if (!properties.virtualization.empty()) {
     properties.warnings.push_back(
-        fmt::format("this is a {}: other guests share the processor", properties.virtualization));
+        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
   }
   return properties;
 }

@@ -153,7 +153,7 @@ DeviceProperties ParseProperties(const std::string& printed, const std::string& 
   }
   if (!properties.virtualization.empty()) {
     properties.warnings.push_back(
-        fmt::format("this is a {}: other guests share the processor", properties.virtualization));
+        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
   }
   return properties;
 }
