@@ -36,6 +36,15 @@ inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // Adds a text that the list does not have yet.
 void AddOnce(std::string text, std::vector<std::string>& list);
 
+// Names without the words that all of them begin and end with; a word ends at "_", "-" or ".".
+struct NamesApart {
+  std::string shared;              // what they begin with, and its separator: "toy_cnn."; "" where nothing is
+  std::vector<std::string> names;  // what is left of each: "sme2_off", "sme2_on"
+};
+// As they are where two are alike, or there is only one. A word that says nothing alone (on, off, a number)
+// keeps the word before it.
+NamesApart TellApart(const std::vector<std::string>& names);
+
 // Split at blanks; none is empty.
 std::vector<std::string> Words(const std::string& text);
 

@@ -47,5 +47,23 @@ TEST(LeadingInteger, EndsWithTheDigits) {
   EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
 }
 
+TEST(Text, NamesAreToldApartByWholeWords) {
+  using Names = std::vector<std::string>;
+  const auto apart = [](const Names& names) { return TellApart(names).names; };
+  EXPECT_EQ(apart({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
+            (Names{"fp32", "fp16", "int8"}));
+  EXPECT_EQ(apart({"timm_model.a_fp32", "timm_model.b_fp32"}), (Names{"a", "b"}));
+  EXPECT_EQ(apart({"toy.sme2_off", "toy.sme2_on"}), (Names{"sme2_off", "sme2_on"}));
+  EXPECT_EQ(apart({"net_batch_1_t1", "net_batch_8_t1"}), (Names{"batch_1", "batch_8"}));
+  EXPECT_EQ(apart({"net", "net_fp16"}), (Names{"net", "net_fp16"}));
+  EXPECT_EQ(apart({"fp16_net", "net"}), (Names{"fp16_net", "net"}));
+  EXPECT_EQ(apart({"net18", "net50"}), (Names{"net18", "net50"}));
+  EXPECT_EQ(apart({"a", "a"}), (Names{"a", "a"}));
+  EXPECT_EQ(apart({"net_a"}), (Names{"net_a"}));
+  EXPECT_EQ(apart({"", "_"}), (Names{"", "_"}));
+  EXPECT_TRUE(apart({}).empty());
+  EXPECT_EQ(TellApart({"toy_cnn.sme2_off", "toy_cnn.sme2_on"}).shared, "toy_cnn.");
+}
+
 }  // namespace
 }  // namespace etprof

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/operators.h"
+#include "core/text.h"
 #include "measure/store/peaks.h"
 #include "report/ladder/matrix.h"
 #include "report/pair.h"
@@ -437,6 +438,17 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
   SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);
+  // Of several models only what they share is the report's.
+  std::set<std::string> models;
+  for (const ExperimentData& data : report.run.experiments) {
+    if (data.model.empty()) continue;
+    std::string backend, dtype;
+    models.insert(StemOfModel(data.model));
+    SplitModelName(StemOfModel(data.model), backend, dtype);
+    if (backend != report.backend) report.backend.clear();
+    if (dtype != report.dtype) report.dtype.clear();
+  }
+  if (models.size() > 1) report.models_share = TellApart({models.begin(), models.end()}).shared;
   AddComparisons(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
@@ -444,21 +456,6 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   AddWarnings(report);
   report.insights = FindInsights(report);
   return report;
-}
-
-std::string SharedNamePrefix(const std::string& a, const std::string& b) {
-  if (a == b) return "";
-  std::size_t same = 0;
-  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
-  const std::string prefix = a.substr(0, same);
-  std::size_t end = prefix.rfind('.');
-  if (end == std::string::npos) {
-    // The last word that is shared belongs to the sides: "sme2_off", not "off".
-    end = prefix.rfind('_');
-    if (end != std::string::npos && end > 0) end = prefix.rfind('_', end - 1);
-  }
-  if (end == std::string::npos || end + 1 >= a.size() || end + 1 >= b.size()) return "";
-  return prefix.substr(0, end + 1);
 }
 
 RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
@@ -473,16 +470,18 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
   }
   if (!files.empty() && run.experiments.front().name == run.experiments.back().name)
     run.model_id = run.experiments.front().name;
+  std::vector<std::string> names;
+  for (const ExperimentData& data : run.experiments) names.push_back(data.name);
+  const NamesApart apart = TellApart(names);
+  if (!apart.shared.empty()) run.model_id = apart.shared.substr(0, apart.shared.size() - 1);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
+  }
   if (files.size() == 2) {
     ComparePair pair;
     pair.baseline = 0;
     pair.candidate = 1;
     run.pairs.push_back(std::move(pair));
-    const std::string common = SharedNamePrefix(run.experiments[0].name, run.experiments[1].name);
-    if (!common.empty()) run.model_id = common.substr(0, common.size() - 1);
-    for (ExperimentData& data : run.experiments) {
-      if (data.label == data.name) data.label = data.name.substr(common.size());
-    }
     // Two files of two folders may have the same name: the labels must tell the sides apart.
     if (run.experiments[0].label == run.experiments[1].label) {
       run.experiments[0].label += " (A)";

@@ -166,8 +166,7 @@ TEST(RunOfEtdumps, TellsTheSidesApartByWhatTheirNamesDoNotShare) {
     return run.model_id + "|" + run.experiments[0].label + "|" + run.experiments[1].label;
   };
   EXPECT_EQ(labels("x/toy_cnn.sme2_off.etdump", "x/toy_cnn.sme2_on.etdump"), "toy_cnn|sme2_off|sme2_on");
-  EXPECT_EQ(labels("toy_cnn_sme2_off_t1.etdump", "toy_cnn_sme2_on_t1.etdump"),
-            "toy_cnn|sme2_off_t1|sme2_on_t1");
+  EXPECT_EQ(labels("toy_cnn_sme2_off_t1.etdump", "toy_cnn_sme2_on_t1.etdump"), "toy_cnn|sme2_off|sme2_on");
   EXPECT_EQ(labels("a/run.etdump", "b/run.etdump"), "run|run (A)|run (B)");
   EXPECT_EQ(labels("left.etdump", "right.etdump"), "|left|right");
   EXPECT_EQ(labels("a.etdump", "a.b.etdump"), "|a|a.b");

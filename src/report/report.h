@@ -224,7 +224,8 @@ inline constexpr NamedValue<Insight::Kind> kNames<Insight::Kind>[] = {
 struct Report {
   std::string title;
   RunData run;                           // what was measured, on what, under which conditions
-  std::string model_id, backend, dtype;  // "" where unknown
+  std::string model_id, backend, dtype;  // "" where unknown, or where the experiments differ
+  std::string models_share;              // what the names of several models begin with: "net_xnnpack_"
   bool bare = false;                     // made of ETDump files alone: no manifest, no conditions
   bool emulated = false;                 // of any experiment
   std::vector<ReportExperiment> experiments;
@@ -254,10 +255,6 @@ std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 
 // The insights of a report whose other members are filled.
 std::vector<Insight> FindInsights(const Report& report);
-
-// What two names share of a model's name, up to and with a separator: "toy_cnn." of "toy_cnn.sme2_off" and
-// "toy_cnn.sme2_on", "net_" of "net_sme2_off_t1" and "net_sme2_on_t1". "" where nothing would be left of one.
-std::string SharedNamePrefix(const std::string& a, const std::string& b);
 
 // A run of bare ETDump files, one experiment each; two files make one pair. Labels stand index by index of
 // the files; empty ones are made of the file names.

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "render/json/json.h"
 #include "render/report.h"
 #include "workflow/analyze.h"
@@ -140,10 +141,11 @@ RunData Join(const CompareRunsOptions& options) {
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
     if (baseline.label == baseline.name && candidate.label == candidate.name) {
-      const std::string shared = SharedNamePrefix(baseline.name, candidate.name);
-      baseline.label = baseline.name.substr(shared.size());
-      candidate.label = candidate.name.substr(shared.size());
-      if (run.model_id.empty() && !shared.empty()) run.model_id = shared.substr(0, shared.size() - 1);
+      const NamesApart apart = TellApart({baseline.name, candidate.name});
+      baseline.label = apart.names[0];
+      candidate.label = apart.names[1];
+      if (run.model_id.empty() && !apart.shared.empty())
+        run.model_id = apart.shared.substr(0, apart.shared.size() - 1);
     }
     if (baseline.label == candidate.label) {
       baseline.label += options.name1.empty() ? " (A)" : ", " + options.name1;

@@ -42,6 +42,14 @@ std::string PaceText(Nanoseconds period) {
   return period == 0 ? "back to back" : "every " + DurationText(period);
 }
 
+// The name of a model beside others: "fp16" of net_xnnpack_fp16.pte beside net_xnnpack_fp32.pte.
+std::string NameAmong(const std::filesystem::path& model, const std::vector<std::filesystem::path>& models) {
+  std::set<std::string> ids = {ModelId(model)};
+  for (const std::filesystem::path& other : models) ids.insert(ModelId(other));
+  const auto place = std::distance(ids.begin(), ids.find(ModelId(model)));
+  return TellApart({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
+}
+
 // A label as the name of a folder.
 std::string FolderOfLabel(const std::string& label) {
   std::string name;
@@ -122,7 +130,8 @@ Variant ParseVariant(const std::string& spec) {
   return variant;
 }
 
-VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given) {
+VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
+                       const std::vector<std::filesystem::path>& models) {
   std::vector<std::string> other, given;
   if (variant.isa) {
     const std::string hidden = HiddenOf(*variant.isa);
@@ -142,8 +151,10 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given)
     given.push_back(PaceText(as_given.period));
   }
   if (variant.model) {
-    other.push_back(ModelId(*variant.model));
-    given.push_back(ModelId(as_given.model));
+    std::vector<std::filesystem::path> all = models;
+    all.insert(all.end(), {*variant.model, as_given.model});
+    other.push_back(NameAmong(*variant.model, all));
+    given.push_back(NameAmong(as_given.model, all));
   }
   if (variant.runner) {
     // Runners often have one name: then their folder tells them apart.
@@ -163,13 +174,20 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given)
 Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants) {
   Config config;
   ExperimentConfig given = as_given;
-  given.label = variants.size() == 1 ? LabelsOf(variants[0], as_given).as_given : "as it is";
+  std::vector<std::filesystem::path> models;
+  for (const Variant& variant : variants) {
+    if (variant.model) models.push_back(*variant.model);
+  }
+  // Called by what all variants change, if they change the same.
+  std::set<std::string> names_of_given;
+  for (const Variant& variant : variants) names_of_given.insert(LabelsOf(variant, as_given, models).as_given);
+  given.label = names_of_given.size() == 1 ? *names_of_given.begin() : "as it is";
   given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;
   config.pairs_given = !variants.empty();
   for (const Variant& variant : variants) {
-    const VariantLabels labels = LabelsOf(variant, as_given);
+    const VariantLabels labels = LabelsOf(variant, as_given, models);
     ExperimentConfig other = as_given;
     other.label = labels.variant;
     other.name = FolderOfLabel(labels.variant);
@@ -185,7 +203,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
       const bool several = as_given.threads.size() > 1;
       PairSideConfig given_side{
           given.name, threads,
-          several ? fmt::format("{}, {}", labels.as_given, ThreadsText(threads)) : labels.as_given};
+          several ? fmt::format("{}, {}", given.label, ThreadsText(threads)) : given.label};
       PairSideConfig other_side{other.name, variant.threads.value_or(threads), labels.variant};
       if (several && !variant.threads) other_side.label += ", " + ThreadsText(threads);
       const bool masked = variant.isa && !HiddenOf(*variant.isa).empty();

@@ -22,11 +22,13 @@ struct Variant {
 // Throws Error (kUsage) for an unknown key (with a suggestion), a key without value, or a value that is none.
 Variant ParseVariant(const std::string& spec);
 
-// The names of the two sides: {"avx512 off", "avx512 on"}, {"2 threads", "1 thread"}.
+// The names of the two sides: {"avx512 off", "avx512 on"}, {"2 threads", "1 thread"}. Models are called by
+// what tells them apart from all `models` of the comparison (two where none are given).
 struct VariantLabels {
   std::string variant, as_given;
 };
-VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given);
+VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
+                       const std::vector<std::filesystem::path>& models = {});
 
 // The configuration of a profile: `as_given` and one experiment for each variant, paired. A variant that
 // masks features is the baseline (off against on); any other is the candidate.

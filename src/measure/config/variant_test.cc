@@ -87,8 +87,21 @@ TEST(Variant, SeveralVariantsAndThreads) {
   EXPECT_EQ(plan.units.size(), 6u);
   ASSERT_EQ(plan.pairs.size(), 4u);
   EXPECT_EQ(plan.pairs[3].baseline_label, "avx2 off, 2 threads");
-  EXPECT_EQ(plan.pairs[3].candidate_label, "avx2 on, 2 threads");
+  EXPECT_EQ(plan.pairs[3].candidate_label, "as it is, 2 threads");
   EXPECT_EQ(config.experiments[0].label, "as it is");
+}
+
+TEST(Variant, ModelsAreCalledByWhatTellsThemApart) {
+  ExperimentConfig given = AsGiven();
+  given.model = "/m/tv_resnet18_xnnpack_fp32.pte";
+  const Config config = MakeProfileConfig(given, {ParseVariant("model=/m/tv_resnet18_xnnpack_fp16.pte"),
+                                                  ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte")});
+  std::vector<std::string> names;
+  for (const ExperimentConfig& experiment : config.experiments)
+    names.insert(names.end(), {experiment.label, experiment.name});
+  EXPECT_THAT(names, testing::ElementsAre("fp32", "fp32", "fp16", "fp16", "int8", "int8"));
+  EXPECT_EQ(config.pairs[1].baseline.label, "fp32");
+  EXPECT_EQ(config.pairs[1].candidate.label, "int8");
 }
 
 TEST(Variant, NoneMeasuresTheModelAsItIs) {
