@@ -208,7 +208,7 @@ Json JsonOf(const say::Document& document) {
 Json JsonOfItsPage(const say::Document& document) {
   std::ostringstream out;
   RenderDocumentHtml(document, out);
-  return Json::parse(read::JsonOfPage(out.str(), "etprof-documents"));
+  return Json::parse(read::JsonOfPage(out.str(), "etprof-document"));
 }
 
 Rows WordsOf(const TableText& text) {
@@ -346,11 +346,11 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
       }
     }
     const Json page = JsonOfItsPage(document);
-    EXPECT_EQ(page, Json::array({JsonOf(document)}));
+    EXPECT_EQ(page, JsonOf(document));
     const std::string markdown = OnPage(document);
     const std::string screen = OnScreen(document, {.width = 1000, .all = true, .more = ""});
     std::map<std::string, std::size_t> rows;  // of the CSV tables of that id, so far
-    const std::vector<ExampleTable> tables = TablesOf(document, page[0]);
+    const std::vector<ExampleTable> tables = TablesOf(document, page);
     EXPECT_FALSE(tables.empty());
     for (const ExampleTable& example : tables) {
       SCOPED_TRACE(example.table.id);
@@ -363,6 +363,44 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     }
     for (const auto& [id, count] : rows) EXPECT_EQ(read::Csv(AsCsv(document, id)).rows.size(), count) << id;
   }
+}
+
+TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {
+  say::Row folded{"folded"};
+  folded.level = say::Level::kFolded;
+  say::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
+  few.elsewhere = "in `--csv=names`";
+  say::Table all_folded = few, many = few;
+  all_folded.rows = {folded};
+  many.rows.resize(300, folded);
+  const say::Document document{.title = "names",
+                               .sections = {{"", say::Level::kUsual, {all_folded, few, many}}}};
+  const Json whole = JsonOf(document).at("sections")[0].at("parts");
+  EXPECT_EQ(whole[2].at("table").at("rows").size(), 300U);
+  const Json parts = JsonOfItsPage(document).at("sections")[0].at("parts");
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0], whole[1]);
+  const Json& rows = parts[1].at("table").at("rows");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("cells")[0].at("text"), "shown");
+  EXPECT_EQ(parts[2].at("paragraph").at("text"), "and 299 more in `--csv=names`");
+}
+
+TEST(DocumentJson, SaysWhatAPageHasWhere) {
+  const say::Document document{
+      .title = "all",
+      .measured = "in 3 s",
+      .sections = {{"",
+                    say::Level::kUsual,
+                    {say::List{"", {{"a finding", {}, say::Level::kUsual, "times"}}}}}},
+      .appendix = {{"behind", say::Level::kUsual, {}}},
+      .notes_title = "Quality"};
+  const Json json = JsonOf(document);
+  EXPECT_EQ(json.at("measured"), "in 3 s");
+  EXPECT_EQ(json.at("notes_title"), "Quality");
+  EXPECT_FALSE(json.at("sections")[0].contains("appendix"));
+  EXPECT_EQ(json.at("sections")[0].at("parts")[0].at("list").at("items")[0].at("table"), "times");
+  EXPECT_EQ(json.at("sections")[1].at("appendix"), true);
 }
 
 TEST(DocumentJson, HasOneOfEach) {

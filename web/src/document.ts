@@ -40,7 +40,7 @@ export interface List {
   title?: string;
   level: Level;
   numbered: boolean;
-  items: { text: string; details?: string[] }[];
+  items: { text: string; details?: string[]; table?: string }[];
 }
 
 export interface FactList {
@@ -66,6 +66,7 @@ export interface Part {
 export interface Section {
   title?: string;
   level: Level;
+  appendix?: boolean; // behind the notes
   parts: Part[];
 }
 
@@ -73,7 +74,9 @@ export interface Document {
   title: string;
   facts: string[];
   answers: { text: string; rest?: string; tone?: string }[];
+  measured?: string;
   sections: Section[];
+  notes_title?: string;
   notes: string[];
   method?: string;
 }
@@ -119,7 +122,7 @@ export function withTail(rows: Row[]): { rows: Row[]; tail: Row[] } {
 
 // "Operators of a and b" -> "operators-of-a-and-b", what the address calls a section; no two of `titles` the same.
 export function slugsOf(titles: string[]): string[] {
-  const taken = new Set<string>();
+  const taken = new Set(["notes"]); // of the document
   return titles.map((title) => {
     const slug =
       title
