@@ -81,6 +81,14 @@ export interface Document {
   method?: string;
 }
 
+// A column without a title belongs to the one before it; read alone, it needs one: "avx", "" of "avx_over_below" is
+// "over below".
+export function titleOf(table: Table, index: number): string {
+  const { id, title } = table.columns[index] as Table["columns"][number];
+  const before = `${table.columns[index - 1]?.id}_`;
+  return title || (id.startsWith(before) ? id.slice(before.length) : id).replaceAll("_", " ");
+}
+
 // What rows are sorted by.
 export function sortValue(cell: Cell | undefined): number | string | null {
   if (!cell || cell.kind === "nothing") return null;

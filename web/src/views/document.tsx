@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, withTail } from "../document";
+import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
@@ -33,7 +33,7 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
         const of = (row: Row) => row.cells[i] as Cell;
         return {
           id: column.id,
-          title: column.title,
+          title: titleOf(table, i),
           numeric: column.right,
           hidden: table.rows.every((row) => row.cells[i]?.text === ""),
           wide: i > 0 && i === table.columns.length - 1 && !column.right,
