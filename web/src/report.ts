@@ -237,5 +237,5 @@ export async function readContents(page: globalThis.Document): Promise<Contents>
   if (!element) return { title: document.title, facts: document.facts, report: null, document };
   const report = await unpack<Report>(page, REPORT_ID);
   const facts = [report.backend, report.dtype, report.platform, report.generated_at?.slice(0, 10)].filter((fact) => typeof fact === "string" && fact !== "") as string[];
-  return { title: element.dataset.title ?? element.dataset.name ?? report.model_id, facts, report, document };
+  return { title: element.dataset.title ?? element.dataset.name ?? (report.model_id || "Report"), facts, report, document };
 }

@@ -242,6 +242,22 @@ function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string
 // What a section is called where it has no title: as the first of its tables.
 const nameOfSection = (section: Section): string => section.title ?? tablesOf(section)[0]?.title ?? "";
 
+interface Entry {
+  title: string;
+  slug: string;
+}
+
+// Sections of one kind, as "By kernel: one" and "By kernel: other", are one entry, which leads to the first.
+export function contentsOf(sections: Entry[]): Entry[] {
+  const kinds = new Map<string, Entry>();
+  for (const { title, slug } of sections) {
+    const kind = title.split(": ")[0] as string;
+    const first = kinds.get(kind);
+    kinds.set(kind, first ? { title: kind, slug: first.slug } : { title, slug });
+  }
+  return [...kinds.values()];
+}
+
 // Any document. `id`: what the address calls it, `at`: the section that it asks for.
 export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; beside: Beside; viewOf: ViewOf }) {
   const { document: of, id, at, report, beside, viewOf } = props;
@@ -263,7 +279,7 @@ export function DocumentView(props: { document: Document; id: string; at: string
   const parted = (appendix: boolean) => of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string })).filter(({ section }) => (section.appendix ?? false) === appendix);
   const [body, appendix] = [parted(false), parted(true)];
   const notes = { title: of.notes_title ?? "Notes", slug: "notes" };
-  const named = [...body, ...(of.notes.length > 0 ? [notes] : []), ...appendix].filter(({ title }) => title !== "");
+  const named = contentsOf([...body, ...(of.notes.length > 0 ? [notes] : []), ...appendix].filter(({ title }) => title !== ""));
   const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} of={parts} />);
   return (
     <>

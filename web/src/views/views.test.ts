@@ -4,6 +4,7 @@ import { ticksIn } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { meanOf, stack, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
+import { contentsOf } from "./document";
 import { rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { rate, roofs } from "./roofline";
@@ -193,4 +194,13 @@ it("latencies are shown from just below the fastest, however quick the model is"
 
 it("an axis has as many marks as there is room for", () => {
   expect([0, 300, 390, 700, 1400].map(ticksIn)).toEqual([2, 2, 2, 4, 6]);
+});
+
+it("sections of one kind are one entry of the contents", () => {
+  const sections = ["Latency", "Roofline: one", "Roofline: other", "By kernel: one"].map((title, i) => ({ title, slug: String(i) }));
+  expect(contentsOf(sections)).toEqual([
+    { title: "Latency", slug: "0" },
+    { title: "Roofline", slug: "1" },
+    { title: "By kernel: one", slug: "3" },
+  ]);
 });
