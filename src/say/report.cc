@@ -88,22 +88,21 @@ std::string MeasuredText(const Report& report) {
   return text;
 }
 
-// The id of the table with what a finding of that kind is about.
-const char* TableOf(Insight::Kind kind) {
-  switch (kind) {
+// The id of the table with what a finding is about.
+const char* TableOf(const Insight& insight, const Report& report) {
+  switch (insight.kind) {
     case Insight::Kind::kPortable:
       return "portable";
     case Insight::Kind::kLayout:
     case Insight::Kind::kSlower:
     case Insight::Kind::kUnknown:
       return "operators";
-    case Insight::Kind::kFirstRun:
-      return "startup";
     case Insight::Kind::kEvidence:
     case Insight::Kind::kNotOnKleidiai:
       return "matrix_kernels";
     case Insight::Kind::kRoofline:
       return "roofline";
+    case Insight::Kind::kFirstRun:
     case Insight::Kind::kNoise:
     case Insight::Kind::kContention:
     case Insight::Kind::kCpuTime:
@@ -111,7 +110,7 @@ const char* TableOf(Insight::Kind kind) {
     case Insight::Kind::kCompilers:
       return "experiments";
     default:
-      return "self_times";
+      return report.ladder ? "ladder_groups" : "self_times";
   }
 }
 
@@ -127,7 +126,7 @@ std::vector<Section> SayFindings(const Report& report) {
     // Each finding has its own bound.
     const bool repeats = insight.kind == Insight::Kind::kAmdahl;
     list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual,
-                            TableOf(insight.kind));
+                            TableOf(insight, report));
   }
   list.level = Level::kBrief;
   return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
