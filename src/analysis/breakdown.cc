@@ -104,6 +104,12 @@ std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op) {
          std::to_string(of.key.instruction);
 }
 
+std::optional<std::string> KernelOf(const Profile& profile, std::size_t op) {
+  const Operator& of = profile.operators[op];
+  if (of.key.kind != SpanKind::kKernel && of.key.kind != SpanKind::kBackend) return std::nullopt;
+  return of.type;
+}
+
 Breakdown ByLayer(const Profile& profile) {
   return ByNameInOrder(profile, [&](std::size_t op) { return LayerOf(profile, op); });
 }
@@ -114,6 +120,10 @@ Breakdown BySourceLine(const Profile& profile) {
 
 Breakdown ByDelegate(const Profile& profile) {
   return ByNameInOrder(profile, [&](std::size_t op) { return DelegateOf(profile, op); });
+}
+
+Breakdown ByKernel(const Profile& profile) {
+  return ByNameInOrder(profile, [&](std::size_t op) { return KernelOf(profile, op); });
 }
 
 Breakdown ByPlace(const Profile& profile) {

@@ -180,10 +180,13 @@ Breakdown ByLayer(const Profile& profile);
 Breakdown BySourceLine(const Profile& profile);
 // By the delegate: "XnnpackBackend at instruction 3", or "portable", likewise.
 Breakdown ByDelegate(const Profile& profile);
+// By the kind of kernel: "Convolution (NHWC, F32) IGEMM", or a portable kernel's name, likewise.
+Breakdown ByKernel(const Profile& profile);
 // What these rows are called; absent where an operator has none.
 std::optional<std::string> LayerOf(const Profile& profile, std::size_t op);
 std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op);
 std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op);
+std::optional<std::string> KernelOf(const Profile& profile, std::size_t op);
 inline constexpr const char* kNotAttributed = "(not attributed)";
 Breakdown ByPlace(const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
 

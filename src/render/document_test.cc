@@ -208,7 +208,7 @@ Json JsonOf(const say::Document& document) {
 Json JsonOfItsPage(const say::Document& document) {
   std::ostringstream out;
   RenderDocumentHtml(document, out);
-  return Json::parse(read::JsonOfPage(out.str(), "etprof-documents"));
+  return Json::parse(read::JsonOfPage(out.str(), "etprof-document"));
 }
 
 Rows WordsOf(const TableText& text) {
@@ -333,24 +333,32 @@ void ExpectInCsv(const ExampleTable& example, const read::FoundTable& csv, std::
   }
 }
 
+std::vector<say::Table*> TablesIn(say::Document& document) {
+  std::vector<say::Table*> tables;
+  for (auto* sections : {&document.sections, &document.appendix}) {
+    for (say::Section& section : *sections) {
+      for (say::Part& part : section.parts) {
+        if (auto* table = std::get_if<say::Table>(&part)) tables.push_back(table);
+      }
+    }
+  }
+  return tables;
+}
+
 TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
   for (say::Document document : example::Documents()) {
     SCOPED_TRACE(document.title);
-    for (auto* sections : {&document.sections, &document.appendix}) {
-      for (say::Section& section : *sections) {
-        for (say::Part& part : section.parts) {
-          auto* table = std::get_if<say::Table>(&part);
-          if (table == nullptr) continue;
-          for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all words
-        }
-      }
+    for (say::Table* const table : TablesIn(document)) {
+      for (say::Table::Column& column : table->columns) column.most = 0;  // there is room for all words
     }
-    const Json page = JsonOfItsPage(document);
-    EXPECT_EQ(page, Json::array({JsonOf(document)}));
+    const Json page = JsonOf(document);
+    say::Document nothing_elsewhere = document;
+    for (say::Table* const table : TablesIn(nothing_elsewhere)) table->elsewhere = "";
+    EXPECT_EQ(JsonOfItsPage(nothing_elsewhere), page);
     const std::string markdown = OnPage(document);
     const std::string screen = OnScreen(document, {.width = 1000, .all = true, .more = ""});
     std::map<std::string, std::size_t> rows;  // of the CSV tables of that id, so far
-    const std::vector<ExampleTable> tables = TablesOf(document, page[0]);
+    const std::vector<ExampleTable> tables = TablesOf(document, page);
     EXPECT_FALSE(tables.empty());
     for (const ExampleTable& example : tables) {
       SCOPED_TRACE(example.table.id);
@@ -363,6 +371,42 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     }
     for (const auto& [id, count] : rows) EXPECT_EQ(read::Csv(AsCsv(document, id)).rows.size(), count) << id;
   }
+}
+
+TEST(DocumentHtml, LeavesOutManyRowsThatAreElsewhereForWhoReadsAPage) {
+  say::Row folded{"folded"};
+  folded.level = say::Level::kFolded;
+  say::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
+  few.elsewhere = "in `--csv=names`";
+  say::Table all_folded = few, many = few;
+  all_folded.rows = {folded};
+  many.rows.resize(300, folded);
+  say::Document document;
+  document.sections = {{"", say::Level::kUsual, {all_folded, few, many}}};
+  const Json whole = JsonOf(document).at("sections")[0].at("parts");
+  EXPECT_EQ(whole[2].at("table").at("rows").size(), 300U);
+  const Json parts = JsonOfItsPage(document).at("sections")[0].at("parts");
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0], whole[1]);
+  const Json& rows = parts[1].at("table").at("rows");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("cells")[0].at("text"), "shown");
+  EXPECT_EQ(parts[2].at("paragraph").at("text"), "and 299 more in `--csv=names`");
+}
+
+TEST(DocumentJson, SaysWhatAPageHasWhere) {
+  say::Document document;
+  document.measured = "in 3 s";
+  say::List list{"", {{"a finding", {}, say::Level::kUsual, "times"}}};
+  document.sections = {{"", say::Level::kUsual, {std::move(list)}}};
+  document.appendix = {{"behind", say::Level::kUsual, {}}};
+  document.notes_title = "Quality";
+  const Json json = JsonOf(document);
+  EXPECT_EQ(json.at("measured"), "in 3 s");
+  EXPECT_EQ(json.at("notes_title"), "Quality");
+  EXPECT_FALSE(json.at("sections")[0].contains("appendix"));
+  EXPECT_EQ(json.at("sections")[0].at("parts")[0].at("list").at("items")[0].at("table"), "times");
+  EXPECT_EQ(json.at("sections")[1].at("appendix"), true);
 }
 
 TEST(DocumentJson, HasOneOfEach) {

@@ -207,6 +207,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
     out.by_source = BySourceLine(profile);
   }
   out.by_delegate = ByDelegate(profile);
+  out.by_kernel = ByKernel(profile);
   out.whole_microseconds = HasWholeMicroseconds(profile);
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
@@ -307,6 +308,7 @@ void AddComparisons(Report& report) {
     made.layers = CompareLayers(run, baseline, candidate);
     made.by_source = CompareByName(run, baseline, candidate, SourceLineOf);
     made.by_delegate = CompareByName(run, baseline, candidate, DelegateOf);
+    made.by_kernel = CompareByName(run, baseline, candidate, KernelOf);
     made.factors = FactorSpeedup(run, made.comparison, baseline, candidate);
     if (made.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {

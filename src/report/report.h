@@ -101,11 +101,11 @@ struct ReportExperiment {
   std::optional<Profile> profile;  // absent: no ETDump, or it could not be read
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
-  Breakdown groups, categories, places;        // empty without a profile
-  std::vector<OperatorRow> operators;          // by falling total_self; without the framework's spans
-  std::vector<LayerRow> layers;                // where the model's modules are known (ProgramJoin)
-  std::optional<double> attributed;            // the share of the operators' time that has a layer
-  Breakdown by_layer, by_source, by_delegate;  // likewise
+  Breakdown groups, categories, places;  // empty without a profile
+  std::vector<OperatorRow> operators;    // by falling total_self; without the framework's spans
+  std::vector<LayerRow> layers;          // where the model's modules are known (ProgramJoin)
+  std::optional<double> attributed;      // the share of the operators' time that has a layer
+  Breakdown by_layer, by_source, by_delegate, by_kernel;  // likewise
   std::optional<Roofline> roofline;  // where the work of operators and the machine's roofs are known
   std::optional<double>
       tracer;  // from the mean of the common set to the median of `latency`: what completes the table
@@ -144,9 +144,9 @@ struct ReportComparison {
   bool same_configuration = false;  // an A/A pair: half_width is this machine's noise floor
   std::optional<ComparePair::OutputDifference> outputs;
   SideCosts costs;
-  std::vector<LayerDelta> layers;                // where the model's modules are known
-  std::vector<DeltaRow> by_source, by_delegate;  // likewise; without overheads and clipped time
-  std::optional<SpeedupFactors> factors;         // where the machine's peaks explain the verdict
+  std::vector<LayerDelta> layers;                           // where the model's modules are known
+  std::vector<DeltaRow> by_source, by_delegate, by_kernel;  // likewise; without overheads and clipped time
+  std::optional<SpeedupFactors> factors;                    // where the machine's peaks explain the verdict
 };
 
 // One time of several experiments against that of one baseline.

@@ -38,18 +38,21 @@ struct ByWords {
 constexpr ByWords kByWords[] = {{"layer", "By layer", "module", "layers"},
                                 {"source", "By line of the model", "line", "sources"},
                                 {"delegate", "By delegate", "runs in", "delegates"},
+                                {"kernel", "By kernel", "kernel", "operators"},
                                 {"category", "By category", "category", "categories"}};
 const ByWords& WordsOf(By by) { return kByWords[static_cast<std::size_t>(by)]; }
 
 const Breakdown& BreakdownOf(const ReportExperiment& experiment, By by) {
   return by == By::kSource     ? experiment.by_source
          : by == By::kDelegate ? experiment.by_delegate
+         : by == By::kKernel   ? experiment.by_kernel
                                : experiment.categories;
 }
 
 const std::vector<DeltaRow>& DeltasOf(const ReportComparison& pair, By by) {
   return by == By::kSource     ? pair.by_source
          : by == By::kDelegate ? pair.by_delegate
+         : by == By::kKernel   ? pair.by_kernel
                                : pair.comparison.categories;
 }
 

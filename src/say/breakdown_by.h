@@ -10,8 +10,8 @@
 // Where the time goes by what the model is made of.
 namespace etprof::say {
 
-enum class By { kLayer, kSource, kDelegate, kCategory };
-const std::vector<std::string>& ByNames();  // "layer", "source", "delegate", "category"
+enum class By { kLayer, kSource, kDelegate, kKernel, kCategory };
+const std::vector<std::string>& ByNames();  // "layer", "source", ...
 std::optional<By> ByNamed(const std::string& name);
 
 // A section for each pair, of both sides, and for each other experiment; of a ladder for the setting that one

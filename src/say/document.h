@@ -150,11 +150,12 @@ struct List {
     std::string text;
     std::vector<std::string> details;  // on pages, and on screens where all is asked for
     Level level = Level::kUsual;       // kPage: only there
+    std::string table = {};            // the id of the one with the numbers; a page leads there
 
     // NOLINTBEGIN(google-explicit-constructor)
     Item(const char* of) : text(of) {}
-    Item(std::string of, std::vector<std::string> more = {}, Level at = Level::kUsual)
-        : text(std::move(of)), details(std::move(more)), level(at) {}
+    Item(std::string of, std::vector<std::string> more = {}, Level at = Level::kUsual, std::string in = "")
+        : text(std::move(of)), details(std::move(more)), level(at), table(std::move(in)) {}
     // NOLINTEND(google-explicit-constructor)
   };
   std::string title;  // of the lines; "": none

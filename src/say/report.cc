@@ -88,6 +88,32 @@ std::string MeasuredText(const Report& report) {
   return text;
 }
 
+// The id of the table with what a finding is about.
+const char* TableOf(const Insight& insight, const Report& report) {
+  switch (insight.kind) {
+    case Insight::Kind::kPortable:
+      return "portable";
+    case Insight::Kind::kLayout:
+    case Insight::Kind::kSlower:
+    case Insight::Kind::kUnknown:
+      return "operators";
+    case Insight::Kind::kEvidence:
+    case Insight::Kind::kNotOnKleidiai:
+      return "matrix_kernels";
+    case Insight::Kind::kRoofline:
+      return "roofline";
+    case Insight::Kind::kFirstRun:
+    case Insight::Kind::kNoise:
+    case Insight::Kind::kContention:
+    case Insight::Kind::kCpuTime:
+      return "latency";
+    case Insight::Kind::kCompilers:
+      return "experiments";
+    default:
+      return report.ladder ? "ladder_groups" : "self_times";
+  }
+}
+
 std::vector<Section> SayFindings(const Report& report) {
   if (report.insights.empty()) return {};
   // A screen's lines: warnings about the measurement take the place of the last finding.
@@ -99,7 +125,8 @@ std::vector<Section> SayFindings(const Report& report) {
     if (!insight.formula.empty()) details.push_back("How: " + insight.formula);
     // Each finding has its own bound.
     const bool repeats = insight.kind == Insight::Kind::kAmdahl;
-    list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual);
+    list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual,
+                            TableOf(insight, report));
   }
   list.level = Level::kBrief;
   return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
@@ -206,10 +233,10 @@ Document SayReport(const Report& report) {
   Append(SayConditions(report), appendix);
   Append(SayPlaces(report), appendix);
   Append(SayMatrixKernels(report), appendix);
-  for (const By by : {By::kCategory, By::kLayer, By::kSource, By::kDelegate}) {
+  for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
     // A bare trace need not say that its layers are not known.
     const bool known =
-        by == By::kCategory || by == By::kDelegate ||
+        (by != By::kLayer && by != By::kSource) ||
         std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
     if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
   }

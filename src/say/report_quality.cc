@@ -180,6 +180,23 @@ Table ExperimentsOf(const Report& report) {
   return table;
 }
 
+// What the table above has no column for, too: commands, runners, inputs.
+Table FactsOfExperiments(const Report& report) {
+  Table table{"experiment_conditions",
+              "Conditions of each experiment",
+              {{.id = "experiment", .title = "experiment", .keep = Table::Keep::kDifference},
+               {"name", "condition"},
+               {"value", ""}},
+              {},
+              Level::kFolded};
+  if (report.bare) return table;
+  for (const ReportExperiment& experiment : report.experiments) {
+    for (const Fact& fact : ExperimentFacts(report, experiment))
+      table.rows.push_back({experiment.label, fact.name, fact.value});
+  }
+  return table;
+}
+
 Table KernelsOf(const ReportExperiment& experiment) {
   Table table{"matrix_kernels",
               "",
@@ -222,6 +239,8 @@ std::vector<Section> SayConditions(const Report& report) {
   }
   if (Table experiments = ExperimentsOf(report); !experiments.rows.empty())
     section.parts.emplace_back(std::move(experiments));
+  if (Table of_each = FactsOfExperiments(report); !of_each.rows.empty())
+    section.parts.emplace_back(std::move(of_each));
   if (section.parts.empty()) return {};
   return {std::move(section)};
 }

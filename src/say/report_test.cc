@@ -38,6 +38,25 @@ std::string NoteOf(const Document& document, const std::string& label) {
   return "";
 }
 
+TEST(SayReport, AFindingLeadsToATableThatIsThere) {
+  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+    const Document document = SayReport(report);
+    std::size_t findings = 0;
+    for (const Section* const section : SectionsOf(document)) {
+      for (const Part& part : section->parts) {
+        const auto* const list = std::get_if<List>(&part);
+        if (list == nullptr || !list->numbered) continue;
+        for (const List::Item& item : list->items) {
+          EXPECT_NO_THROW(TableNamed(document, item.table)) << item.text;
+          ++findings;
+        }
+      }
+    }
+    EXPECT_EQ(findings, report.insights.size());
+    EXPECT_GT(findings, 2U);
+  }
+}
+
 TEST(SayReport, AnswersWithAnInterval) {
   const Document document = SayReport(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDevicesFile = "devices_report.md";
 
+bool IsPage(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
+
 bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
 
 fs::path FolderOfRuns(const std::vector<Report>& runs) {
@@ -54,9 +56,8 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
     if (brief) files = {folder / "report_brief.md"};
   }
   for (const fs::path& file : files) {
-    const bool page = Lower(file.extension().string()) == ".html";
     WriteOutput(file, [&](std::ostream& stream) {
-      (brief ? RenderBriefMarkdown : page ? RenderHtml : RenderMarkdown)(report, stream);
+      (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);
     });
   }
   return files;
@@ -72,15 +73,17 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 }
 
 fs::path WriteDevices(const DevicesReport& report, const std::string& out) {
-  fs::path markdown = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
-  if (!out.empty() && NamesFolder(out)) markdown /= kDevicesFile;
-  WriteOutput(markdown,
-              [&](std::ostream& stream) { RenderDocumentMarkdown(say::SayDevices(report), 1, stream); });
-  if (IsStdout(markdown)) return markdown;
-  fs::path json = markdown;
+  fs::path file = out.empty() ? FolderOfRuns(report.runs) / kDevicesFile : fs::path(out);
+  if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
+  const say::Document document = say::SayDevices(report);
+  WriteOutput(file, [&](std::ostream& stream) {
+    IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+  });
+  if (IsStdout(file)) return file;
+  fs::path json = file;
   json.replace_extension(".json");
   WriteOutput(json, [&](std::ostream& stream) { RenderDevicesJson(report, stream); });
-  return markdown;
+  return file;
 }
 
 }  // namespace etprof

@@ -22,9 +22,10 @@ std::vector<std::filesystem::path> WriteReport(const Report& report, const std::
 // The run directories of several devices, or of one at several times, side by side.
 DevicesReport ReadDevices(const std::vector<std::string>& paths);
 
-// Writes devices_report.md and, beside it, devices_report.json into `out`, a folder, or as the Markdown file
-// `out` ("-": stdout, and no JSON). `out` empty: into the folder that holds all run directories; where they
-// lie in different ones, the current folder. Returns the Markdown file. Throws Error (kDeviceFailed).
+// Writes devices_report.md and, beside it, devices_report.json into `out`, a folder, or as the file `out`
+// (.html: a page; else Markdown; "-": stdout, and no JSON). `out` empty: into the folder that holds all run
+// directories; where they lie in different ones, the current folder. Returns the file. Throws Error
+// (kDeviceFailed).
 std::filesystem::path WriteDevices(const DevicesReport& report, const std::string& out);
 
 }  // namespace etprof

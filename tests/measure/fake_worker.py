@@ -14,6 +14,7 @@ What it does wrong, and when, is said by environment variables (set by the confi
   FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after a
                     minute alone it dies
   FAKE_ETDUMP       what it says was traced, where the tests' data is not beside it [toy_cnn.t1.etdump]
+  FAKE_ISA          "avx,avx2": the CPU features that its mask left; without it, nothing is said of them
   FAKE_STDERR       written to stderr at the start
   FAKE_PEAKS        what --measure-peaks says before it fails; without it, it gives some
 """
@@ -116,7 +117,11 @@ class Fake:
     def run(self) -> None:
         sys.stderr.write(os.environ.get("FAKE_STDERR", ""))
         self.misbehave("ready")
-        reply("ready", protocol=1, executorch_version="1.5.1", operator_clock="exact", threads=threads())
+        said = {}
+        if "FAKE_ISA" in os.environ:
+            features = [feature for feature in os.environ["FAKE_ISA"].split(",") if feature]
+            said["isa"] = {"detected": features, "masked": [], "enabled": features}
+        reply("ready", protocol=1, executorch_version="1.5.1", operator_clock="exact", threads=threads(), **said)
         for line in sys.stdin:
             request = json.loads(line)
             command = request["cmd"]

@@ -1,6 +1,9 @@
 """`etprof report` over several runs: as of several devices, bare ETDumps too, and by the kit's option names."""
 
+import base64
+import gzip
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -50,6 +53,21 @@ def test_it_lies_in_the_folder_that_holds_the_runs(runs):
     (runs[0].parent / "devices_report.md").unlink()
     assert json.loads(program.run("report", *runs, "--json").stdout)["schema_version"] == 1
     assert not (runs[0].parent / "devices_report.md").exists()
+
+
+def test_as_a_page_it_has_every_table(runs, tmp_path):
+    for name in ("report.md", "report.html"):
+        done = program.run("report", *runs, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    held = re.search(r'id="etprof-document">([^<]*)<', page)
+    document = json.loads(gzip.decompress(base64.b64decode(held[1])))
+    tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
+    assert {"devices", "latency", "categories"} <= {table["id"] for table in tables}
+    text = (tmp_path / "report.md").read_text(encoding="utf-8").replace("\\", "")  # escapes
+    for table in tables:
+        for row in table["rows"]:
+            assert f"| {row['cells'][0]['text']} |" in text
 
 
 def test_what_cannot_be_told_of_several_is_said(runs, tmp_path):

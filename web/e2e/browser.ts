@@ -14,8 +14,11 @@ const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.m
 
 export const kHostile = ["<script>window.hacked = 1</script>", `"><img src=x onerror="window.hacked = 2">`, "\u202eright to left", "x".repeat(10_000), "=1+2", "</script><b>"];
 
+// A scripted worker's `env python3` is that of .venv, where there is one.
+const kEnvironment = { ...process.env, PATH: `${join(kRoot, ".venv/bin")}:${process.env.PATH}` };
+
 export function etprof(...args: string[]): void {
-  execFileSync(kEtprof, args, { stdio: ["ignore", "ignore", "pipe"] });
+  execFileSync(kEtprof, args, { stdio: ["ignore", "ignore", "pipe"], env: kEnvironment });
 }
 
 let browser: Browser | undefined;

@@ -63,8 +63,8 @@ beforeAll(() => {
   csv = execFileSync(kEtprof, ["kernels", kLog, "--html", kernels, "--document", join(folder, "kernels.json"), "--csv", "operators"], { encoding: "utf8" });
   written = JSON.parse(readFileSync(join(folder, "kernels.json"), "utf8"));
   every = join(folder, "every.html");
-  const packed = gzipSync(JSON.stringify([everything()])).toString("base64");
-  writeFileSync(every, readFileSync(kernels, "utf8").replace(/(id="etprof-documents"[^>]*>)[^<]*/, `$1${packed}`));
+  const packed = gzipSync(JSON.stringify(everything())).toString("base64");
+  writeFileSync(every, readFileSync(kernels, "utf8").replace(/(id="etprof-document"[^>]*>)[^<]*/, `$1${packed}`));
 });
 
 afterAll(async () => {

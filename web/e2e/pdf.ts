@@ -45,6 +45,6 @@ export function pagesOf(pdf: Buffer): string[] {
       if (name) font = fontOf(named.get(name) ?? "");
       for (const glyph of shown?.match(/.{4}/g) ?? []) text += font.get(Number.parseInt(glyph, 16)) ?? "";
     }
-    return text.replace(/\s/g, "");
+    return text.replace(/\s/g, "").replaceAll("ﬁ", "fi").replaceAll("ﬂ", "fl");
   });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Cell, fieldsOf, type Row, slugsOf, sortValue, type Table, withTail } from "./document";
+import { type Cell, fieldsOf, type Row, slugsOf, sortValue, type Table, titleOf, withTail } from "./document";
 import { exportedText } from "./table";
 
 const text = (of: string): Cell => ({ kind: "text", text: of });
@@ -37,6 +37,12 @@ it("a table is exported with the columns and the numbers of --csv", () => {
       "nothing,,,,,\n",
   );
   expect(csvOf(table({ cells: [text("=1+2"), nothing] }))).toBe("name,value\n'=1+2,\n");
+});
+
+it("a column without a title is called by what its name adds to that before it", () => {
+  const columns = ["level", "avx", "avx_over_below"].map((id, i) => ({ id, title: i < 1 ? "level, ms" : i < 2 ? "AVX" : "", right: false }));
+  const of: Table = { id: "levels", level: "usual", rows: [], columns: [...columns, { id: "value", title: "", right: false }] };
+  expect(of.columns.map((_, i) => titleOf(of, i))).toEqual(["level, ms", "AVX", "over below", "value"]);
 });
 
 it("rows sort by values, an interval by its lower end, and what is not known has none", () => {

@@ -40,7 +40,7 @@ export interface List {
   title?: string;
   level: Level;
   numbered: boolean;
-  items: { text: string; details?: string[] }[];
+  items: { text: string; details?: string[]; table?: string }[];
 }
 
 export interface FactList {
@@ -66,6 +66,7 @@ export interface Part {
 export interface Section {
   title?: string;
   level: Level;
+  appendix?: boolean; // behind the notes
   parts: Part[];
 }
 
@@ -73,9 +74,19 @@ export interface Document {
   title: string;
   facts: string[];
   answers: { text: string; rest?: string; tone?: string }[];
+  measured?: string;
   sections: Section[];
+  notes_title?: string;
   notes: string[];
   method?: string;
+}
+
+// A column without a title belongs to the one before it; read alone, it needs one: "avx", "" of "avx_over_below" is
+// "over below".
+export function titleOf(table: Table, index: number): string {
+  const { id, title } = table.columns[index] as Table["columns"][number];
+  const before = `${table.columns[index - 1]?.id}_`;
+  return title || (id.startsWith(before) ? id.slice(before.length) : id).replaceAll("_", " ");
 }
 
 // What rows are sorted by.
@@ -119,7 +130,7 @@ export function withTail(rows: Row[]): { rows: Row[]; tail: Row[] } {
 
 // "Operators of a and b" -> "operators-of-a-and-b", what the address calls a section; no two of `titles` the same.
 export function slugsOf(titles: string[]): string[] {
-  const taken = new Set<string>();
+  const taken = new Set(["notes"]); // of the document
   return titles.map((title) => {
     const slug =
       title

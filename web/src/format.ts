@@ -27,9 +27,10 @@ export function digits(value: number): string {
 export function share(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const percent = value * 100;
-  if (percent > 0 && percent < 0.05) return "<0.1 %";
-  if (percent === 0) return "0 %";
-  return `${percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : 1).replace("-", "−")} %`;
+  if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent === 0) return "0%";
+  if (percent >= 99.5 && percent < 100) return ">99%";
+  return `${percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : 1).replace("-", "−")}%`;
 }
 
 // In thousands as long as they go, with the unit of that step: the first is of the value itself.
@@ -78,23 +79,6 @@ export function interval(row: Ratio): string {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return "";
   const decimals = low >= 10 ? 1 : high - low < 0.02 ? 3 : 2;
   return `[${low < 0.005 ? "<0.01" : low.toFixed(decimals)}, ${high > 10_000 ? ">10000" : high.toFixed(decimals)}]`;
-}
-
-// "−14%", "+3.2%", "0%".
-function signed(relative: number): string {
-  const percent = Math.abs(relative * 100);
-  if (percent < 0.05) return "0%";
-  return `${relative < 0 ? "−" : "+"}${percent.toFixed(percent < 9.95 ? 1 : 0)}%`;
-}
-
-// Of what a process needs, a ratio being before over after: how much more or less it is now, and the interval of
-// that, both turned over together. "" where there is none.
-export function change(row: Ratio): { text: string; bounds: string } {
-  const { ratio, ratio_low: low, ratio_high: high } = row;
-  const changed = ratio !== null && (row.verdict === "faster" || row.verdict === "slower");
-  const ends = low && high && row.verdict !== "emulated" ? [1 / high - 1, 1 / low - 1] : [];
-  const bounds = ends.length > 0 && ends.every(Number.isFinite) ? `[${ends.map((end) => (end > 100 ? ">+10000%" : signed(end))).join(", ")}]` : "";
-  return { text: changed ? signed(1 / ratio - 1) : (row.verdict ?? NONE), bounds };
 }
 
 // "2.00x faster", "1.31x slower", "same", "inconclusive".

@@ -3,43 +3,45 @@ import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
-import { slugsOf } from "./document";
+import { Breakdown } from "./charts/breakdown";
+import { LadderPicture } from "./charts/ladder";
+import { LatencyCharts } from "./charts/latencies";
+import { Modules } from "./charts/modules";
 import { type Contents, readContents, type Report } from "./report";
 import { href, useRoute } from "./route";
 import "./style.css";
 import { restoreTheme, toggleTheme, useTheme } from "./theme";
-import { Conditions } from "./views/conditions";
 import { type Beside, DocumentView } from "./views/document";
-import { Insights } from "./views/insights";
-import { Kernels } from "./views/kernels";
-import { LadderView } from "./views/ladder";
-import { Layers } from "./views/layers";
 import { Operators } from "./views/operators";
 import { RooflineView } from "./views/roofline";
-import { Summary } from "./views/summary";
 import { Timelines } from "./views/timeline";
-import { Where } from "./views/where";
 
 // A view of a report that is more than its document: there people interact with data.
 interface View {
   id: string;
   title: string;
   view: ComponentType<{ report: Report }>;
-  holds?: (report: Report) => boolean; // whether the report has what it shows; default: always
+  holds: (report: Report) => boolean; // whether the report has what it shows
+  tables: string[]; // of the document, of which it has every row
 }
 
 const kViews: View[] = [
-  { id: "summary", title: "Summary", view: Summary },
-  { id: "where", title: "Where time goes", view: Where },
-  { id: "operators", title: "Operators", view: Operators },
-  { id: "layers", title: "Layers", view: Layers },
-  { id: "timeline", title: "Timeline", view: Timelines, holds: traced },
-  { id: "kernels", title: "Kernels", view: Kernels, holds: traced },
-  { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline) },
-  { id: "ladder", title: "ISA ladder", view: LadderView, holds: (report) => report.ladder !== null },
-  { id: "insights", title: "Insights", view: Insights },
-  { id: "conditions", title: "Conditions", view: Conditions },
+  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["operators", "changed_operators"] },
+  { id: "timeline", title: "Timeline", view: Timelines, holds: traced, tables: [] },
+  { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline), tables: ["roofline"] },
 ];
+
+// Charts of a report that stand below the first table of one of these ids in its document.
+const kBeside: Beside = {
+  latency: LatencyCharts,
+  self_times: Breakdown,
+  side_by_side: Breakdown,
+  ladder_groups: Breakdown,
+  ladder_levels: LadderPicture,
+  ladder_settings: LadderPicture,
+  by_layer: Modules,
+  compared_by_layer: Modules,
+};
 
 function traced(report: Report): boolean {
   return report.experiments.some((experiment) => experiment.operators !== undefined);
@@ -60,24 +62,18 @@ class Guard extends Component<{ children: ComponentChildren; view: string }, { p
   }
 }
 
-// Charts of a report that stand above the table of that id in its document.
-const kBeside: Beside = {};
-
 interface Tab {
   id: string;
   title: string;
   draw: () => ComponentChildren;
 }
 
-function tabsOf({ report, documents }: Contents, at: string | null): Tab[] {
-  const views = kViews.filter((view) => report && (view.holds?.(report) ?? true));
-  const ids = slugsOf([...views.map((view) => view.id), ...documents.map((document) => document.title)]).slice(views.length);
+function tabsOf({ report, document }: Contents, at: string | null): Tab[] {
+  const views = kViews.filter((view) => report && view.holds(report));
+  const viewOf = (table: string) => views.find((view) => view.tables.includes(table));
   return [
+    { id: "report", title: "Report", draw: () => <DocumentView document={document} id="report" at={at} report={report} beside={kBeside} viewOf={viewOf} /> },
     ...views.map(({ id, title, view: View }) => ({ id, title, draw: () => report && <View report={report} /> })),
-    ...documents.map((document, i) => {
-      const id = ids[i] as string;
-      return { id, title: document.title, draw: () => <DocumentView document={document} id={id} at={at} report={report} beside={kBeside} /> };
-    }),
   ];
 }
 

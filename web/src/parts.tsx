@@ -88,7 +88,7 @@ interface ChosenProps {
 }
 
 export function ComparisonChoice({ report, value, onChange }: ChosenProps) {
-  const options = report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} against ${c.baseline}` }));
+  const options = report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} compared with ${c.baseline}` }));
   return <Choice label="Comparison" value={value} options={options} onChange={onChange} />;
 }
 

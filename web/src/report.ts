@@ -12,7 +12,6 @@ export interface Distribution {
   max: number | null;
   p50: number | null;
   p90: number | null;
-  p95: number | null;
   p99: number | null;
 }
 
@@ -35,7 +34,6 @@ export interface OperatorProgram {
   why: string | null;
   why_not_delegated: string | null;
   layer: string | null;
-  layer_type: string | null;
   source: string | null;
   shape: string | null;
   macs: number | null;
@@ -76,8 +74,6 @@ export interface RooflineRow {
   dtype: string;
   roof_dtype: string;
   time_ms: number;
-  time_low_ms: number | null;
-  time_high_ms: number | null;
   macs: number;
   bytes: number;
   flops_per_byte: number | null;
@@ -103,19 +99,6 @@ export interface Roofline {
   rows: RooflineRow[];
 }
 
-export interface MatrixKernels {
-  kernels: string;
-  why: string | null;
-  change: string | null;
-  mean_ms: number;
-  operators: string[];
-}
-
-export interface Fact {
-  name: string;
-  value: string;
-}
-
 // In columns: entry i of each is burst i.
 export interface Bursts {
   launch: number[];
@@ -132,42 +115,15 @@ export interface Experiment {
   name: string;
   label: string;
   threads: number;
-  isa: string | null;
   emulated: boolean;
-  trace_enabled: boolean;
-  etdump: string | null;
-  latency_from: string;
   latency_ms: Distribution;
-  traced_ms: Distribution;
   latency_ecdf: { ms: number[]; share: number[] } | null;
-  latency_interval_ms: { low: number; high: number; confidence: number; launches: number } | null;
-  first_run_ms: number | null;
-  load_ms: number | null;
-  peak_rss_bytes: number | null;
-  launches: number;
-  bursts: number;
-  disturbed_bursts: number;
   burst_medians: Bursts;
-  conditions: Fact[];
-  mean_execute_ms: number | null;
-  tracer_ms: number | null;
   groups: Breakdown | null;
   categories: Breakdown | null;
-  program: {
-    problem: string | null;
-    no_sources: string | null;
-    attributed_share: number | null;
-    layers: Layer[];
-    by_source: Breakdown;
-  } | null;
+  program: { layers: Layer[] } | null;
   operators?: Operator[]; // not of one without a trace, like all that follows
   roofline?: Roofline | null;
-  matrix_kernels?: MatrixKernels[];
-  kernel_evidence?: string[];
-  unknown_operators?: string[];
-  health?: { name: string; explanation: string; count: number }[];
-  delegate_calls: number;
-  portable_kernels: number;
 }
 
 export type Verdict = "faster" | "slower" | "same" | "inconclusive" | "contended" | "emulated" | null;
@@ -177,8 +133,6 @@ export interface Quantity {
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
-  confidence: number | null;
-  p_value: number | null;
 }
 
 export interface TimeQuantity extends Quantity {
@@ -196,26 +150,14 @@ export interface ComparisonRow extends TimeQuantity {
 export interface OperatorComparison extends ComparisonRow {
   baseline_key: string | null;
   candidate_key: string | null;
-  baseline_name: string | null;
-  candidate_name: string | null;
-}
-
-export interface LayerComparison extends ComparisonRow {
-  depth: number;
-  type: string | null;
 }
 
 export interface Comparison {
-  label: string | null;
   baseline: string;
   candidate: string;
   baseline_experiment: string;
   candidate_experiment: string;
   pairing: string;
-  launches: number;
-  rounds: number;
-  half_width: number | null;
-  latency_from: string;
   latency: TimeQuantity;
   baseline_runs: number;
   candidate_runs: number;
@@ -223,69 +165,31 @@ export interface Comparison {
   whole: { baseline_total_ns: number; candidate_total_ns: number; delta_numerator_ns: number };
   groups: ComparisonRow[];
   categories: ComparisonRow[];
-  layers: LayerComparison[];
+  layers: ComparisonRow[];
   operators: OperatorComparison[];
-  outputs: { note: string; equal: boolean } | null;
-  speedup_factors: { text: string } | null;
-  load: TimeQuantity | null;
-  first_run: TimeQuantity | null;
-  peak_memory: (Quantity & { baseline_bytes: number | null; candidate_bytes: number | null }) | null;
-  warnings: string[];
 }
 
 export interface LadderCell {
   level: string;
   threads: number;
   ms: number | null;
-  name: string | null;
-  key: string | null;
-  over_below: Quantity | null;
-  over_lowest: Quantity | null;
-  over_fewest_threads: Quantity | null;
-  efficiency: number | null;
-}
-
-export interface LadderRow {
-  name: string;
-  cells: LadderCell[];
 }
 
 export interface Ladder {
-  levels: { name: string; isa: string; adds: string[]; error: string | null }[];
+  levels: { name: string }[];
   threads: number[];
-  interleaved: boolean;
-  latency: LadderRow;
-  groups: LadderRow[];
-  categories: LadderRow[];
-  operators: LadderRow[];
-  best: { level: string; threads: number; median_ms: number | null } | null;
-  portable_share: number | null;
-}
-
-export interface Insight {
-  kind: string;
-  text: string;
-  formula: string;
-  at_stake_ms: number | null;
-  experiment: string;
-  evidence: string[];
+  latency: { cells: LadderCell[] };
 }
 
 export interface Report {
-  schema_version: number;
   model_id: string;
   backend: string | null;
   dtype: string | null;
   platform: string | null;
   generated_at: string | null;
-  status: string;
-  noise_floor: number | null;
-  conditions: Fact[];
   experiments: Experiment[];
   comparisons: Comparison[];
   ladder: Ladder | null;
-  insights: Insight[];
-  warnings: string[];
 }
 
 // The two sides of a comparison among the report's experiments.
@@ -308,7 +212,7 @@ export function namesOf(report: Report, comparison: Comparison): { baseline: str
 
 // Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
 const REPORT_ID = "etprof-report";
-const DOCUMENTS_ID = "etprof-documents";
+const DOCUMENT_ID = "etprof-document";
 
 // The value that an element of the page holds: JSON, gzip, base64.
 export async function unpack<T>(page: globalThis.Document, id: string): Promise<T> {
@@ -319,23 +223,19 @@ export async function unpack<T>(page: globalThis.Document, id: string): Promise<
   return JSON.parse(await new Response(stream).text()) as T;
 }
 
-// What the page shows: the report of a run, documents, or both.
+// What the page shows: a document, and what else there is of the report that it is of.
 export interface Contents {
   title: string;
   facts: string[]; // beside the title
   report: Report | null;
-  documents: Document[];
+  document: Document;
 }
 
 export async function readContents(page: globalThis.Document): Promise<Contents> {
-  const documents = await unpack<Document[]>(page, DOCUMENTS_ID);
+  const document = await unpack<Document>(page, DOCUMENT_ID);
   const element = page.getElementById(REPORT_ID);
-  if (element) {
-    const report = await unpack<Report>(page, REPORT_ID);
-    const facts = [report.backend, report.dtype, report.platform, report.generated_at?.slice(0, 10)].filter((fact) => typeof fact === "string" && fact !== "") as string[];
-    return { title: element.dataset.title ?? element.dataset.name ?? report.model_id, facts, report, documents };
-  }
-  const [first] = documents;
-  if (!first) throw new Error("this page holds nothing");
-  return { title: first.title, facts: first.facts, report: null, documents };
+  if (!element) return { title: document.title, facts: document.facts, report: null, document };
+  const report = await unpack<Report>(page, REPORT_ID);
+  const facts = [report.backend, report.dtype, report.platform, report.generated_at?.slice(0, 10)].filter((fact) => typeof fact === "string" && fact !== "") as string[];
+  return { title: element.dataset.title ?? element.dataset.name ?? (report.model_id || "Report"), facts, report, document };
 }

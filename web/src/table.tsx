@@ -69,7 +69,6 @@ interface TableProps<T> {
   children?: ComponentChildren; // more controls
   onRow?: (row: T) => void;
   rowLabel?: (row: T) => string;
-  total?: ComponentChildren; // a last line
   tail?: T[]; // the last rows, wherever the others are sorted to
   rowClass?: (row: T) => string;
   heading?: ComponentChildren;
@@ -242,7 +241,6 @@ export function DataTable<T>(props: TableProps<T>) {
               </tr>
             )}
           </tbody>
-          {props.total}
           {tail.length > 0 && (
             <tfoot>
               {tail.map((row, index) => (
@@ -301,6 +299,7 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
   const parts = usePrinting() && typeof given === "string" && !column.numeric ? breakable(given) : null;
   const content = parts ? parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr key={i} />, part])) : given;
   const length = column.bar?.(row);
+  const depth = column.depth?.(row);
   const body =
     first && table.onRow ? (
       <button
@@ -321,7 +320,7 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
   return (
     <td
       class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""} ${column.tone?.(row) ?? ""}`}
-      style={column.depth ? { paddingLeft: `calc(10px + ${column.depth(row)} * 1.2em)` } : undefined}
+      style={depth ? { paddingLeft: `calc(10px + ${depth} * 1.2em)` } : undefined}
       title={tip}
     >
       {length !== null && length !== undefined && <Bar length={length} />}

@@ -1,73 +1,25 @@
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
-#include "core/table.h"
-#include "core/units.h"
+#include "say/peaks.h"
 #include "workflow/device.h"
 
 namespace etprof {
 namespace {
 
-// How far the middle one of the tries was from the best: what others on the machine took.
-std::string Below(const protocol::Rate& rate) {
-  return rate.best <= 0 ? "" : fmt::format("{:.0f}%", 100 * (1 - rate.median / rate.best));
-}
-
-void ShowTables(const MeasuredPeaks& measured) {
-  const auto& [peaks, device, emulated] = measured;
-  const std::string header = fmt::format(
-      "{} · {}{}{} · clock {:.2f} GHz{}", device, ThreadsText(peaks.threads),
-      peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus, peaks.isa.empty() ? "" : " · isa " + peaks.isa,
-      peaks.clock_hz / 1e9, emulated ? " · emulated CPU: timings not meaningful" : "");
-  Print("{}\n", ForTerminal(header));
-  using enum Table::Align;
-  Table compute{{{"level", kLeft},
-                 {"type", kLeft},
-                 {"MAC/s", kRight},
-                 {"FLOP/s", kRight},
-                 {"a cycle", kRight},
-                 {"median below", kRight},
-                 {"instruction", kLeft}},
-                {}};
-  for (const protocol::ComputePeak& peak : peaks.compute) {
-    const double cycles = peaks.clock_hz * peaks.threads;
-    compute.AddRow({peak.level, peak.dtype, FormatAmount(peak.macs.best), FormatAmount(2 * peak.macs.best),
-                    cycles > 0 ? fmt::format("{:.1f}", peak.macs.best / cycles) : "", Below(peak.macs),
-                    peak.instruction});
-  }
-  Print("\n{}", compute.ToText(2));
-  Table memory{{{"memory", kLeft},
-                {"access", kLeft},
-                {"B/s", kRight},
-                {"working set", kRight},
-                {"capacity", kRight},
-                {"median below", kRight}},
-               {}};
-  for (const protocol::MemoryPeak& peak : peaks.memory) {
-    memory.AddRow({peak.level, peak.access, FormatAmount(peak.bytes.best),
-                   FormatBytes(double(peak.working_set_bytes)),
-                   peak.capacity_bytes ? FormatBytes(double(*peak.capacity_bytes)) : "", Below(peak.bytes)});
-  }
-  Print("\n{}", memory.ToText(2));
-}
-
-int RunPeaks(const PeaksOptions& options, bool as_json) {
+int RunPeaks(const PeaksOptions& options, const View& view) {
   TerminalProgress progress;
   const MeasuredPeaks measured = MeasurePeaks(options, progress);
-  if (!as_json) {
-    ShowTables(measured);
-    return 0;
-  }
-  nlohmann::json object = measured.peaks;
-  object["schema_version"] = 1;
-  object["device"] = measured.device;
-  object["emulated"] = measured.emulated;
-  Print("{}\n", JsonText(object, 2));
+  ShowDocument(say::SayPeaks(measured.peaks, measured.device, measured.emulated), view, "",
+               [&](std::ostream& out) {
+                 nlohmann::json object = measured.peaks;
+                 object["schema_version"] = 1;
+                 object["device"] = measured.device;
+                 object["emulated"] = measured.emulated;
+                 out << JsonText(object, 2) << '\n';
+               });
   return 0;
 }
 
@@ -76,7 +28,7 @@ int RunPeaks(const PeaksOptions& options, bool as_json) {
 std::function<int()> PeaksCommand(CLI::App& app) {
   struct Parsed {
     PeaksOptions options;
-    bool json = false;
+    View view;
   };
   const auto parsed = std::make_shared<Parsed>();
   PeaksOptions& options = parsed->options;
@@ -92,8 +44,9 @@ std::function<int()> PeaksCommand(CLI::App& app) {
       ->type_name("PATH");
   app.add_option("--exec-wrapper", options.exec_wrapper, "Command to put before the runner: an emulator")
       ->type_name("\"CMD ..\"");
-  app.add_flag("--json", parsed->json, "Show them as JSON (docs/guides/bottlenecks.md)");
-  return [parsed] { return RunPeaks(parsed->options, parsed->json); };
+  app.add_flag("--json", parsed->view.json, "Show them as JSON (docs/guides/bottlenecks.md)");
+  AddDocumentOptions(app, parsed->view, {"compute", "memory"});
+  return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 
 }  // namespace etprof

@@ -155,6 +155,8 @@ struct ItemJson {
     using J = const ItemJson&;
     v("text", [](J json) -> const auto& { return json.item.text; });
     v("details", [](J json) -> const auto& { return json.item.details; }, kTextIfAny);
+    v("table", [](J json) -> const auto& { return json.item.table; },
+      {.meaning = "the id of the table with the numbers", .if_any = true});
   }
 };
 
@@ -246,6 +248,7 @@ struct PartJson {
 
 struct SectionJson {
   const say::Section& section;
+  bool appendix;
 
   // But for the pictures of a screen: the table behind them has their values.
   std::vector<PartJson> Parts() const {
@@ -260,6 +263,8 @@ struct SectionJson {
     using J = const SectionJson&;
     v("title", [](J json) -> const auto& { return json.section.title; }, kTextIfAny);
     v("level", [](J json) { return json.section.level; }, kShownAt);
+    v("appendix", [](J json) { return Unusual<false>(json.appendix); },
+      {.meaning = "whether a page has it behind the notes; no key: before them", .if_any = true});
     v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});
   }
 };
@@ -285,13 +290,17 @@ struct DocumentJson {
     v("title", [](J json) -> const auto& { return json.document.title; });
     v("facts", [](J json) -> const auto& { return json.document.facts; }, {.meaning = "beside the title"});
     v("answers", [](J json) { return ViewsOf<AnswerJson>(json.document.answers); });
+    v("measured", [](J json) -> const auto& { return json.document.measured; },
+      {.meaning = "what they are of: launches, rounds, seconds", .if_any = true});
     v("sections_are", [](J json) -> const auto& { return json.document.sections_are; },
       {.meaning = "what the titles of sections name", .if_any = true});
     v("sections", [](J json) {
       std::vector<SectionJson> sections;
-      for (const say::Section* const section : say::SectionsOf(json.document)) sections.push_back({*section});
+      for (const say::Section& section : json.document.sections) sections.push_back({section, false});
+      for (const say::Section& section : json.document.appendix) sections.push_back({section, true});
       return sections;
     });
+    v("notes_title", [](J json) -> const auto& { return json.document.notes_title; }, kTextIfAny);
     v("notes", [](J json) {
       std::vector<std::string> notes;
       for (const say::Note& note : json.document.notes) notes.push_back(say::TextOf(note));

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/escape.h"
@@ -19,8 +20,8 @@
 #include "render/json/json.h"
 #include "render/json/timeline_json.h"
 #include "render/page/gzip.h"
-#include "say/counters.h"
-#include "say/sustained.h"
+#include "render/table_text.h"
+#include "say/report.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -35,7 +36,7 @@ constexpr std::string_view kPage(kPageText, sizeof(kPageText) - 1);
 // The page reads elements of these names (web/src/report.ts), which stand before what draws it.
 constexpr std::string_view kBefore = R"(<div id="app">)";
 constexpr std::string_view kReport = "etprof-report", kTimeline = "etprof-timeline",
-                           kDocuments = "etprof-documents";
+                           kDocument = "etprof-document";
 
 // RFC 4648.
 void WriteBase64(const std::string& bytes, std::ostream& out) {
@@ -75,29 +76,36 @@ void WritePage(const std::function<void()>& write_data, std::ostream& out) {
   out << kPage.substr(at);
 }
 
-void WriteDocuments(const std::vector<say::Document>& documents, std::ostream& out) {
-  const auto write = [&](std::ostream& text) {
-    for (const say::Document& document : documents) {
-      text << (&document == documents.data() ? '[' : ',');
-      RenderDocumentJson(document, text);
+constexpr std::size_t kManyRows = 100;
+
+// Without rows that are elsewhere for who reads a page, where they are many, and tables that are of such rows
+// alone.
+std::vector<say::Part> PartsOfPage(std::vector<say::Part> parts) {
+  const auto is_folded = [](const say::Row& row) { return row.level == say::Level::kFolded; };
+  std::vector<say::Part> shown;
+  for (say::Part& part : parts) {
+    auto* const table = std::get_if<say::Table>(&part);
+    const bool partly = table != nullptr && !table->elsewhere.empty();
+    if (partly && std::ranges::all_of(table->rows, is_folded)) continue;
+    std::string left;
+    if (partly && table->rows.size() > kManyRows) {
+      left = TextOf(*table, table->usual_rows, std::not_fn(is_folded)).left;
+      std::erase_if(table->rows, is_folded);
+      table->rows.resize(std::min(table->rows.size(), table->usual_rows));
+      left += ' ' + table->elsewhere;
     }
-    text << (documents.empty() ? "[]" : "]");
-  };
-  WriteData(kDocuments, "", write, out);
+    const say::Level level = table != nullptr ? table->level : say::Level::kUsual;
+    shown.push_back(std::move(part));
+    if (!left.empty()) shown.emplace_back(say::Paragraph{std::move(left), level});
+  }
+  return shown;
 }
 
-// What is said of a run beside what the page draws of analysis_summary.json.
-std::vector<say::Document> DocumentsOf(const Report& report) {
-  std::vector<say::Document> documents;
-  if (say::Document counters = say::SayCounters(say::CountersOf(report.run)); !counters.sections.empty())
-    documents.push_back(std::move(counters));
-  say::Document sustained;
-  sustained.title = "Sustained";
-  for (const ReportExperiment& experiment : report.experiments) {
-    if (experiment.sustained) sustained.sections.push_back(say::SaySustained(experiment));
+void WriteDocument(say::Document document, std::ostream& out) {
+  for (auto* const sections : {&document.sections, &document.appendix}) {
+    for (say::Section& section : *sections) section.parts = PartsOfPage(std::move(section.parts));
   }
-  if (!sustained.sections.empty()) documents.push_back(std::move(sustained));
-  return documents;
+  WriteData(kDocument, "", [&](std::ostream& text) { RenderDocumentJson(document, text); }, out);
 }
 
 }  // namespace
@@ -114,13 +122,13 @@ void RenderHtml(const Report& report, std::ostream& out) {
   const auto write = [&] {
     WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
     WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
-    WriteDocuments(DocumentsOf(report), out);
+    WriteDocument(say::SayReport(report), out);
   };
   WritePage(write, out);
 }
 
 void RenderDocumentHtml(const say::Document& document, std::ostream& out) {
-  WritePage([&] { WriteDocuments({document}, out); }, out);
+  WritePage([&] { WriteDocument(document, out); }, out);
 }
 
 std::string ReadTitle(std::istream& page) {

@@ -8,9 +8,9 @@
 
 namespace etprof {
 
-// report.html: the page that web/ builds, with analysis_summary.json, what timelines are drawn of, and the
-// documents of the run in it (gzip, in base64, so that no name in them can end the element that holds them).
-// One file that needs nothing else. RenderDocumentHtml (render/document.h) writes the same page of one
+// report.html: the page that web/ builds, with the document of the report, analysis_summary.json, and what
+// timelines are drawn of in it (gzip, in base64, so that no name in them can end the element that holds
+// them). One file that needs nothing else. RenderDocumentHtml (render/document.h) writes the same page of one
 // document.
 void RenderHtml(const Report& report, std::ostream& out);
 

@@ -1,9 +1,10 @@
 import type { EChartsCoreOption } from "echarts/core";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { colourOfName } from "../colours";
 import { escapeHtml, share, time } from "../format";
-import type { Breakdown, Comparison, ComparisonRow, Experiment, Report } from "../report";
+import { Choice, ComparisonChoice } from "../parts";
+import type { Comparison, Experiment, Report, Row } from "../report";
 import { useTheme } from "../theme";
 
 export type By = "groups" | "categories";
@@ -17,12 +18,12 @@ export interface StackRow {
 // The rows of every experiment's breakdown, in the order of the first that has them.
 export function stack(experiments: Experiment[], by: By): StackRow[] {
   const names: string[] = [];
-  const of = (e: Experiment): Breakdown | null => e[by];
+  const rowsOf = (e: Experiment): Row[] => e[by]?.rows ?? [];
   for (const e of experiments) {
-    for (const row of of(e)?.rows ?? []) if (!names.includes(row.name)) names.push(row.name);
+    for (const row of rowsOf(e)) if (!names.includes(row.name)) names.push(row.name);
   }
   const rows = names.map((name) => {
-    const found = experiments.map((e) => of(e)?.rows.find((row) => row.name === name) ?? null);
+    const found = experiments.map((e) => rowsOf(e).find((row) => row.name === name) ?? null);
     return { name, values: found.map((r) => r?.mean_ms ?? null), shares: found.map((r) => r?.share ?? null) };
   });
   return rows.filter((row) => row.values.some((value) => value !== null && value !== 0));
@@ -72,29 +73,20 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
 
 export interface Step {
   name: string;
-  before: number | null; // ms
-  after: number | null;
   delta: number; // ms; below 0: faster
-  row: ComparisonRow;
 }
 
-// What each row adds to the difference between the two sides; together they are the whole's. What took no time on
-// either side adds nothing, and is left out.
+// What each row adds to the difference between the two sides; together they are the whole's. What adds nothing is
+// left out.
 export function steps(comparison: Comparison, by: By): Step[] {
-  const timed = comparison[by].filter((row) => row.baseline_ms || row.candidate_ms || row.delta_numerator_ns !== 0);
-  return timed.map((row) => ({
-    name: row.name,
-    before: row.baseline_ms,
-    after: row.candidate_ms,
-    delta: row.delta_numerator_ns / comparison.delta_denominator / 1e6,
-    row,
-  }));
+  return comparison[by]
+    .filter((row) => row.delta_numerator_ns !== 0)
+    .map((row) => ({ name: row.name, delta: row.delta_numerator_ns / comparison.delta_denominator / 1e6 }));
 }
 
 export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
   const option = useMemo<EChartsCoreOption>(() => {
-    const all = steps(comparison, by).filter((step) => step.delta !== 0);
-    all.sort((a, b) => a.delta - b.delta);
+    const all = steps(comparison, by).sort((a, b) => a.delta - b.delta);
     let level = meanOf(comparison);
     const bars: { name: string; from: number; to: number; kind: string }[] = [
       { name: comparison.baseline, from: 0, to: level, kind: "total" },
@@ -153,4 +145,30 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
 // The mean of Method::execute of the baseline, in ms.
 export function meanOf(comparison: Comparison): number {
   return comparison.whole.baseline_total_ns / comparison.baseline_runs / 1e6;
+}
+
+// Where the time of every experiment goes, and what each part adds to the difference of a pair, or takes from it.
+export function Breakdown({ report }: { report: Report }) {
+  const [by, setBy] = useState<By>("groups");
+  const [relative, setRelative] = useState(false);
+  const [pair, setPair] = useState(0);
+  const comparison = report.comparisons[pair];
+  return (
+    <>
+      <div class="choices">
+        <Choice label="By" value={by} options={[{ value: "groups", text: "group" }, { value: "categories", text: "category" }]} onChange={setBy} />
+        <Choice label="As" value={relative ? "share" : "time"} options={[{ value: "time", text: "time" }, { value: "share", text: "share of the whole" }]} onChange={(value) => setRelative(value === "share")} />
+      </div>
+      <Stacked report={report} by={by} relative={relative} />
+      {comparison && (
+        <>
+          <h3>
+            From {comparison.baseline} to {comparison.candidate}
+          </h3>
+          <ComparisonChoice report={report} value={pair} onChange={setPair} />
+          <Waterfall comparison={comparison} by={by} />
+        </>
+      )}
+    </>
+  );
 }

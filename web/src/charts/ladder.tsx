@@ -2,13 +2,9 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { time } from "../format";
-import type { Ladder, LadderCell, LadderRow } from "../report";
+import type { Ladder, Report } from "../report";
 
-export function cellAt(row: LadderRow, level: string, threads: number): LadderCell | undefined {
-  return row.cells.find((cell) => cell.level === level && cell.threads === threads);
-}
-
-export function Picture({ ladder }: { ladder: Ladder }) {
+function Picture({ ladder }: { ladder: Ladder }) {
   const option = useMemo<EChartsCoreOption>(
     () => ({
       grid: { left: 70, right: 30, top: 40, bottom: 40 },
@@ -20,10 +16,14 @@ export function Picture({ ladder }: { ladder: Ladder }) {
         name: threads === 1 ? "1 thread" : `${threads} threads`,
         type: "line",
         symbolSize: 9,
-        data: ladder.levels.map((level) => cellAt(ladder.latency, level.name, threads)?.ms ?? null),
+        data: ladder.levels.map((level) => ladder.latency.cells.find((cell) => cell.level === level.name && cell.threads === threads)?.ms ?? null),
       })),
     }),
     [ladder],
   );
   return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.join(", ")} threads.`} />;
+}
+
+export function LadderPicture({ report }: { report: Report }) {
+  return report.ladder && <Picture ladder={report.ladder} />;
 }

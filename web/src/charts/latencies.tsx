@@ -2,7 +2,6 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { escapeHtml, NONE, share, time } from "../format";
-import { Section } from "../parts";
 import type { Experiment, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
@@ -18,7 +17,7 @@ export function latencyRange(fastest: number, p90: number, slowest: number): { s
 }
 
 // The share of runs that take at most so long.
-export function Latencies({ report }: { report: Report }) {
+function Latencies({ report }: { report: Report }) {
   const shown = report.experiments.filter((e) => e.latency_ecdf && e.latency_ecdf.ms.length > 0);
   const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
   const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
@@ -98,7 +97,7 @@ const kBursts: Column<BurstRow>[] = [
   { id: "celsius", title: "Temperature", value: (r) => r.celsius, text: (r) => (r.celsius === null ? NONE : `${r.celsius.toFixed(0)} °C`), unit: "°C", numeric: true },
 ];
 
-export function Bursts({ report }: { report: Report }) {
+function Bursts({ report }: { report: Report }) {
   const rows = useMemo(() => report.experiments.map(burstsOf), [report]);
   const all = useMemo(() => rows.flat(), [rows]);
   const timed = all.every((row) => row.seconds !== null);
@@ -135,15 +134,26 @@ export function Bursts({ report }: { report: Report }) {
   );
   if (all.length === 0) return null;
   return (
-    <Section
-      title="Bursts"
-      note="The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or never level), diamonds throttled; both are kept."
-    >
+    <>
+      <h3>Bursts</h3>
+      <p class="quiet">
+        The median of each burst of runs, in the order of time. Triangles were disturbed (outside Tukey's fences, or did not stabilize), diamonds throttled; both are included.
+      </p>
       <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
       <details class="folded-on-paper">
         <summary>As a table</summary>
         <DataTable rows={all} columns={kBursts} name="bursts" />
       </details>
-    </Section>
+    </>
+  );
+}
+
+export function LatencyCharts({ report }: { report: Report }) {
+  return (
+    <>
+      <p class="quiet">Steady-state runs. A curve further left is faster. A long flat end to the right is a slow tail; the slider below the chart shows its far end.</p>
+      <Latencies report={report} />
+      <Bursts report={report} />
+    </>
   );
 }

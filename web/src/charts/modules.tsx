@@ -1,6 +1,7 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { time, verdict } from "../format";
-import type { Layer, LayerComparison } from "../report";
+import { ComparisonChoice, ExperimentChoice } from "../parts";
+import { type ComparisonRow, type Layer, namesOf, type Report, sidesOf } from "../report";
 
 // A module in the icicle: where it stands, as parts of the whole's width.
 export interface Piece {
@@ -28,19 +29,19 @@ export function pieces(layers: Layer[]): Piece[] {
 const kRow = 24;
 
 // Faster is green and slower red, where it is certain; the stronger, the further from 1, up to 4x.
-export function strength(row: LayerComparison | undefined): number {
+export function strength(row: ComparisonRow | undefined): number {
   if (!row || !row.ratio || (row.verdict !== "faster" && row.verdict !== "slower")) return 0;
   return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
 }
 
-function colour(row: LayerComparison | undefined): string {
+function colour(row: ComparisonRow | undefined): string {
   return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
 }
 
 export function Icicle(props: {
   layers: Layer[];
   runs: number;
-  compared: Map<string, LayerComparison>;
+  compared: Map<string, ComparisonRow>;
   root: number;
   onRoot: (index: number) => void;
 }) {
@@ -82,5 +83,39 @@ export function Icicle(props: {
         );
       })}
     </div>
+  );
+}
+
+// The modules of an experiment, or of the candidate of a pair.
+export function Modules({ report }: { report: Report }) {
+  const [pair, setPair] = useState(0);
+  const [single, setSingle] = useState(() => Math.max(0, report.experiments.findIndex((e) => e.program?.layers.length)));
+  const [root, setRoot] = useState(0);
+  const comparison = report.comparisons[pair];
+  const experiment = comparison ? sidesOf(report, comparison)?.[1] : report.experiments[single];
+  const layers = experiment?.program?.layers ?? [];
+  const compared = useMemo(() => new Map((comparison?.layers ?? []).map((row) => [row.name, row])), [comparison]);
+  const names = comparison && namesOf(report, comparison);
+  const choose = (set: (index: number) => void) => (index: number) => {
+    set(index);
+    setRoot(0); // the modules of another model may be others
+  };
+  return (
+    <>
+      <div class="choices">
+        <ComparisonChoice report={report} value={pair} onChange={choose(setPair)} />
+        {!comparison && <ExperimentChoice report={report} value={single} onChange={choose(setSingle)} />}
+        {root !== 0 && (
+          <button type="button" onClick={() => setRoot(0)}>
+            Whole model
+          </button>
+        )}
+      </div>
+      <p class="quiet">
+        Width is time{names ? ` in ${names.candidate}` : ""}. Select a module to see what is inside.
+        {names && ` Green is significantly faster than ${names.baseline}, red slower; the stronger, the more.`}
+      </p>
+      <Icicle layers={layers} runs={experiment?.groups?.runs ?? 1} compared={compared} root={root} onRoot={setRoot} />
+    </>
   );
 }

@@ -2,14 +2,16 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, withTail } from "../document";
+import { type Cell, type Document, type FactList, fieldsOf, type List, type Part, type Row, type Section, type Series, slugsOf, sortValue, type Table, titleOf, withTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
 import { type Column, DataTable } from "../table";
 
-// What stands above the table of that id: charts in which people look for things, of a report.
+// What stands below the first table of that id: charts in which people look for things, of a report.
 export type Beside = Record<string, ComponentType<{ report: Report }>>;
+// A view that has all of the table of that id.
+export type ViewOf = (table: string) => { id: string; title: string } | undefined;
 
 const toneOf = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 
@@ -31,7 +33,7 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
         const of = (row: Row) => row.cells[i] as Cell;
         return {
           id: column.id,
-          title: column.title,
+          title: titleOf(table, i),
           numeric: column.right,
           hidden: table.rows.every((row) => row.cells[i]?.text === ""),
           wide: i > 0 && i === table.columns.length - 1 && !column.right,
@@ -48,23 +50,32 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
   return <DataTable rows={rows} tail={tail} columns={columns} name={name} heading={heading} rowClass={(row) => row.role ?? ""} />;
 }
 
-function ListPart({ list }: { list: List }) {
-  const items = list.items.map((item, i) => (
-    <li key={i}>
-      {item.details ? (
+// `linkOf`: to the table of that id.
+function ListPart({ list, linkOf }: { list: List; linkOf: (table: string) => string | undefined }) {
+  const items = list.items.map((item, i) => {
+    const link = item.table === undefined ? undefined : linkOf(item.table);
+    const numbers = link && <a href={link}>See the numbers</a>;
+    if (!item.details) {
+      return (
+        <li key={i}>
+          {item.text} {numbers}
+        </li>
+      );
+    }
+    return (
+      <li key={i}>
         <details>
           <summary>{item.text}</summary>
           <ul>
             {item.details.map((detail, n) => (
               <li key={n}>{detail}</li>
             ))}
+            {numbers && <li>{numbers}</li>}
           </ul>
         </details>
-      ) : (
-        item.text
-      )}
-    </li>
-  ));
+      </li>
+    );
+  });
   return list.numbered ? <ol>{items}</ol> : <ul>{items}</ul>;
 }
 
@@ -140,14 +151,16 @@ function nameOf(section: string, table: Table): string {
   return section === "" || section === own ? own : `${section}: ${own}`;
 }
 
-interface PartProps {
-  part: Part;
-  section: string; // its title
+// What the parts of a document have in common.
+interface Of {
   report: Report | null;
-  beside: Beside;
+  charts: Map<Table, Beside[string]>;
+  viewOf: ViewOf;
+  linkOf: (table: string) => string | undefined;
 }
 
-function PartView({ part, section, report, beside }: PartProps) {
+// `section`: its title.
+function PartView({ part, section, of }: { part: Part; section: string; of: Of }) {
   const { paragraph, table, list, facts, chart } = part;
   const Title = section ? "h3" : "h2";
   const title = (text: string | undefined, folded: boolean) => (text && !folded && text !== section ? <Title>{text}</Title> : null);
@@ -160,11 +173,11 @@ function PartView({ part, section, report, beside }: PartProps) {
   }
   if (table && table.rows.length > 0) {
     const folded = table.level === "folded";
-    const Above = report && beside[table.id];
+    const Below = of.charts.get(table);
     return (
       <Folded is={folded} title={table.title ?? table.id}>
-        {Above && <Above report={report} />}
         <TablePart table={table} name={nameOf(section, table)} heading={title(table.title, folded)} />
+        {Below && of.report && <Below report={of.report} />}
       </Folded>
     );
   }
@@ -173,7 +186,7 @@ function PartView({ part, section, report, beside }: PartProps) {
     return (
       <Folded is={folded} title={list.title ?? "More"}>
         {title(list.title, folded)}
-        <ListPart list={list} />
+        <ListPart list={list} linkOf={of.linkOf} />
       </Folded>
     );
   }
@@ -189,15 +202,21 @@ function PartView({ part, section, report, beside }: PartProps) {
   return chart ? <ChartPart series={chart.series} /> : null;
 }
 
-function SectionView({ section, slug, report, beside }: { section: Section; slug: string; report: Report | null; beside: Beside }) {
+function SectionView({ section, slug, of }: { section: Section; slug: string; of: Of }) {
   const title = section.title ?? "";
   const folded = section.level === "folded" && title !== "";
+  const views = new Set(tablesOf(section).flatMap((table) => of.viewOf(table.id) ?? []));
   return (
     <section id={`at-${slug}`}>
       {title && !folded && <h2>{title}</h2>}
       <Folded is={folded} title={title}>
         {section.parts.map((part, i) => (
-          <PartView key={i} part={part} section={folded ? "" : title} report={report} beside={beside} />
+          <PartView key={i} part={part} section={folded ? "" : title} of={of} />
+        ))}
+        {[...views].map((view) => (
+          <p key={view.id}>
+            All of them: <a href={href(view.id)}>{view.title}</a>
+          </p>
         ))}
       </Folded>
     </section>
@@ -206,17 +225,62 @@ function SectionView({ section, slug, report, beside }: { section: Section; slug
 
 const kFewSections = 3; // so many are seen without a list of them
 
+const tablesOf = (section: Section): Table[] => section.parts.flatMap(({ table }) => (table && table.rows.length > 0 ? [table] : []));
+
+// Each chart once: below the first table that has it.
+function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string]> {
+  const charts = new Map<Table, Beside[string]>();
+  const drawn = new Set<Beside[string]>();
+  for (const table of sections.flatMap(tablesOf)) {
+    const chart = beside[table.id];
+    if (chart && !drawn.has(chart)) charts.set(table, chart);
+    if (chart) drawn.add(chart);
+  }
+  return charts;
+}
+
+// What a section is called where it has no title: as the first of its tables.
+const nameOfSection = (section: Section): string => section.title ?? tablesOf(section)[0]?.title ?? "";
+
+interface Entry {
+  title: string;
+  slug: string;
+}
+
+// Sections of one kind, as "By kernel: one" and "By kernel: other", are one entry, which leads to the first.
+export function contentsOf(sections: Entry[]): Entry[] {
+  const kinds = new Map<string, Entry>();
+  for (const { title, slug } of sections) {
+    const kind = title.split(": ")[0] as string;
+    const first = kinds.get(kind);
+    kinds.set(kind, first ? { title: kind, slug: first.slug } : { title, slug });
+  }
+  return [...kinds.values()];
+}
+
 // Any document. `id`: what the address calls it, `at`: the section that it asks for.
-export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; beside: Beside }) {
-  const { document: of, id, at } = props;
-  const slugs = useMemo(() => slugsOf(of.sections.map((section) => section.title ?? "")), [of]);
+export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; beside: Beside; viewOf: ViewOf }) {
+  const { document: of, id, at, report, beside, viewOf } = props;
+  const slugs = useMemo(() => slugsOf(of.sections.map(nameOfSection)), [of]);
+  const charts = useMemo(() => chartsOf(of.sections, beside), [of, beside]);
   useEffect(() => {
     const section = at === null ? null : document.getElementById(`at-${at}`);
-    section?.scrollIntoView();
     const details = section?.querySelector<HTMLDetailsElement>(":scope > details");
     if (details) details.open = true;
+    section?.scrollIntoView();
   }, [at]);
-  const titled = of.sections.flatMap((section, i) => (section.title ? [{ title: section.title, slug: slugs[i] as string }] : []));
+  const linkOf = (table: string): string | undefined => {
+    const view = viewOf(table);
+    if (view) return href(view.id);
+    const section = of.sections.findIndex((one) => tablesOf(one).some((other) => other.id === table));
+    return section < 0 ? undefined : href(id, { at: slugs[section] });
+  };
+  const parts: Of = { report, charts, viewOf, linkOf };
+  const parted = (appendix: boolean) => of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string })).filter(({ section }) => (section.appendix ?? false) === appendix);
+  const [body, appendix] = [parted(false), parted(true)];
+  const notes = { title: of.notes_title ?? "Notes", slug: "notes" };
+  const named = contentsOf([...body, ...(of.notes.length > 0 ? [notes] : []), ...appendix].filter(({ title }) => title !== ""));
+  const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} of={parts} />);
   return (
     <>
       {of.answers.length > 0 && (
@@ -227,23 +291,22 @@ export function DocumentView(props: { document: Document; id: string; at: string
               {answer.rest && <p>{answer.rest}</p>}
             </div>
           ))}
+          {of.measured && <p class="quiet">{of.measured}</p>}
         </div>
       )}
-      {titled.length > kFewSections && (
+      {named.length > kFewSections && (
         <ul class="contents" aria-label="Sections">
-          {titled.map(({ title, slug }) => (
+          {named.map(({ title, slug }) => (
             <li key={slug}>
               <a href={href(id, { at: slug })}>{title}</a>
             </li>
           ))}
         </ul>
       )}
-      {of.sections.map((section, i) => (
-        <SectionView key={i} section={section} slug={slugs[i] as string} report={props.report} beside={props.beside} />
-      ))}
+      {drawn(body)}
       {of.notes.length > 0 && (
-        <section>
-          <h2>Notes</h2>
+        <section id={`at-${notes.slug}`}>
+          <h2>{notes.title}</h2>
           <ul>
             {of.notes.map((note, i) => (
               <li key={i}>{note}</li>
@@ -251,6 +314,7 @@ export function DocumentView(props: { document: Document; id: string; at: string
           </ul>
         </section>
       )}
+      {drawn(appendix)}
       {of.method && <p class="quiet">{of.method}</p>}
     </>
   );

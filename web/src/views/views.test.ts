@@ -1,14 +1,12 @@
 import { expect, it } from "vitest";
-import { type Comparison, type Experiment, type Layer, type LayerComparison, namesOf, type Report, type Roofline } from "../report";
+import { type Comparison, type ComparisonRow, type Experiment, type Layer, namesOf, type Report, type Roofline } from "../report";
 import { ticksIn } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { meanOf, stack, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
-import { shareOf } from "./layers";
+import { contentsOf } from "./document";
 import { rowsOf, shareNow } from "./operators";
-import { answer, sureness, why } from "./summary";
 import type { ExperimentTimeline } from "../timeline";
-import { kernelsOf } from "./kernels";
 import { rate, roofs } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, zoomed } from "./timeline";
 import { escapeHtml } from "../format";
@@ -51,18 +49,6 @@ const comparison = (verdict: string, ratio: number): Comparison =>
     ],
     operators: [],
   }) as unknown as Comparison;
-
-it("the answer is one sentence with its interval", () => {
-  expect(answer(comparison("faster", 1.6667))).toBe("on is 1.67x faster than off: 10.0 ms → 6.00 ms.");
-  expect(answer(comparison("slower", 0.5))).toBe("on is 2.00x slower than off: 10.0 ms → 6.00 ms.");
-  expect(answer(comparison("inconclusive", 1.01))).toContain("undecided");
-  expect(answer(comparison("contended", 3))).toBe(
-    "on and off cannot be compared: other processes left too few runs that had a processor whenever they wanted one.",
-  );
-  expect(answer(comparison("emulated", 3))).toContain("not meaningful");
-  expect(sureness(comparison("faster", 2))).toBe("95 % interval [1.80, 2.20], over 10 launches of both sides, measured in turns.");
-  expect(sureness(comparison("emulated", 2))).toBe("");
-});
 
 it("the steps of a waterfall lead from one side to the other", () => {
   const pair = comparison("faster", 1.67);
@@ -113,35 +99,14 @@ it("names are text, never markup", () => {
   expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
 });
 
-it("the reason is where the difference comes from, largest first", () => {
-  expect(why(comparison("faster", 1.67))).toBe("GEMM gains 4.50 ms of the 4.00 ms (113 %).");
-  expect(why(comparison("inconclusive", 1.01))).toBe("");
-  const pair = comparison("faster", 1.67);
-  const row = (name: string, verdict: string, delta: number) => ({ name, verdict, baseline_ms: 5, candidate_ms: 4, delta_numerator_ns: delta }) as unknown as Comparison["groups"][number];
-  // The larger part is not certain, and is not given as a reason.
-  expect(why({ ...pair, groups: [row("Convolution", "inconclusive", -12_000_000), row("GEMM", "faster", -4_000_000)] })).toBe("GEMM gains 1.00 ms of the 4.00 ms (25 %).");
-  expect(why({ ...pair, groups: [row("Convolution", "inconclusive", -16_000_000), row("Other", "slower", 100)] })).toBe("no group's part of the difference is certain.");
-  // A mean that goes the other way than the median explains nothing.
-  expect(why(comparison("slower", 0.9))).toBe("");
-});
-
 it("a module's colour is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
-  const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as LayerComparison;
+  const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as ComparisonRow;
   expect(strength(row("faster", 4))).toBe(1);
   expect(strength(row("slower", 1 / 9))).toBe(1);
   expect(strength(row("faster", 2))).toBeCloseTo(0.625, 9);
   expect(strength(row("slower", 0.5))).toBeCloseTo(0.625, 9);
   expect(strength(row("inconclusive", 4))).toBe(0);
   expect(strength(undefined)).toBe(0);
-});
-
-it("operators of one kind are counted together, side by side", () => {
-  const op = (type: string, mean_ms: number) => ({ type, group: "GEMM", mean_ms, share: mean_ms / 10 });
-  const sides = [{ operators: [op("a", 1), op("a", 2), op("b", 3)] }, { operators: [op("a", 4)] }, {}] as unknown as Experiment[];
-  expect(kernelsOf(sides)).toEqual([
-    { type: "a", group: "GEMM", operators: [2, 1, 0], ms: [3, 4, null], shares: [expect.closeTo(0.3, 9), 0.4, null] },
-    { type: "b", group: "GEMM", operators: [1, 0, 0], ms: [3, null, null], shares: [0.3, null, null] },
-  ]);
 });
 
 it("memory's roofs rise until they meet the highest of computing, which is level", () => {
@@ -173,11 +138,13 @@ it("the run that the address asks for, else the median", () => {
   expect(chosenRun({ ...timeline, median: null }, null)).toBe(0);
 });
 
-it("what takes no time on either side is no step", () => {
-  const pair = comparison("faster", 1.67);
-  const row = (name: string, baseline_ms: number | null, candidate_ms: number | null) => ({ name, baseline_ms, candidate_ms, delta_numerator_ns: 0 }) as unknown as Comparison["groups"][number];
-  const groups = [row("Clipped", null, null), row("Other", 0, 0), row("GEMM", 1, 1), row("Gone", 1, 0), row("New", null, 1)];
-  expect(steps({ ...pair, groups }, "groups").map((step) => step.name)).toEqual(["GEMM", "Gone", "New"]);
+it("what adds nothing to the difference is no step", () => {
+  const row = (name: string, delta_numerator_ns: number) => ({ name, delta_numerator_ns }) as unknown as ComparisonRow;
+  const groups = [row("Clipped", 0), row("GEMM", -4_000_000), row("Gone", 2_000_000)];
+  expect(steps({ ...comparison("faster", 1.67), groups }, "groups")).toEqual([
+    { name: "GEMM", delta: -1 },
+    { name: "Gone", delta: 0.5 },
+  ]);
 });
 
 it("a call of a delegate has its share of an inference", () => {
@@ -188,17 +155,10 @@ it("a call of a delegate has its share of an inference", () => {
   expect(shareNow({ ...row, after: { share: 0.5 } } as typeof row, pair)).toBe(0.5);
 });
 
-it("a module's share is of an inference, which takes longer than all modules", () => {
-  const whole = { groups: { total_ns: 200 } } as unknown as Experiment;
-  expect(shareOf(layer("", 0, 0, 180), whole)).toBe(0.9);
-  expect(shareOf(layer("", 0, 0, 180), { groups: null } as unknown as Experiment)).toBeNull();
-});
-
 it("a side whose experiment has another name has both", () => {
   const report = { experiments: [{ name: "a", label: "as it is" }, { name: "b", label: "off" }] } as unknown as Report;
   const pair = { ...comparison("faster", 1.6667), baseline_experiment: "b", candidate_experiment: "a" };
   expect(namesOf(report, pair)).toEqual({ baseline: "off", candidate: "on (as it is)" });
-  expect(answer(pair, namesOf(report, pair))).toBe("on (as it is) is 1.67x faster than off: 10.0 ms → 6.00 ms.");
   expect(namesOf({ experiments: [] } as unknown as Report, pair)).toEqual({ baseline: "off", candidate: "on" });
 });
 
@@ -234,4 +194,13 @@ it("latencies are shown from just below the fastest, however quick the model is"
 
 it("an axis has as many marks as there is room for", () => {
   expect([0, 300, 390, 700, 1400].map(ticksIn)).toEqual([2, 2, 2, 4, 6]);
+});
+
+it("sections of one kind are one entry of the contents", () => {
+  const sections = ["Latency", "Roofline: one", "Roofline: other", "By kernel: one"].map((title, i) => ({ title, slug: String(i) }));
+  expect(contentsOf(sections)).toEqual([
+    { title: "Latency", slug: "0" },
+    { title: "Roofline", slug: "1" },
+    { title: "By kernel: one", slug: "3" },
+  ]);
 });

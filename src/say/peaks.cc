@@ -1,0 +1,68 @@
+#include "say/peaks.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+
+namespace etprof::say {
+namespace {
+
+// How far the middle one of the tries was from the best: what others on the machine took.
+Cell BelowBest(const protocol::Rate& rate) {
+  return rate.best > 0 ? Cell(Share{1 - rate.median / rate.best}) : Cell();
+}
+
+Table ComputeTable(const protocol::Peaks& peaks) {
+  Table table{"compute",
+              "",
+              {{"level", "level"},
+               {"dtype", "type"},
+               {"macs_per_s", "MAC/s", true},
+               {"flops_per_s", "FLOP/s", true},
+               {"macs_per_cycle", "MAC/cycle", true},
+               {"median_below", "median below", true},
+               {"instruction", "instruction"}},
+              {}};
+  const double cycles = peaks.clock_hz * peaks.threads;
+  for (const protocol::ComputePeak& peak : peaks.compute) {
+    table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
+                          cycles > 0 ? Cell(Number{peak.macs.best / cycles, ""}) : Cell(),
+                          BelowBest(peak.macs), peak.instruction});
+  }
+  return table;
+}
+
+Table MemoryTable(const protocol::Peaks& peaks) {
+  Table table{"memory",
+              "",
+              {{"level", "memory"},
+               {"access", "access"},
+               {"bytes_per_s", "B/s", true},
+               {"working_set", "working set", true},
+               {"capacity", "capacity", true},
+               {"median_below", "median below", true}},
+              {}};
+  for (const protocol::MemoryPeak& peak : peaks.memory) {
+    table.rows.push_back(
+        {peak.level, peak.access, Amount{peak.bytes.best}, Size{double(peak.working_set_bytes)},
+         peak.capacity_bytes ? Cell(Size{double(*peak.capacity_bytes)}) : Cell(std::string()),
+         BelowBest(peak.bytes)});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document SayPeaks(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
+  Document document;
+  document.title = "etprof peaks";
+  document.facts = {device,
+                    ThreadsText(peaks.threads) + (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)};
+  if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
+  document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
+  if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};
+  document.sections = {{"", Level::kUsual, {ComputeTable(peaks), MemoryTable(peaks)}}};
+  return document;
+}
+
+}  // namespace etprof::say
