@@ -223,17 +223,21 @@ std::string MethodToTell(const Report& report) {
   return several ? report.run.method : "";
 }
 
+std::string ModelText(const Report& report) {
+  // "mobilenet_v3_small_xnnpack_fp32" says its backend and data type itself; say each thing once.
+  std::string text = report.models_share.empty() ? report.model_id : report.models_share;
+  const std::string suffix = "_" + report.backend + "_" + report.dtype;
+  if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  if (!report.models_share.empty()) text.resize(text.find_last_not_of("_-.") + 1);
+  return text;
+}
+
 std::string HeaderText(const Report& report) {
-  const std::string& models = report.models_share.empty() ? report.model_id : report.models_share;
-  std::string text = report.title.empty() ? models : report.title;
+  std::string text = report.title.empty() ? ModelText(report) : report.title;
   const auto add = [&](const std::string& part) {
     if (part.empty()) return;
     text += (text.empty() ? "" : " · ") + part;
   };
-  // "mobilenet_v3_small_xnnpack_fp32" says its backend and data type itself; say each thing once.
-  const std::string suffix = "_" + report.backend + "_" + report.dtype;
-  if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
-  if (!report.models_share.empty() && report.title.empty()) text.resize(text.find_last_not_of("_-.") + 1);
   if (const std::string method = MethodToTell(report); !method.empty()) add("method " + method);
   add(report.backend.empty() ? report.dtype
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));

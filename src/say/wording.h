@@ -73,6 +73,9 @@ std::string SampleText(const Comparison& comparison, bool interleaved = false);
 // where that goes without saying.
 std::string MethodToTell(const Report& report);
 
+// "mobilenet_v3_small" of mobilenet_v3_small_xnnpack_fp32; of several models what their names begin with.
+std::string ModelText(const Report& report);
+
 // "mobilenet_v3_small · xnnpack fp32 · 1 thread · linux-x86_64, 2 cores"
 std::string HeaderText(const Report& report);
 

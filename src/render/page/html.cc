@@ -111,13 +111,16 @@ void WriteDocument(say::Document document, std::ostream& out) {
 }  // namespace
 
 void RenderHtml(const Report& report, std::ostream& out) {
-  // The title that was given, or a name that tells the method; without both the page is called as the model.
+  // The title that was given, or a name that tells the method or is that of several models; without both the
+  // page is called as the model.
   std::string heading;
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
   } else if (const std::string method = MethodToTell(report); !method.empty()) {
     heading = fmt::format(" data-name=\"{}\"",
-                          HtmlAttribute(fmt::format("{}, method {}", report.model_id, method)));
+                          HtmlAttribute(fmt::format("{}, method {}", say::ModelText(report), method)));
+  } else if (!report.models_share.empty()) {
+    heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(say::ModelText(report)));
   }
   const auto write = [&] {
     WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
