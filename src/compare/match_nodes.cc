@@ -19,10 +19,11 @@ constexpr Bits Bit(Evidence evidence) { return static_cast<Bits>(evidence); }
 struct Worth {
   double agree, differ;
 };
-constexpr double kOfKind = 1, kRenumbered = 0.5, kOfPlace = 0.1, kOfFamily = 0.5;
+constexpr double kOfKind = 1, kRenumbered = 1, kOfPlace = 0.1, kOfFamily = 0.5;
 constexpr Worth kOfModule = {3, -1.5}, kOfLine = {0.75, 0}, kOfShapes = {1.5, -0.5}, kOfWeights = {1.5, -1},
-                kOfSettings = {0.5, -0.5}, kOfContents = {5, 0}, kOfType = {1, 0},
-                kOfNeighbour = {0.75, 0};  // before it, and behind it
+                kOfSettings = {0.5, -0.5}, kOfContents = {5, -1}, kOfType = {1, 0},
+                kOfOrigin = {2.5, -0.5},  // what has no constants: those of what it is computed from
+    kOfNeighbour = {0.75, 0};             // before it, and behind it
 
 // Of the tables of scores: one byte each, and as many scores are computed.
 constexpr std::size_t kMostMatchCells = std::size_t{1} << 25U;
@@ -44,7 +45,7 @@ class Numbers {
 struct Features {
   int kind = 0, type = kUnknown, family = kUnknown, module = kUnknown, unnumbered = kUnknown, line = kUnknown;
   int shapes = kUnknown, weights = kUnknown, settings = kUnknown, contents = kUnknown, place = kUnknown;
-  int before = kUnknown, after = kUnknown;
+  int origin = kUnknown, before = kUnknown, after = kUnknown;
 };
 
 // "features.3.conv" and "features.4.conv" are one.
@@ -103,6 +104,14 @@ class NodeMatcher {
       of.place = numbers_.OfKnown(node.place);
     }
     FindNeighbours(nodes, all);
+    std::vector<int> origins(nodes.size(), kUnknown);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const std::size_t producer : nodes[i].producers) {
+        if (producer < i) all[i].origin = origins[producer];
+      }
+      origins[i] = all[i].contents == kUnknown ? all[i].origin : all[i].contents;
+      if (all[i].contents != kUnknown) all[i].origin = kUnknown;
+    }
     return all;
   }
 
@@ -154,6 +163,7 @@ class NodeMatcher {
     weigh(p.weights, q.weights, kOfWeights, Evidence::kWeights);
     weigh(p.settings, q.settings, kOfSettings, Evidence::kSettings);
     weigh(p.contents, q.contents, kOfContents, Evidence::kContents);
+    weigh(p.origin, q.origin, kOfOrigin, Evidence::kDataflow);
     weigh(p.type, q.type, kOfType, Evidence::kType);
     if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kOfFamily;
     weigh(p.before, q.before, kOfNeighbour, Evidence::kDataflow);
@@ -388,11 +398,12 @@ class NodeMatcher {
 }  // namespace
 
 std::vector<std::string> EvidenceNames(std::uint16_t evidence) {
-  static constexpr std::array kNamesOfBits = {"kind",     "module",   "line", "shapes",   "weights",
-                                              "settings", "contents", "type", "dataflow", "order"};
   std::vector<std::string> names;
-  for (std::size_t bit = 0; bit < kNamesOfBits.size(); ++bit) {
-    if ((evidence >> bit & 1U) != 0) names.emplace_back(kNamesOfBits[bit]);
+  std::size_t begin = 0;
+  for (std::size_t bit = 0; begin < kEvidenceChoices.size(); ++bit) {
+    const std::size_t end = std::min(kEvidenceChoices.find('|', begin), kEvidenceChoices.size());
+    if ((evidence >> bit & 1U) != 0) names.emplace_back(kEvidenceChoices.substr(begin, end - begin));
+    begin = end + 1;
   }
   return names;
 }

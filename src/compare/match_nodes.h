@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etprof {
@@ -40,7 +41,9 @@ enum class Evidence : std::uint16_t {
       1U << 8U,       // what stands before it, and what behind: by dataflow where it is known, else in order
   kOrder = 1U << 9U,  // not moved
 };
-// "module, weights, dataflow"
+inline constexpr std::string_view kEvidenceChoices =
+    "kind|module|line|shapes|weights|settings|contents|type|dataflow|order";
+// Of kEvidenceChoices, which are named bit by bit.
 std::vector<std::string> EvidenceNames(std::uint16_t evidence);
 
 struct NodePair {

@@ -40,12 +40,14 @@ std::string CommonType(std::string type) {
   return type;
 }
 
-std::string ShapesText(OperatorTensors tensors) {
-  std::erase_if(tensors.inputs, [](const OperatorTensor& tensor) { return tensor.constant; });
-  for (auto* side : {&tensors.inputs, &tensors.outputs}) {
-    for (OperatorTensor& tensor : *side) tensor.type.name = "";
+// Without constants and types.
+std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
+  OperatorTensors shapes;
+  for (OperatorTensor tensor : tensors) {
+    tensor.type.name = "";
+    if (!tensor.constant) shapes.outputs.push_back(std::move(tensor));
   }
-  std::string text = TensorsText(tensors);
+  std::string text = shapes.outputs.empty() ? "" : TensorsText(shapes).substr(std::string_view("-> ").size());
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }
@@ -98,12 +100,23 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   };
   const bool one_backend = a.backend == b.backend;
   add("delegate ", a.backend, b.backend);
-  add("", a.identity.text, b.identity.text);
-  const bool known = !a.tensors.outputs.empty() && !b.tensors.outputs.empty();
-  if (known && one_backend) {
-    add("shapes ", ShapesText(a.tensors), ShapesText(b.tensors));
-  } else if (known && ShapesKey(a.tensors) != ShapesKey(b.tensors)) {
-    add("shapes ", ShapesText(a.tensors), ShapesText(b.tensors));
+  if (a.identity.text != b.identity.text) differences.push_back("was " + a.identity.text);
+  OperatorTensors of_a = a.tensors, of_b = b.tensors;
+  const bool known = !of_a.outputs.empty() && !of_b.outputs.empty();
+  if (!one_backend) {
+    // Backends write a node down each in their own way: what comes out is the same.
+    for (OperatorTensors* tensors : {&of_a, &of_b}) {
+      tensors->inputs.clear();
+      if (!tensors->outputs.empty()) tensors->outputs.resize(1);
+    }
+  }
+  if (known && a.identity.text == b.identity.text) {
+    const bool other = one_backend ? ShapesText(of_a.outputs) != ShapesText(of_b.outputs)
+                                   : ShapesKey(of_a) != ShapesKey(of_b);
+    if (other)
+      add("output ", ShapesText(of_a.outputs), ShapesText(of_b.outputs));
+    else
+      add("input ", ShapesText(of_a.inputs), ShapesText(of_b.inputs));
   }
   if (known) {
     const auto type = [](const OperatorTensors& tensors) {
@@ -111,12 +124,17 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
       const std::string weights = CommonType(TypeOfWeights(tensors));
       return weights.empty() || weights == types ? types : types + " / " + weights;
     };
-    add("type ", type(a.tensors), type(b.tensors));
+    add("type ", type(of_a), type(of_b));
   }
   if (!one_backend) return differences;
   add("settings ", a.identity.settings, b.identity.settings);
   add("fused activation ", a.identity.bounds, b.identity.bounds);
-  add("fused ", fmt::format("{}", fmt::join(a.fused, " ")), fmt::format("{}", fmt::join(b.fused, " ")));
+  // Conversions of types are said by the type.
+  const auto fused = [](std::vector<std::string> kinds) {
+    std::erase(kinds, "Convert");
+    return fmt::format("{}", fmt::join(kinds, " "));
+  };
+  add("fused ", fused(a.fused), fused(b.fused));
   return differences;
 }
 

@@ -37,8 +37,8 @@ struct ChangedNode {
   std::string backend;  // "portable", "XnnpackBackend"
 };
 
-// What differs between two nodes that are matched: kind and channels, shapes, data types, settings, a fused
-// activation or what is fused else, backend. Contents of weights are no difference. What is not known of one
+// What differs between two nodes that are matched: backend, channels, shapes, data types, settings, a fused
+// activation or what is fused else. Contents of weights are no difference. What is not known of one
 // of them, and what backends write down each in their own way, is left out.
 std::vector<std::string> DifferencesOf(const ChangedNode& baseline, const ChangedNode& candidate);
 

@@ -94,6 +94,7 @@ class ChangesOfPair {
     const auto has = [](stats::Verdict verdict) {
       return [verdict](const ChangedOperator& of) { return of.quantity->verdict == verdict; };
     };
+    add(InProgram());
     add(Changed("Largest speedups", has(stats::Verdict::kFaster)));
     add(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
     const double least = kWorthListing * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
@@ -151,6 +152,40 @@ class ChangesOfPair {
       differs_ = differs_ || (speedup.ends_with('x') && speedup != RatioText(of.before / of.after));
       table.rows.push_back({of.name, Time{of.before}, Time{of.after}, Time{of.Saved()}, Speedup{*of.quantity},
                             Interval{*of.quantity}});
+    }
+    return table;
+  }
+
+  // What was inserted, removed, moved, or changed, by the time that it makes.
+  Table InProgram() const {
+    Table table{"program_changes",
+                "Changes of the program" + TitleSuffix(report_, pair_),
+                {{.id = "change", .title = "Change", .keep = Table::Keep::kName},
+                 {.id = "baseline",
+                  .title = comparison_.baseline_label,
+                  .right = true,
+                  .goes = 1,
+                  .keep = Table::Keep::kDifference},
+                 {.id = "candidate",
+                  .title = comparison_.candidate_label,
+                  .right = true,
+                  .goes = 1,
+                  .keep = Table::Keep::kDifference},
+                 {"delta", "difference", true}},
+                {}};
+    table.usual_rows = kMostChanged;
+    table.elsewhere = "in `--csv=comparison`";
+    std::vector<const OperatorMatch*> changed;
+    for (const OperatorMatch& match : comparison_.operators) {
+      if (match.change) changed.push_back(&match);
+    }
+    const auto delta = [&](const OperatorMatch* match) { return After(*match) - Before(*match); };
+    std::ranges::stable_sort(changed, std::greater(),
+                             [&](const OperatorMatch* match) { return std::fabs(delta(match)); });
+    for (const OperatorMatch* const match : changed) {
+      table.rows.push_back({match->change->Text(), match->baseline ? Cell(Time{Before(*match)}) : Cell(""),
+                            match->candidate ? Cell(Time{After(*match)}) : Cell(""), Time{delta(match)}});
+      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
     }
     return table;
   }

@@ -1,0 +1,121 @@
+#include "workflow/diff.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <deque>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/sha256.h"
+#include "program/program_reader.h"
+#include "program/source_fit.h"
+#include "workflow/analyze.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FileOfDiff {
+  fs::path path;
+  std::string sha256;
+  Program program;
+  std::optional<SourceMap> sources;
+  std::vector<const Profile*> profiles;
+  std::string measured;  // the experiment that the times are of; "": none yet
+
+  DiffSide Side() const { return {&program, sources ? &*sources : nullptr, profiles}; }
+};
+
+FileOfDiff Read(const fs::path& path, std::vector<std::string>& warnings) {
+  FileOfDiff file;
+  file.path = path;
+  file.program = ReadProgramFile(path);
+  file.sha256 = Sha256HexOfFile(path);
+  const fs::path beside = path.string() + ".etrecord";
+  std::string problem = fmt::format("there is no {}", beside.filename().string());
+  if (Exists(beside)) {
+    try {
+      file.sources = ReadEtrecordOf(file.program, beside);
+      return file;
+    } catch (const Error& error) {
+      problem = error.Message();
+    }
+  }
+  warnings.push_back(problem + ": its modules are not known, and operators are matched without them");
+  return file;
+}
+
+class TimesOfRuns {
+ public:
+  TimesOfRuns(std::array<FileOfDiff, 2>& files, std::vector<std::string>& warnings)
+      : files_(files), warnings_(warnings) {}
+
+  void Read(const std::vector<std::string>& runs) {
+    std::size_t bare = 0;
+    for (const std::string& path : runs) {
+      RunData run = OpenRun({path}, "--run takes run directories, or two ETDumps");
+      const bool is_folder = !run.folder.empty();
+      if (!is_folder && bare == files_.size())
+        throw Error(ExitCode::kUsage, "--run: there are more than two ETDumps")
+            .Remedy("give the baseline's and the candidate's, in this order");
+      for (ExperimentData& data : run.experiments) {
+        if (!is_folder) data.model = fs::absolute(files_[bare].path);
+        for (const FileOfDiff& file : files_) {
+          if (is_folder && data.model_sha256 == file.sha256) data.model = fs::absolute(file.path);
+        }
+      }
+      reports_.push_back(ReportOf(std::move(run), {.tolerant = is_folder}));
+      for (std::size_t side = 0; side < files_.size(); ++side) {
+        if (is_folder || side == bare) Take(reports_.back(), path, files_[side], is_folder);
+      }
+      bare += is_folder ? 0 : 1;
+    }
+    for (const FileOfDiff& file : files_) {
+      if (!file.measured.empty() || runs.empty()) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
+          .InFile(runs.front())
+          .Remedy("name the run directories that measured both programs, each with --run");
+    }
+  }
+
+ private:
+  // Of the first experiment that ran this file, all methods.
+  void Take(const Report& report, const std::string& path, FileOfDiff& file, bool by_hash) {
+    for (const ReportExperiment& experiment : report.experiments) {
+      const ExperimentData& data = report.run.experiments[experiment.index];
+      if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
+      if (!experiment.profile->program) continue;
+      if (!experiment.profile->program->problem.empty())
+        throw Error(ExitCode::kBadInput, experiment.profile->program->problem).InFile(path);
+      if (!file.measured.empty() && file.measured != data.name) {
+        warnings_.push_back(fmt::format("the times of {} are those of {}, not of {}",
+                                        file.path.filename().string(), file.measured, data.name));
+        return;
+      }
+      file.measured = data.name;
+      file.profiles.push_back(&*experiment.profile);
+    }
+  }
+
+  std::array<FileOfDiff, 2>& files_;
+  std::vector<std::string>& warnings_;
+  std::deque<Report> reports_;  // they hold the profiles
+};
+
+}  // namespace
+
+DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
+  DiffOfFiles result;
+  std::array<FileOfDiff, 2> files = {Read(options.baseline, result.warnings),
+                                     Read(options.candidate, result.warnings)};
+  TimesOfRuns times(files, result.warnings);
+  times.Read(options.runs);
+  result.diff = DiffPrograms(files[0].Side(), files[1].Side());
+  result.diff.same_bytes = files[0].sha256 == files[1].sha256;
+  return result;
+}
+
+}  // namespace etprof
