@@ -184,15 +184,15 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def _model(make: Callable[[], nn.Module]) -> type:
-    return type(
-        "Variant",
-        (),
-        {
-            "get_eager_model": lambda self: make().eval(),
-            "get_example_inputs": lambda self: (torch.rand(1, 3, 16, 16),),
-        },
-    )
+def model_of(make: Callable[[], nn.Module]) -> type:
+    class Variant:
+        def get_eager_model(self) -> nn.Module:
+            return make().eval()
+
+        def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
+            return (torch.rand(1, 3, 16, 16),)
+
+    return Variant
 
 
-globals().update({name: _model(make) for name, make in VARIANTS.items()})
+globals().update({name: model_of(make) for name, make in VARIANTS.items()})

@@ -126,16 +126,19 @@ std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment
     return all;
   };
   const ModulePrefixes prefixes = CommonModules(paths(baseline.layers), paths(candidate.layers));
+  const auto without = [](const std::string& path, const std::string& prefix) {
+    return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
+  };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
   std::map<std::string, std::vector<std::size_t>> index;  // by the path without the prefix: rows
   for (const LayerRow& row : candidate.layers) {
-    index[WithoutPrefix(row.path, prefixes.candidate)].push_back(sets.size());
+    index[without(row.path, prefixes.candidate)].push_back(sets.size());
     sets.push_back({row.path, {}, row.operators});
     layers.push_back({row.depth, row.type, {}});
   }
   for (const LayerRow& row : baseline.layers) {
-    const auto found = index.find(WithoutPrefix(row.path, prefixes.baseline));
+    const auto found = index.find(without(row.path, prefixes.baseline));
     if (found == index.end()) {
       sets.push_back({row.path, row.operators, {}});
       layers.push_back({row.depth, row.type, {}});

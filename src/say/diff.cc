@@ -22,11 +22,13 @@ Cell MacsCell(const std::optional<std::int64_t>& macs) {
 
 Cell NumberOf(const ProgramProperty& property, const std::string& text,
               const std::optional<std::int64_t>& number) {
+  const bool of_one_text =
+      TextOf(MacsCell(property.baseline_number)) == TextOf(MacsCell(property.candidate_number));
   using Unit = ProgramProperty::Unit;
   if (property.unit == Unit::kText) return text;
   if (!number) return {};
   if (property.unit == Unit::kBytes) return SizeOfBytes(number);
-  if (property.unit == Unit::kMacs) return MacsCell(number);
+  if (property.unit == Unit::kMacs && !of_one_text) return MacsCell(number);
   return Count{*number};
 }
 
@@ -68,14 +70,14 @@ class MethodSayer {
     Table table{"operators",
                 "Operators",
                 {{.id = "change", .title = "Operator", .keep = Table::Keep::kName},
-                 column("baseline_macs", "MACs before", 3),
-                 column("candidate_macs", "after", 3),
-                 column("baseline_bytes", "traffic before", 4),
-                 column("candidate_bytes", "after", 4)},
+                 column("baseline_macs", "baseline MACs", 3),
+                 column("candidate_macs", "candidate MACs", 3),
+                 column("baseline_bytes", "baseline traffic", 4),
+                 column("candidate_bytes", "candidate traffic", 4)},
                 {}};
     if (measured_) {
-      table.columns.push_back(column("baseline", "baseline", 1));
-      table.columns.push_back(column("candidate", "candidate", 1));
+      table.columns.push_back(column("baseline", "baseline time", 1));
+      table.columns.push_back(column("candidate", "candidate time", 1));
       table.columns.push_back(column("difference", "difference", 0));
     }
     Times left;
@@ -116,12 +118,15 @@ class MethodSayer {
   Table Delegates() const {
     Table table{"delegates",
                 "Delegates",
-                {{.id = "baseline", .title = "baseline", .keep = Table::Keep::kName},
-                 {.id = "candidate", .title = "candidate", .keep = Table::Keep::kName}},
+                {{"program", "in"},
+                 {"backend", "backend"},
+                 {"nodes", "nodes", true},
+                 {.id = "first", .title = "first", .keep = Table::Keep::kName},
+                 {.id = "last", .title = "last", .keep = Table::Keep::kName}},
                 {}};
     for (const DelegateDifference& of : method_.delegates)
-      table.rows.push_back(
-          {of.baseline.empty() ? "none" : of.baseline, of.candidate.empty() ? "none" : of.candidate});
+      table.rows.push_back({of.in_baseline ? "baseline" : "candidate", of.backend,
+                            Count{static_cast<std::int64_t>(of.nodes)}, of.first, of.last});
     return table;
   }
 

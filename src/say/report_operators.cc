@@ -94,7 +94,6 @@ class ChangesOfPair {
     const auto has = [](stats::Verdict verdict) {
       return [verdict](const ChangedOperator& of) { return of.quantity->verdict == verdict; };
     };
-    add(InProgram());
     add(Changed("Largest speedups", has(stats::Verdict::kFaster)));
     add(Changed("Largest slowdowns", has(stats::Verdict::kSlower)));
     const double least = kWorthListing * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
@@ -156,6 +155,7 @@ class ChangesOfPair {
     return table;
   }
 
+ public:
   // What was inserted, removed, moved, or changed, by the time that it makes.
   Table InProgram() const {
     Table table{"program_changes",
@@ -173,7 +173,7 @@ class ChangesOfPair {
                   .keep = Table::Keep::kDifference},
                  {"delta", "difference", true}},
                 {}};
-    table.usual_rows = kMostChanged;
+    table.usual_rows = kTopOperators;
     table.elsewhere = "in `--csv=comparison`";
     std::vector<const OperatorMatch*> changed;
     for (const OperatorMatch& match : comparison_.operators) {
@@ -190,6 +190,7 @@ class ChangesOfPair {
     return table;
   }
 
+ private:
   Table InOneVariant() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
@@ -289,8 +290,12 @@ std::vector<Section> SayOperators(const Report& report) {
   std::vector<Section> sections;
   if (!report.ladder) {
     for (const ReportComparison& pair : report.comparisons) {
-      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate]))
-        sections.push_back(ChangesOfPair(report, pair).Say());
+      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
+        ChangesOfPair changes(report, pair);
+        if (Table of_program = changes.InProgram(); !of_program.rows.empty())
+          sections.push_back({"", Level::kUsual, {std::move(of_program)}});
+        sections.push_back(changes.Say());
+      }
     }
   }
   for (const std::size_t i : Subjects(report)) {

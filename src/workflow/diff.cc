@@ -82,6 +82,18 @@ class TimesOfRuns {
   }
 
  private:
+  // A bare ETDump does not say which program ran. Of another one, few operators fit the nodes.
+  static bool Fits(const Profile& profile) {
+    std::size_t all = 0, strange = 0;
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const OperatorSource& source = profile.program->operators[op];
+      if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
+      ++all;
+      strange += source.join == OperatorSource::Join::kNone && source.candidates.empty() ? 1 : 0;
+    }
+    return 5 * strange <= all;
+  }
+
   // Of the first experiment that ran this file, all methods.
   void Take(const Report& report, const std::string& path, FileOfDiff& file, bool by_hash) {
     for (const ReportExperiment& experiment : report.experiments) {
@@ -90,6 +102,12 @@ class TimesOfRuns {
       if (!experiment.profile->program) continue;
       if (!experiment.profile->program->problem.empty())
         throw Error(ExitCode::kBadInput, experiment.profile->program->problem).InFile(path);
+      if (!Fits(*experiment.profile)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("the operators that ran are not those of {}", file.path.filename().string()))
+            .InFile(path)
+            .Remedy("give an ETDump of the baseline, then one of the candidate");
+      }
       if (!file.measured.empty() && file.measured != data.name) {
         warnings_.push_back(fmt::format("the times of {} are those of {}, not of {}",
                                         file.path.filename().string(), file.measured, data.name));

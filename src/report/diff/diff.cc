@@ -26,7 +26,8 @@ class Properties {
     added.baseline = std::move(a);
     added.candidate = std::move(b);
   }
-  void Number(std::string name, PropertyUnit unit, std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  void Number(std::string name, PropertyUnit unit, std::optional<std::int64_t> a,
+              std::optional<std::int64_t> b) {
     if (a == b) return;
     ProgramProperty& added = Add(std::move(name), unit);
     added.baseline_number = a;
@@ -77,7 +78,8 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   properties.Number("program", PropertyUnit::kBytes, a.flatbuffer_bytes, b.flatbuffer_bytes);
   properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadsOf(a), PayloadsOf(b));
   properties.Number("their named data", PropertyUnit::kBytes, NamedOf(a), NamedOf(b));
-  properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants), Signed(b.constants));
+  properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants),
+                    Signed(b.constants));
   properties.Number("their bytes", PropertyUnit::kBytes, a.constant_bytes, b.constant_bytes);
   properties.Number("mutable state", PropertyUnit::kBytes, a.mutable_bytes, b.mutable_bytes);
   properties.Number("external data", PropertyUnit::kCount, Signed(ExternalNames(a).size()),
@@ -112,7 +114,8 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of
   properties.Number("MACs", PropertyUnit::kMacs, x.macs, y.macs);
   properties.Number("delegated MACs", PropertyUnit::kMacs, x.delegated_macs, y.delegated_macs);
   properties.Number("planned memory", PropertyUnit::kBytes, x.planned, y.planned);
-  properties.Number("delegates", PropertyUnit::kCount, Signed(a.delegates.size()), Signed(b.delegates.size()));
+  properties.Number("delegates", PropertyUnit::kCount, Signed(a.delegates.size()),
+                    Signed(b.delegates.size()));
   const auto portable = [](const Method& method) {
     return Signed(static_cast<std::uint64_t>(
         std::ranges::count(method.instructions, Instruction::Kind::kKernel, &Instruction::kind)));
@@ -289,29 +292,29 @@ class MethodDiffer {
           if (!used.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
         }
       }
-      const std::string before = DelegateText(a_, nodes_a_, a, nodes);
-      const std::string after = partner ? DelegateText(b_, nodes_b_, *partner, of_b.at(*partner)) : "";
       const bool same = partner && nodes == of_b.at(*partner) && partners->second.at(*partner) == nodes &&
                         a_.delegates[a].backend == b_.delegates[*partner].backend;
       if (partner) used.insert(*partner);
-      if (!same) result_.delegates.push_back({before, after});
+      if (same) continue;
+      AddDelegate(a_, nodes_a_, a, nodes, true);
+      if (partner) AddDelegate(b_, nodes_b_, *partner, of_b.at(*partner), false);
     }
     for (const auto& [b, nodes] : of_b) {
-      if (!used.contains(b)) result_.delegates.push_back({"", DelegateText(b_, nodes_b_, b, nodes)});
+      if (!used.contains(b)) AddDelegate(b_, nodes_b_, b, nodes, false);
     }
   }
 
-  static std::string DelegateText(const Method& method, const ProgramNodes& nodes, std::size_t delegate,
-                                  std::size_t count) {
-    const ProgramNode *first = nullptr, *last = nullptr;
+  void AddDelegate(const Method& method, const ProgramNodes& nodes, std::size_t delegate, std::size_t count,
+                   bool in_baseline) {
+    DelegateDifference& added = result_.delegates.emplace_back();
+    added.in_baseline = in_baseline;
+    added.backend = method.delegates[delegate].backend;
+    added.nodes = count;
     for (const ProgramNode& node : nodes.nodes) {
       if (node.delegate != delegate) continue;
-      if (first == nullptr) first = &node;
-      last = &node;
+      if (added.first.empty()) added.first = NameOfNode(node.node);
+      added.last = NameOfNode(node.node);
     }
-    return fmt::format("{}, {}: {} to {}", method.delegates[delegate].backend,
-                       count == 1 ? "1 node" : fmt::format("{} nodes", count), NameOfNode(first->node),
-                       NameOfNode(last->node));
   }
 
   const Method &a_, &b_;

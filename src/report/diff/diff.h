@@ -29,9 +29,13 @@ struct OperatorDifference {
   std::optional<double> baseline_ns, candidate_ns;       // mean self time of an inference
 };
 
-// A delegate's part of the method: from its first node to its last.
+// A delegate that the other program has not, or has with other borders: its counterpart there is another one
+// in the list.
 struct DelegateDifference {
-  std::string baseline, candidate;  // "XnnpackBackend, 24 nodes, stem Conv2d 3→8 3x3 to last Softmax"; ""
+  bool in_baseline = true;  // else in the candidate
+  std::string backend;
+  std::size_t nodes = 0;
+  std::string first, last;  // "stem Conv2d 3→8 3x3"
 };
 
 // The weights of an operator that both programs have.
