@@ -1,5 +1,6 @@
 """Pairs of models that differ in one known way: the comparison of two programs names that change, and nothing else."""
 
+import csv
 import json
 import os
 import subprocess
@@ -116,6 +117,7 @@ PAIRS = {
     "quantized": Pair("Base", "Base int8", quantized),
     "other delegate": Pair("Base", "Base portable", undelegated),
 }
+OTHER_WEIGHTS = {"other weights", "wider", "depthwise", "inserted between, all weights other ones"}
 FORMS: dict[str, dict[str, str]] = {
     "fp16": {"dtype": "fp16"},
     "portable": {"backend": "portable"},
@@ -198,7 +200,16 @@ def test_diff_names_exactly_the_change(run: Path, name: str) -> None:
     rest = [cell for cell in cells if cell == "Unchanged operators and overhead"]
     assert sorted(cell for cell in cells if cell not in rest) == sorted(pair.changes)
     assert len(rest) == (1 if pair.changes else 0)
-    assert bool(tables["weights"]) == (name in {"other weights", "wider", "depthwise", "dilated"}) or "inserted" in name
+    assert bool(tables["weights"]) == (name in OTHER_WEIGHTS)
+
+
+def test_layers_are_compared_without_the_prefix_of_a_wrapper(run: Path) -> None:
+    command = [ETPROF, "compare", run / "Base", run / "Wrapped", "--csv=comparison"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    layers = [row for row in csv.DictReader(done.stdout.splitlines()) if row["what"] == "layer"]
+    assert {row["name"] for row in layers} >= {"", "module", "module.layer1.0.conv1", "module.last"}
+    for row in layers:
+        assert float(row["baseline_ms"]) > 0 and float(row["candidate_ms"]) > 0, row
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -70,14 +70,14 @@ class MethodSayer {
     Table table{"operators",
                 "Operators",
                 {{.id = "change", .title = "Operator", .keep = Table::Keep::kName},
-                 column("baseline_macs", "baseline MACs", 3),
-                 column("candidate_macs", "candidate MACs", 3),
-                 column("baseline_bytes", "baseline traffic", 4),
-                 column("candidate_bytes", "candidate traffic", 4)},
+                 column("baseline_macs", "baseline MACs", 2),
+                 column("candidate_macs", "candidate MACs", 2),
+                 column("baseline_bytes", "baseline traffic", 1),
+                 column("candidate_bytes", "candidate traffic", 1)},
                 {}};
     if (measured_) {
-      table.columns.push_back(column("baseline", "baseline time", 1));
-      table.columns.push_back(column("candidate", "candidate time", 1));
+      table.columns.push_back(column("baseline", "baseline time", 3));
+      table.columns.push_back(column("candidate", "candidate time", 3));
       table.columns.push_back(column("difference", "difference", 0));
     }
     Times left;

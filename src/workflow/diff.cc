@@ -12,6 +12,7 @@
 #include "program/program_reader.h"
 #include "program/source_fit.h"
 #include "workflow/analyze.h"
+#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -82,6 +83,19 @@ class TimesOfRuns {
   }
 
  private:
+  // XNNPACK's names say which type an operator computes in, "Convolution (NHWC, QS8, QC8W) IGEMM".
+  static bool HasType(const std::string& name, const OperatorTensors& tensors) {
+    const auto parsed = xnnpack::ParseOperatorName(name);
+    if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
+    std::string_view computes = parsed->data_types.front();
+    if (computes.starts_with('P')) computes.remove_prefix(1);  // packed
+    const std::string& type = tensors.outputs.front().type.name;
+    if (computes == "F32") return type == "fp32";
+    if (computes == "F16") return type == "fp16";
+    if (computes == "QS8") return type.find("int8") != std::string::npos;
+    return true;
+  }
+
   // A bare ETDump does not say which program ran. Of another one, few operators fit the nodes.
   static bool Fits(const Profile& profile) {
     std::size_t all = 0, strange = 0;
@@ -89,7 +103,8 @@ class TimesOfRuns {
       const OperatorSource& source = profile.program->operators[op];
       if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
       ++all;
-      strange += source.join == OperatorSource::Join::kNone && source.candidates.empty() ? 1 : 0;
+      const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
+      strange += none || !HasType(profile.operators[op].name, source.tensors) ? 1 : 0;
     }
     return 5 * strange <= all;
   }
@@ -102,7 +117,7 @@ class TimesOfRuns {
       if (!experiment.profile->program) continue;
       if (!experiment.profile->program->problem.empty())
         throw Error(ExitCode::kBadInput, experiment.profile->program->problem).InFile(path);
-      if (!Fits(*experiment.profile)) {
+      if (!by_hash && !Fits(*experiment.profile)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("the operators that ran are not those of {}", file.path.filename().string()))
             .InFile(path)
@@ -129,6 +144,7 @@ DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
   DiffOfFiles result;
   std::array<FileOfDiff, 2> files = {Read(options.baseline, result.warnings),
                                      Read(options.candidate, result.warnings)};
+  if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
   TimesOfRuns times(files, result.warnings);
   times.Read(options.runs);
   result.diff = DiffPrograms(files[0].Side(), files[1].Side());
