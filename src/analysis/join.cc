@@ -83,6 +83,7 @@ class Joiner {
       return;
     }
     own.join = Join::kKernel;
+    own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
     own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
@@ -140,12 +141,15 @@ class Joiner {
     own.nodes = {*op.node};
     own.nodes.insert(own.nodes.end(), op.fused.begin(), op.fused.end());
     // Two operators of one bounded node: the multiply-adds are the first one's, and each moves the output.
+    own.identity = IdentityOf(graph.nodes[*op.node], graph);
+    for (const std::size_t fused : op.fused) own.fused.push_back(KindOf(graph.nodes[fused].type));
     own.tensors = TensorsOf(own.nodes, graph);
     own.work = WorkOf(own.nodes, graph);
     own.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
     if (i > 0 && aligned[i - 1].node == op.node) {
       own.work = WorkOfBound(graph.nodes[*op.node], graph);
       own.tensors.inputs = own.tensors.outputs;
+      own.identity = NodeIdentity{};  // another part of the node: its name says which
     }
     Set(places_.OfNode(graph.nodes[*op.node], graph), own);
     for (const std::size_t candidate : op.candidates) {
@@ -153,8 +157,11 @@ class Joiner {
       const SourcePlaces::Found other = places_.OfNode(graph.nodes[candidate], graph);
       if (other.place != own.place || other.debug_handles != own.debug_handles) {
         const std::optional<std::size_t> in_graph = own.graph;
+        NodeIdentity identity;
+        identity.kind = identity.text = own.identity.kind;
         own = OperatorSource{};
         own.graph = in_graph;
+        own.identity = std::move(identity);
         own.candidates = op.candidates;
         own.why = "several nodes of the delegate's graph fit it equally well";
         return;
@@ -162,6 +169,7 @@ class Joiner {
       if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) own.work = Work{};
       if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) own.tensors = OperatorTensors{};
       if (KleidiaiOf(graph.nodes[candidate], graph) != own.kleidiai) own.kleidiai = KleidiaiUse{};
+      own.identity.contents.clear();
       own.nodes.clear();
       own.candidates = op.candidates;
     }

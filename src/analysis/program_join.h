@@ -7,6 +7,7 @@
 
 #include "core/describe.h"
 #include "program/kleidiai.h"
+#include "program/node_identity.h"
 #include "program/source_map.h"
 #include "program/tensors.h"
 #include "program/work.h"
@@ -42,6 +43,8 @@ struct OperatorSource {
   bool between = false;
   std::vector<std::uint32_t> debug_handles;
   std::optional<std::size_t> place;  // in ProgramJoin::places
+  NodeIdentity identity;             // of the (first) node, or of the kernel; nothing where it is not joined
+  std::vector<std::string> fused;    // kinds of the nodes that are fused into it
   OperatorTensors tensors;           // nothing where several nodes fit equally well and differ in them
   Work work;
   std::optional<KleidiaiUse> kleidiai;  // of what multiplies matrices, where it is joined

@@ -14,6 +14,7 @@
 #include "core/escape.h"
 #include "core/table.h"
 #include "core/units.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {
@@ -46,8 +47,9 @@ std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
   if (estimate.median_ns)
     return fmt::format("{}{} {}", name, FormatMilliseconds(*estimate.median_ns), HalfWidthText(percent));
   const double ratio = estimate.estimate->ratio();
-  return fmt::format("{}{:.2f}x {} {}", name, ratio >= 1 ? ratio : 1 / ratio,
-                     ratio >= 1 ? "faster" : "slower", HalfWidthText(percent));
+  return fmt::format("{}{} {}", name,
+                     ratio >= 1 ? TimesText(ratio, "faster") : TimesText(1 / ratio, "slower"),
+                     HalfWidthText(percent));
 }
 
 // The number of launches grows with every look of the stop rule that does not end it, so it is no total.

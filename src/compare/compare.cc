@@ -262,6 +262,9 @@ class Comparer {
         match.candidate_total = whole_b.rows[*pair.candidate].total;
         series_b = SeriesOfOperators(b, steady_b, {*pair.candidate});
       }
+      match.match_score = pair.score;
+      match.evidence = pair.evidence;
+      match.change = ChangeOf(a, b, pair.baseline, pair.candidate, pair.moved);
       match.quantity = QuantityOf(match.baseline_total, match.candidate_total, series_a, series_b);
       if (!pair.baseline) match.quantity.baseline_ns.reset();
       if (!pair.candidate) match.quantity.candidate_ns.reset();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "compare/program_change.h"
 #include "core/describe.h"
 #include "core/units.h"
 #include "stats/launches.h"
@@ -42,9 +43,12 @@ struct Side {
   double waited_share = 0;     // of the bursts' time: for which the threads wanted a processor and had none
 };
 
-// A pair of operator indices; absent: only on the other side.
+// A pair of operator indices; absent: only on the other side. The rest as in NodePair (match_nodes.h).
 struct MatchedPair {
   std::optional<std::size_t> baseline, candidate;
+  double score = 0;
+  std::uint16_t evidence = 0;
+  bool moved = false;
 };
 
 // The smallest difference between two mean self times that can be called faster or slower. Smaller ones are
@@ -124,6 +128,9 @@ struct OperatorMatch {
   Nanoseconds baseline_total = 0, candidate_total = 0;
   Quantity quantity;  // of mean self time; verdicts are false-discovery controlled over all operators of the
                       // comparison
+  double match_score = 0;               // of a pair: as in NodePair (match_nodes.h)
+  std::uint16_t evidence = 0;           // likewise
+  std::optional<ProgramChange> change;  // of the program; absent: none, or not known
 };
 
 struct Comparison {
@@ -160,8 +167,9 @@ struct OperatorSet {
 std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options = {});
 
-// Matching alone: by identity where both sides have it under the same type, else by sequence alignment within
-// the same call (Needleman & Wunsch 1970 on the operator types, data types left out).
+// Matching alone: one alignment of all operators (match_nodes.h), by their modules, lines, shapes, weights
+// and dataflow where both sides' programs are known, else by what they do and in which order; then the calls
+// that hold them. Running numbers of XNNPACK's say nothing.
 std::vector<MatchedPair> MatchOperators(const Profile& baseline, const Profile& candidate);
 
 }  // namespace etprof

@@ -1,51 +1,12 @@
 #include <algorithm>
-#include <functional>
-#include <string_view>
+#include <map>
 
 #include "compare/comparison.h"
+#include "compare/match_nodes.h"
+#include "compare/operator_nodes.h"
 
 namespace etprof {
 namespace {
-
-using Score = std::function<double(std::size_t, std::size_t)>;  // < 0: these two may not be matched
-
-// Needleman & Wunsch (1970), gaps cost nothing: the pairs, in order, of the highest total score. O(n m) time
-// and memory.
-std::vector<std::pair<std::size_t, std::size_t>> Align(std::size_t n, std::size_t m, const Score& score) {
-  const std::size_t width = m + 1;
-  std::vector<double> best((n + 1) * width, 0.0);
-  for (std::size_t i = 1; i <= n; ++i) {
-    for (std::size_t j = 1; j <= m; ++j) {
-      double value = std::max(best[(i - 1) * width + j], best[i * width + j - 1]);
-      const double pair = score(i - 1, j - 1);
-      if (pair >= 0) value = std::max(value, best[(i - 1) * width + j - 1] + pair);
-      best[i * width + j] = value;
-    }
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  std::size_t i = n;
-  std::size_t j = m;
-  while (i > 0 && j > 0) {
-    const double pair = score(i - 1, j - 1);
-    const double here = best[i * width + j];
-    if (pair >= 0 && here <= best[(i - 1) * width + j - 1] + pair) {
-      pairs.emplace_back(--i, --j);
-    } else if (here <= best[(i - 1) * width + j]) {
-      --i;
-    } else {
-      --j;
-    }
-  }
-  std::reverse(pairs.begin(), pairs.end());
-  return pairs;
-}
-
-// "Convolution (NHWC, PF32) IGEMM" -> "Convolution": what the operator does, whatever its layout, data type
-// and kernel.
-std::string_view OperationOf(std::string_view type) {
-  const std::size_t parenthesis = type.find(" (");
-  return parenthesis == std::string_view::npos ? type : type.substr(0, parenthesis);
-}
 
 // A call of the run, with its own span and everything below it.
 struct Call {
@@ -55,7 +16,8 @@ struct Call {
 
 struct Structure {
   std::vector<Call> calls;
-  std::vector<std::size_t> outside;  // Method::execute, and what stands in no call
+  std::vector<std::size_t> operators;  // of all calls, in order
+  std::vector<std::size_t> outside;    // Method::execute, and what stands in no call
 };
 
 Structure StructureOf(const Profile& profile) {
@@ -87,108 +49,142 @@ Structure StructureOf(const Profile& profile) {
       structure.outside.push_back(op);
     }
   }
+  for (const Call& call : structure.calls)
+    structure.operators.insert(structure.operators.end(), call.operators.begin(), call.operators.end());
   return structure;
 }
 
 class Matcher {
  public:
-  Matcher(const Profile& baseline, const Profile& candidate) : a_(baseline), b_(candidate) {}
+  Matcher(const Profile& baseline, const Profile& candidate)
+      : a_(baseline),
+        b_(candidate),
+        // What one side alone knows would contradict what the other one is called.
+        with_program_(IsKnown(baseline) && IsKnown(candidate)) {}
 
   std::vector<MatchedPair> Run() {
-    const Structure a = StructureOf(a_);
-    const Structure b = StructureOf(b_);
-    const auto calls = Align(a.calls.size(), b.calls.size(),
-                             [&](std::size_t i, std::size_t j) { return CallScore(a.calls[i], b.calls[j]); });
-    std::size_t next_a = 0;
-    std::size_t next_b = 0;
-    const auto only_until = [&](std::size_t end_a, std::size_t end_b) {
-      for (; next_a < end_a; ++next_a) OnlyIn(a.calls[next_a], true);
-      for (; next_b < end_b; ++next_b) OnlyIn(b.calls[next_b], false);
-    };
-    for (const auto& [i, j] : calls) {
-      only_until(i, j);
-      MatchLists(a.calls[i].operators, b.calls[j].operators);
-      pairs_.push_back({a.calls[i].span, b.calls[j].span});
-      next_a = i + 1;
-      next_b = j + 1;
-    }
-    only_until(a.calls.size(), b.calls.size());
-    MatchLists(a.outside, b.outside);
+    const Structure a = StructureOf(a_), b = StructureOf(b_);
+    const std::vector<MatchedPair> operators = Match(a.operators, b.operators);
+    const std::vector<MatchedPair> calls = MatchCalls(a, b, operators);
+    const std::vector<MatchedPair> outside = Match(a.outside, b.outside);
+    // The operators of a call, then the call itself.
+    Merge(a, b, operators, calls);
+    pairs_.insert(pairs_.end(), outside.begin(), outside.end());
     return std::move(pairs_);
   }
 
  private:
-  // How alike two calls are: the share of operators that do the same, in the same order.
-  double CallScore(const Call& x, const Call& y) const {
-    const OperatorKey& p = a_.operators[x.span].key;
-    const OperatorKey& q = b_.operators[y.span].key;
-    if (p.kind != q.kind) return -1;
-    const bool same_place =
-        p.chain == q.chain && p.instruction == q.instruction && p.occurrence == q.occurrence;
-    const std::size_t common = std::min(x.operators.size(), y.operators.size());
-    std::size_t alike = 0;
-    for (std::size_t i = 0; i < common; ++i) {
-      alike +=
-          OperationOf(a_.operators[x.operators[i]].type) == OperationOf(b_.operators[y.operators[i]].type)
-              ? 1
-              : 0;
-    }
-    if (p.kind == SpanKind::kOperatorCall && common > 0 && alike == 0)
-      return -1;  // another kernel: another operator
-    const std::size_t longer = std::max<std::size_t>(1, std::max(x.operators.size(), y.operators.size()));
-    return 1.0 + static_cast<double>(alike) / static_cast<double>(longer) + (same_place ? 0.5 : 0.0);
+  static bool IsKnown(const Profile& profile) { return profile.program && profile.program->problem.empty(); }
+
+  std::vector<MatchedPair> Match(const std::vector<std::size_t>& of_a,
+                                 const std::vector<std::size_t>& of_b) const {
+    return Named(
+        MatchNodes(NodesOfOperators(a_, of_a, with_program_), NodesOfOperators(b_, of_b, with_program_)),
+        of_a, of_b);
   }
 
-  // Same type and place beats same type, which beats same operation in another data type or kernel.
-  double OperatorScore(std::size_t x, std::size_t y) const {
-    const Operator& p = a_.operators[x];
-    const Operator& q = b_.operators[y];
-    if (p.key.kind != q.key.kind) return -1;
-    double score = p.key.ordinal == q.key.ordinal ? 0.25 : 0.0;
-    if (p.type == q.type) return score + 3;
-    if (OperationOf(p.type) != OperationOf(q.type)) return -1;
-    const auto family = [](const std::string& type) {
-      return type.substr(std::min(type.size(), type.find(')')));
+  static std::vector<MatchedPair> Named(const std::vector<NodePair>& pairs,
+                                        const std::vector<std::size_t>& of_a,
+                                        const std::vector<std::size_t>& of_b) {
+    std::vector<MatchedPair> named;
+    for (const NodePair& pair : pairs) {
+      MatchedPair& one = named.emplace_back();
+      if (pair.baseline) one.baseline = of_a[*pair.baseline];
+      if (pair.candidate) one.candidate = of_b[*pair.candidate];
+      one.score = pair.score;
+      one.evidence = pair.evidence;
+      one.moved = pair.moved;
+    }
+    return named;
+  }
+
+  // Calls of one kind, by their contents: a delegate call is the counterpart of the first one that holds the
+  // most of its operators, a call of a kernel that of its kernel. Delegates whose operators have no
+  // counterpart are matched in order.
+  std::vector<MatchedPair> MatchCalls(const Structure& a, const Structure& b,
+                                      const std::vector<MatchedPair>& operators) const {
+    std::vector<std::size_t> call_of(b_.operators.size(), b.calls.size());
+    for (std::size_t j = 0; j < b.calls.size(); ++j) {
+      for (const std::size_t op : b.calls[j].operators) call_of[op] = j;
+    }
+    std::vector<std::optional<std::size_t>> partner(a_.operators.size());
+    for (const MatchedPair& pair : operators) {
+      if (pair.baseline) partner[*pair.baseline] = pair.candidate;
+    }
+    std::vector<MatchNode> nodes_a, nodes_b;
+    for (std::size_t j = 0; j < b.calls.size(); ++j) nodes_b.push_back(NodeOfCall(b_, b.calls[j], j));
+    for (const Call& call : a.calls) {
+      std::map<std::size_t, std::size_t> votes;
+      for (const std::size_t op : call.operators) {
+        if (partner[op] && call_of[*partner[op]] < b.calls.size()) ++votes[call_of[*partner[op]]];
+      }
+      std::size_t best = b.calls.size(), most = 0;
+      for (const auto& [vote, count] : votes) {
+        if (count <= most) continue;
+        most = count;
+        best = vote;
+      }
+      nodes_a.push_back(NodeOfCall(a_, call, best));
+    }
+    std::vector<std::size_t> spans_a, spans_b;
+    for (const Call& call : a.calls) spans_a.push_back(call.span);
+    for (const Call& call : b.calls) spans_b.push_back(call.span);
+    return Named(MatchNodes(nodes_a, nodes_b), spans_a, spans_b);
+  }
+
+  // `number`: of the candidate's call that it is, or holds the most of.
+  static MatchNode NodeOfCall(const Profile& profile, const Call& call, std::size_t number) {
+    MatchNode node;
+    const Operator& op = profile.operators[call.span];
+    node.kind = SpanKindName(op.key.kind);
+    // Another kernel: another call.
+    if (op.key.kind == SpanKind::kOperatorCall && !call.operators.empty())
+      node.kind += ' ' + std::to_string(number);
+    node.contents = std::to_string(number);
+    node.connected = true;  // alike neighbors say nothing of calls
+    return node;
+  }
+
+  void Merge(const Structure& a, const Structure& b, const std::vector<MatchedPair>& operators,
+             const std::vector<MatchedPair>& calls) {
+    std::vector<MatchedPair> of_a(a_.operators.size());
+    std::vector<bool> alone(b_.operators.size(), false);
+    for (const auto* const pairs : {&operators, &calls}) {
+      for (const MatchedPair& pair : *pairs) {
+        if (pair.baseline)
+          of_a[*pair.baseline] = pair;
+        else
+          alone[*pair.candidate] = true;
+      }
+    }
+    std::vector<std::size_t> order;  // of the candidate
+    std::vector<std::size_t> place(b_.operators.size(), 0);
+    for (const Call& call : b.calls) {
+      order.insert(order.end(), call.operators.begin(), call.operators.end());
+      order.push_back(call.span);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    std::size_t next = 0;
+    const auto only_until = [&](std::size_t end) {
+      for (; next < end; ++next) {
+        if (alone[order[next]]) pairs_.push_back({std::nullopt, order[next]});
+      }
     };
-    return score + (family(p.type) == family(q.type) ? 2 : 1);
-  }
-
-  void MatchLists(const std::vector<std::size_t>& x, const std::vector<std::size_t>& y) {
-    const bool identical =
-        x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [&](std::size_t i, std::size_t j) {
-          return a_.operators[i].type == b_.operators[j].type;
-        });
-    if (identical) {
-      for (std::size_t i = 0; i < x.size(); ++i) pairs_.push_back({x[i], y[i]});
-      return;
-    }
-    const auto aligned =
-        Align(x.size(), y.size(), [&](std::size_t i, std::size_t j) { return OperatorScore(x[i], y[j]); });
-    std::size_t next_x = 0;
-    std::size_t next_y = 0;
-    const auto only_until = [&](std::size_t end_x, std::size_t end_y) {
-      for (; next_x < end_x; ++next_x) pairs_.push_back({x[next_x], std::nullopt});
-      for (; next_y < end_y; ++next_y) pairs_.push_back({std::nullopt, y[next_y]});
-    };
-    for (const auto& [i, j] : aligned) {
-      only_until(i, j);
-      pairs_.push_back({x[i], y[j]});
-      next_x = i + 1;
-      next_y = j + 1;
-    }
-    only_until(x.size(), y.size());
-  }
-
-  void OnlyIn(const Call& call, bool in_baseline) {
     const auto add = [&](std::size_t op) {
-      pairs_.push_back(in_baseline ? MatchedPair{op, std::nullopt} : MatchedPair{std::nullopt, op});
+      const MatchedPair& pair = of_a[op];
+      if (pair.candidate && !pair.moved) only_until(std::max(next, place[*pair.candidate]));
+      pairs_.push_back(pair);
     };
-    for (const std::size_t op : call.operators) add(op);
-    add(call.span);
+    for (const Call& call : a.calls) {
+      for (const std::size_t op : call.operators) add(op);
+      add(call.span);
+    }
+    only_until(order.size());
   }
 
   const Profile& a_;
   const Profile& b_;
+  bool with_program_;
   std::vector<MatchedPair> pairs_;
 };
 

@@ -242,9 +242,9 @@ class Assembler {
           estimates.push_back(*match.quantity.estimate);
           judged.emplace_back(p, &match);
         } else if (!match.candidate) {
-          AddLoneOperator(result_.pairs[p].only_baseline, *op, match.quantity.baseline_ns);
+          AddLoneOperator(result_.pairs[p].only_baseline, *op, match, match.quantity.baseline_ns);
         } else if (!match.baseline) {
-          AddLoneOperator(result_.pairs[p].only_candidate, *op, match.quantity.candidate_ns);
+          AddLoneOperator(result_.pairs[p].only_candidate, *op, match, match.quantity.candidate_ns);
         }
       }
       if (both && judged.size() == before) {
@@ -278,9 +278,11 @@ class Assembler {
     }
   }
 
-  static void AddLoneOperator(std::vector<std::string>& list, const Operator& op,
+  // By its module where the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".
+  static void AddLoneOperator(std::vector<std::string>& list, const Operator& op, const OperatorMatch& match,
                               const std::optional<double>& ns) {
-    list.push_back(ns ? fmt::format("{} ({})", op.name, FormatMilliseconds(*ns)) : op.name);
+    const std::string& name = match.change ? match.change->name : op.name;
+    list.push_back(ns ? fmt::format("{} ({})", name, FormatMilliseconds(*ns)) : name);
   }
 
   bool Refused(std::size_t p) const {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/operators.h"
+#include "compare/module_paths.h"
 #include "core/text.h"
 #include "report/pair.h"
 #include "report/report.h"
@@ -117,20 +118,37 @@ std::optional<double> AttributedShare(const Profile& profile) {
 
 std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment& baseline,
                                       const ReportExperiment& candidate) {
-  // The candidate's tree, then what only the baseline has.
+  // The candidate's tree, then what only the baseline has. A wrapper's own rows hold the whole model that is
+  // in it, so that they stand against the whole model of the side without one.
+  const auto paths = [](const std::vector<LayerRow>& layers) {
+    std::vector<std::string> all;
+    for (const LayerRow& layer : layers) all.push_back(layer.path);
+    return all;
+  };
+  const ModulePrefixes prefixes = CommonModules(paths(baseline.layers), paths(candidate.layers));
+  const auto without = [](const std::string& path, const std::string& prefix) {
+    return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
+  };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
-  std::map<std::string, std::size_t> index;
-  const auto find = [&](const LayerRow& row) -> OperatorSet& {
-    const auto [place, is_new] = index.try_emplace(row.path, sets.size());
-    if (is_new) {
-      sets.push_back({row.path, {}, {}});
+  std::map<std::string, std::vector<std::size_t>> index;  // by the path without the prefix: rows
+  for (const LayerRow& row : candidate.layers) {
+    index[without(row.path, prefixes.candidate)].push_back(sets.size());
+    sets.push_back({row.path, {}, row.operators});
+    layers.push_back({row.depth, row.type, {}});
+  }
+  for (const LayerRow& row : baseline.layers) {
+    const auto found = index.find(without(row.path, prefixes.baseline));
+    if (found == index.end()) {
+      sets.push_back({row.path, row.operators, {}});
       layers.push_back({row.depth, row.type, {}});
+      continue;
     }
-    return sets[place->second];
-  };
-  for (const LayerRow& row : candidate.layers) find(row).candidate = row.operators;
-  for (const LayerRow& row : baseline.layers) find(row).baseline = row.operators;
+    for (const std::size_t place : found->second) {
+      // The outermost one: what is in the others is in it.
+      if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
+    }
+  }
   std::vector<DeltaRow> rows = CompareSetsOf(run, baseline, candidate, sets);
   if (rows.empty()) return {};
   for (std::size_t i = 0; i < rows.size(); ++i) layers[i].row = std::move(rows[i]);

@@ -195,8 +195,12 @@ Table TableOf(const Told& told, By by) {
   for (const PartOfModel& part : parts) {
     std::vector<Cell> cells = {part.name};
     if (tree) cells.emplace_back(part.type);
-    if (pair) cells.emplace_back(Time{MeanOf(part.baseline, told.baseline->common_runs)});
-    cells.emplace_back(Time{MeanOf(part.candidate, candidate.common_runs)});
+    // What one variant lacks takes no time there, and not 0.
+    const auto add = [&](Nanoseconds total, std::int64_t runs) {
+      cells.push_back(pair && total == 0 ? Cell("") : Cell(Time{MeanOf(total, runs)}));
+    };
+    if (pair) add(part.baseline, told.baseline->common_runs);
+    add(part.candidate, candidate.common_runs);
     cells.push_back(whole > 0 ? Cell(Share{static_cast<double>(part.candidate) / whole}) : Cell());
     if (pair) {
       cells.emplace_back(Speedup{part.quantity});

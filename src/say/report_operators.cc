@@ -155,6 +155,42 @@ class ChangesOfPair {
     return table;
   }
 
+ public:
+  // What was inserted, removed, moved, or changed, by the time that it makes.
+  Table InProgram() const {
+    Table table{"program_changes",
+                "Changes of the program" + TitleSuffix(report_, pair_),
+                {{.id = "change", .title = "Change", .keep = Table::Keep::kName},
+                 {.id = "baseline",
+                  .title = comparison_.baseline_label,
+                  .right = true,
+                  .goes = 1,
+                  .keep = Table::Keep::kDifference},
+                 {.id = "candidate",
+                  .title = comparison_.candidate_label,
+                  .right = true,
+                  .goes = 1,
+                  .keep = Table::Keep::kDifference},
+                 {"delta", "difference", true}},
+                {}};
+    table.usual_rows = kTopOperators;
+    table.elsewhere = "in `--csv=comparison`";
+    std::vector<const OperatorMatch*> changed;
+    for (const OperatorMatch& match : comparison_.operators) {
+      if (match.change) changed.push_back(&match);
+    }
+    const auto delta = [&](const OperatorMatch* match) { return After(*match) - Before(*match); };
+    std::ranges::stable_sort(changed, std::greater(),
+                             [&](const OperatorMatch* match) { return std::fabs(delta(match)); });
+    for (const OperatorMatch* const match : changed) {
+      table.rows.push_back({match->change->Text(), match->baseline ? Cell(Time{Before(*match)}) : Cell(""),
+                            match->candidate ? Cell(Time{After(*match)}) : Cell(""), Time{delta(match)}});
+      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
+    }
+    return table;
+  }
+
+ private:
   Table InOneVariant() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
@@ -254,8 +290,12 @@ std::vector<Section> SayOperators(const Report& report) {
   std::vector<Section> sections;
   if (!report.ladder) {
     for (const ReportComparison& pair : report.comparisons) {
-      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate]))
-        sections.push_back(ChangesOfPair(report, pair).Say());
+      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
+        ChangesOfPair changes(report, pair);
+        if (Table of_program = changes.InProgram(); !of_program.rows.empty())
+          sections.push_back({"", Level::kUsual, {std::move(of_program)}});
+        sections.push_back(changes.Say());
+      }
     }
   }
   for (const std::size_t i : Subjects(report)) {

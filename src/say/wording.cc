@@ -104,6 +104,11 @@ std::string RelativeText(double relative) {
   return fmt::format("{:.2f}%", percent);
 }
 
+std::string TimesText(double ratio, const char* word) {
+  const std::string times = RatioText(ratio);
+  return times == "1.00x" ? fmt::format("{} by less than 0.001%", word) : times + ' ' + word;
+}
+
 VerdictWords WordsOf(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
@@ -119,9 +124,9 @@ VerdictWords WordsOf(const Quantity& quantity) {
   const std::string interval = Interval(estimate.low(), estimate.high());
   switch (quantity.verdict) {
     case stats::Verdict::kFaster:
-      return {RatioText(estimate.ratio()) + " faster", interval};
+      return {TimesText(estimate.ratio(), "faster"), interval};
     case stats::Verdict::kSlower:
-      return {RatioText(1 / estimate.ratio()) + " slower", Interval(1 / estimate.high(), 1 / estimate.low())};
+      return {TimesText(1 / estimate.ratio(), "slower"), Interval(1 / estimate.high(), 1 / estimate.low())};
     case stats::Verdict::kSame:
       return {"same", interval};
     case stats::Verdict::kInconclusive:

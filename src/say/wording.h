@@ -38,8 +38,10 @@ std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const Tim
 // The mean over runs; 0 for none.
 double MeanOf(Nanoseconds total, std::int64_t runs);
 
-std::string PercentText(double share);      // 0.214 -> "21%", 0.0042 -> "0.4%"
-std::string RatioText(double ratio);        // "1.84x", with more digits where that would read "1.00x"
+std::string PercentText(double share);  // 0.214 -> "21%", 0.0042 -> "0.4%"
+std::string RatioText(double ratio);    // "1.84x", with more digits where that would read "1.00x"
+// "1.84x faster", "1.31x slower"; never once as fast: "slower by less than 0.001%".
+std::string TimesText(double ratio, const char* word);
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"
 
 // "1.84x faster  [1.82, 1.85]", "same  [0.996, 1.003]", "inconclusive  1.02x [0.97, 1.07]". Slower is told as

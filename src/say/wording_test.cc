@@ -37,6 +37,17 @@ TEST(Words, TurnASlowerSideOver) {
   EXPECT_EQ(slower.interval, "[1.80, 2.00]");
 }
 
+TEST(Words, NeverSayOnceAsSlow) {
+  for (double far = 1e-12; far < 2; far *= 1.7) {
+    const std::string slower = WordsOf(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
+    const std::string faster = WordsOf(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
+    for (const std::string& said : {slower, faster}) {
+      EXPECT_FALSE(said.starts_with("1x") || said.starts_with("1.0x") || said.starts_with("1.00x")) << said;
+    }
+    EXPECT_TRUE(slower.find("slower") != std::string::npos && faster.find("faster") != std::string::npos);
+  }
+}
+
 TEST(Words, NeverTakeAnInconclusiveRatioForAGain) {
   const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
   EXPECT_EQ(GainText(quantity), kUndefined);

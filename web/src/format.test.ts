@@ -46,6 +46,8 @@ describe("a verdict", () => {
     expect(verdict(row("slower", 0.826))).toBe("1.21x slower");
     expect(interval(row("slower", 0.826, 0.75, 0.916))).toBe("[1.09, 1.33]");
     expect(verdict(row("faster", 1.9978))).toBe("2.00x faster");
+    expect(verdict(row("slower", 1 / 1.0004))).toBe("1.0004x slower");
+    expect(verdict(row("slower", 1 - 1e-7))).toBe("slower by less than 0.001%");
     expect(interval(row("faster", 2, 1.9068, 2.0931))).toBe("[1.91, 2.09]");
   });
   it("never calls undecided the same", () => {

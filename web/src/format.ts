@@ -60,7 +60,12 @@ export function factor(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   if (value >= 99.95) return `${value.toFixed(0)}x`;
   if (value >= 9.995) return `${value.toFixed(1)}x`;
-  if (Math.abs(value - 1) < 0.0495) return `${value.toFixed(3)}x`;
+  if (Math.abs(value - 1) < 0.0495) {
+    // As many digits as it takes to tell it from 1.
+    let digits = 3;
+    while (digits < 6 && Math.abs(value - 1) < 0.5 * 10 ** -digits) digits++;
+    return `${value.toFixed(Math.abs(value - 1) < 5e-6 ? 3 : digits)}x`;
+  }
   return `${value.toFixed(2)}x`;
 }
 
@@ -83,7 +88,10 @@ export function interval(row: Ratio): string {
 
 // "2.00x faster", "1.31x slower", "same", "inconclusive".
 export function verdict(row: Ratio): string {
-  if (row.verdict === "faster" || row.verdict === "slower") return `${factor(told(row).ratio)} ${row.verdict}`;
+  if (row.verdict === "faster" || row.verdict === "slower") {
+    const times = factor(told(row).ratio);
+    return times === "1.000x" ? `${row.verdict} by less than 0.001%` : `${times} ${row.verdict}`;
+  }
   return row.verdict ?? NONE;
 }
 

@@ -11,7 +11,7 @@ std::vector<OperatorDeltaJson> ComparisonJson::Operators() const {
   for (const OperatorMatch& match : Of().operators) {
     const OperatorPairJson operators{
         match.baseline ? &Baseline().profile->operators[*match.baseline] : nullptr,
-        match.candidate ? &Candidate().profile->operators[*match.candidate] : nullptr};
+        match.candidate ? &Candidate().profile->operators[*match.candidate] : nullptr, match};
     const std::string& name =
         operators.candidate != nullptr ? operators.candidate->name : operators.baseline->name;
     rows.push_back({Of(), {name, match.baseline_total, match.candidate_total, match.quantity}, operators});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/match_nodes.h"
 #include "core/describe.h"
 #include "core/views.h"
 #include "report/ladder/matrix.h"
@@ -184,6 +185,7 @@ struct LayerDeltaJson {
 // Which operators of the two sides a row is of.
 struct OperatorPairJson {
   const Operator *baseline, *candidate;  // null: the side has none
+  const OperatorMatch& match;
 
   static void Describe(auto& v) {
     using J = const OperatorPairJson&;
@@ -197,6 +199,16 @@ struct OperatorPairJson {
     v("candidate_key", [key](J json) { return key(json.candidate); });
     v("baseline_name", [name](J json) { return name(json.baseline); });
     v("candidate_name", [name](J json) { return name(json.candidate); });
+    v("change",
+      [](J json) { return json.match.change ? std::optional(json.match.change->kind) : std::nullopt; },
+      {.meaning = "of the program, null: none, or not known"});
+    v("change_text",
+      [](J json) { return json.match.change ? std::optional(json.match.change->Text()) : std::nullopt; },
+      {.meaning = "in words: \"+ layer1.2 Conv2d 64→64 3x3\""});
+    v("match_evidence", [](J json) { return EvidenceNames(json.match.evidence); },
+      {.meaning = "what the two operators have in common", .choices = kEvidenceChoices});
+    v("match_score", [](J json) { return json.match.match_score; },
+      {.meaning = "of what agrees, less what contradicts; 0 of an operator of one variant", .least = 0});
   }
 };
 

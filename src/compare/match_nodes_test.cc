@@ -1,0 +1,137 @@
+#include "compare/match_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace etprof {
+namespace {
+
+MatchNode NodeOf(const std::string& kind, const std::string& module = "", const std::string& shapes = "") {
+  MatchNode node;
+  node.kind = node.type = kind;
+  node.placed = !module.empty();
+  node.module = module;
+  node.shapes = shapes;
+  return node;
+}
+
+// "0=0 1=2 +1": pairs, "!" behind moved ones, and what is alone.
+std::string Matched(const std::vector<MatchNode>& a, const std::vector<MatchNode>& b) {
+  std::string text;
+  for (const NodePair& pair : MatchNodes(a, b)) {
+    if (!text.empty()) text += ' ';
+    if (!pair.baseline)
+      text += '+' + std::to_string(*pair.candidate);
+    else if (!pair.candidate)
+      text += '-' + std::to_string(*pair.baseline);
+    else
+      text +=
+          std::to_string(*pair.baseline) + '=' + std::to_string(*pair.candidate) + (pair.moved ? "!" : "");
+  }
+  return text;
+}
+
+TEST(MatchNodes, OneProgramIsItself) {
+  const std::vector<MatchNode> nodes = {NodeOf("Conv2d"), NodeOf("Add"), NodeOf("Conv2d")};
+  EXPECT_EQ(Matched(nodes, nodes), "0=0 1=1 2=2");
+  EXPECT_EQ(Matched(nodes, {}), "-0 -1 -2");
+  EXPECT_EQ(Matched({}, nodes), "+0 +1 +2");
+}
+
+TEST(MatchNodes, WithoutAProgramKindsAndOrderDecide) {
+  EXPECT_EQ(Matched({NodeOf("Conv2d"), NodeOf("Add"), NodeOf("Linear")},
+                    {NodeOf("Conv2d"), NodeOf("Pool"), NodeOf("Linear")}),
+            "0=0 -1 +1 2=2");
+}
+
+TEST(MatchNodes, AnInsertedLayerShiftsNothingThoughItsNeighborsAreAlike) {
+  const std::vector<MatchNode> a = {NodeOf("Conv2d", "layer1.0", "8|8"), NodeOf("Conv2d", "layer1.1", "8|8"),
+                                    NodeOf("Conv2d", "layer2.0", "8|8")};
+  std::vector<MatchNode> b = a;
+  b.insert(b.begin() + 2, NodeOf("Conv2d", "layer1.2", "8|8"));
+  EXPECT_EQ(Matched(a, b), "0=0 1=1 +2 2=3");
+}
+
+TEST(MatchNodes, ShapesTellARenumberedLayerFromAnInsertedOne) {
+  // A Sequential numbers what comes after the inserted layer anew.
+  const std::vector<MatchNode> a = {NodeOf("Conv2d", "0", "3|8"), NodeOf("Conv2d", "1", "8|16"),
+                                    NodeOf("Conv2d", "2", "16|32")};
+  const std::vector<MatchNode> b = {NodeOf("Conv2d", "0", "3|8"), NodeOf("Conv2d", "1", "8|8"),
+                                    NodeOf("Conv2d", "2", "8|16"), NodeOf("Conv2d", "3", "16|32")};
+  std::vector<MatchNode> weighed_a = a, weighed_b = b;
+  for (auto* nodes : {&weighed_a, &weighed_b}) {
+    for (MatchNode& node : *nodes) node.weights = "w" + node.shapes;
+  }
+  EXPECT_EQ(Matched(weighed_a, weighed_b), "0=0 +1 1=2 2=3");
+}
+
+TEST(MatchNodes, ContentsTellIdenticalBlocksApart) {
+  std::vector<MatchNode> a, b;
+  for (const char* content : {"x", "y", "z"}) {
+    a.push_back(NodeOf("Linear", "blocks." + std::to_string(a.size()), "8|8"));
+    a.back().contents = content;
+  }
+  for (const char* content : {"x", "new", "y", "z"}) {
+    b.push_back(NodeOf("Linear", "blocks." + std::to_string(b.size()), "8|8"));
+    b.back().contents = content;
+  }
+  EXPECT_EQ(Matched(a, b), "0=0 +1 1=2 2=3");
+}
+
+TEST(MatchNodes, WhatMovedIsNotInsertedAndRemoved) {
+  const std::vector<MatchNode> a = {NodeOf("Conv2d", "conv", "8|8"), NodeOf("Clamp", "act", "8|8"),
+                                    NodeOf("Pool", "pool", "8|4")};
+  const std::vector<MatchNode> b = {NodeOf("Conv2d", "conv", "8|8"), NodeOf("Pool", "pool", "8|4"),
+                                    NodeOf("Clamp", "act", "4|4")};
+  const std::string matched = Matched(a, b);
+  EXPECT_TRUE(matched == "0=0 1=2! 2=1" || matched == "0=0 1=2 2=1!") << matched;
+}
+
+TEST(MatchNodes, AWrapperChangesNothing) {
+  const std::vector<MatchNode> a = {NodeOf("Conv2d", "conv1"), NodeOf("Conv2d", "conv2")};
+  const std::vector<MatchNode> b = {NodeOf("Conv2d", "module.conv1"), NodeOf("Conv2d", "module.conv2")};
+  EXPECT_EQ(Matched(a, b), "0=0 1=1");
+  for (const NodePair& pair : MatchNodes(a, b)) {
+    const std::vector<std::string> names = EvidenceNames(pair.evidence);
+    EXPECT_NE(std::ranges::find(names, "module"), names.end());
+    EXPECT_NE(std::ranges::find(names, "order"), names.end());
+  }
+}
+
+// Blocks of four operators, many of them alike; `changed` has another one in the middle, and misses one.
+std::vector<MatchNode> Large(std::size_t blocks, bool modules, bool changed) {
+  std::vector<MatchNode> nodes;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    if (changed && block == blocks / 3) nodes.push_back(NodeOf("Softmax", modules ? "extra" : "", "9|9"));
+    for (const char* kind : {"Conv2d", "Clamp", "Linear", "Add"}) {
+      if (changed && block == 2 * blocks / 3 && std::string(kind) == "Linear") continue;
+      const std::string path = modules ? "layers." + std::to_string(block) + '.' + kind : "";
+      nodes.push_back(NodeOf(kind, path, modules ? "8|8" : ""));
+    }
+  }
+  return nodes;
+}
+
+TEST(MatchNodes, LargeProgramsAreMatchedToo) {
+  for (const bool modules : {false, true}) {
+    for (const std::size_t blocks : {1250, 5000}) {
+      const std::vector<MatchNode> a = Large(blocks, modules, false), b = Large(blocks, modules, true);
+      const auto began = std::chrono::steady_clock::now();
+      const std::vector<NodePair> pairs = MatchNodes(a, b);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      RecordProperty(modules ? "seconds_with_modules" : "seconds", std::to_string(took.count()));
+      std::vector<std::size_t> only_a, only_b;
+      for (const NodePair& pair : pairs) {
+        if (!pair.candidate) only_a.push_back(*pair.baseline);
+        if (!pair.baseline) only_b.push_back(*pair.candidate);
+      }
+      ASSERT_EQ(only_b, (std::vector<std::size_t>{4 * (blocks / 3)})) << blocks;
+      ASSERT_EQ(only_a, (std::vector<std::size_t>{4 * (2 * blocks / 3) + 2})) << blocks;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,42 @@
+#include "compare/module_paths.h"
+
+#include <gtest/gtest.h>
+
+namespace etprof {
+namespace {
+
+TEST(CommonModules, FindsWhatAWrapperPutsBeforeThePaths) {
+  const std::vector<std::string> plain = {"conv1", "layer1.0", "layer1.1", "fc"};
+  std::vector<std::string> wrapped;
+  for (const std::string& path : plain) wrapped.push_back("module.net." + path);
+  wrapped.emplace_back("head");
+  ModulePrefixes prefixes = CommonModules(plain, wrapped);
+  EXPECT_EQ(prefixes.baseline, "");
+  EXPECT_EQ(prefixes.candidate, "module.net");
+  prefixes = CommonModules(wrapped, plain);
+  EXPECT_EQ(prefixes.baseline, "module.net");
+  EXPECT_EQ(prefixes.candidate, "");
+}
+
+TEST(CommonModules, OfOneModelThereAreNone) {
+  const std::vector<std::string> paths = {"model.a.0", "model.a.1", "model.b"};
+  const ModulePrefixes prefixes = CommonModules(paths, paths);
+  EXPECT_EQ(prefixes.baseline, "");
+  EXPECT_EQ(prefixes.candidate, "");
+}
+
+TEST(CommonModules, TwoWrappersMayBeDifferentOnes) {
+  const ModulePrefixes prefixes = CommonModules({"module.a.x", "module.b.y"}, {"model.a.x", "model.b.y"});
+  EXPECT_EQ(prefixes.baseline, "module");
+  EXPECT_EQ(prefixes.candidate, "model");
+}
+
+TEST(WithoutPrefix, TakesWholeNamesOnly) {
+  EXPECT_EQ(WithoutPrefix("module.a", "module"), "a");
+  EXPECT_EQ(WithoutPrefix("module", "module"), "");
+  EXPECT_EQ(WithoutPrefix("modules.a", "module"), "modules.a");
+  EXPECT_EQ(WithoutPrefix("a.b", ""), "a.b");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,91 @@
+#include "compare/operator_nodes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/operators.h"
+#include "program/node_identity.h"
+
+namespace etprof {
+namespace {
+
+std::string SizesKey(const OperatorTensor& tensor) {
+  std::vector<std::int64_t> sizes = tensor.shape;
+  std::erase(sizes, 1);
+  std::ranges::sort(sizes);
+  return fmt::format("{}", fmt::join(sizes, "x"));
+}
+
+}  // namespace
+
+std::string ShapesKey(const OperatorTensors& tensors) {
+  const auto side = [](const std::vector<OperatorTensor>& of) {
+    std::vector<std::string> keys;
+    for (const OperatorTensor& tensor : of) {
+      if (!tensor.constant) keys.push_back(SizesKey(tensor));
+    }
+    return fmt::format("{}", fmt::join(keys, ", "));
+  };
+  if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
+  return side(tensors.inputs) + " | " + side(tensors.outputs);
+}
+
+std::string WeightsKey(const OperatorTensors& tensors) {
+  const OperatorTensor* largest = nullptr;
+  std::int64_t most = -1;
+  for (const OperatorTensor& tensor : tensors.inputs) {
+    const std::int64_t elements = ElementCount(tensor.shape).value_or(0);
+    if (!tensor.constant || elements <= most) continue;
+    most = elements;
+    largest = &tensor;
+  }
+  return largest == nullptr ? "" : "of " + SizesKey(*largest);
+}
+
+std::string_view OperationOf(std::string_view type) {
+  const std::size_t parenthesis = type.find(" (");
+  return parenthesis == std::string_view::npos ? type : type.substr(0, parenthesis);
+}
+
+std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vector<std::size_t>& operators,
+                                        bool with_program) {
+  std::vector<std::size_t> place(profile.operators.size(), operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) place[operators[i]] = i;
+  std::vector<MatchNode> nodes;
+  for (const std::size_t index : operators) {
+    const Operator& op = profile.operators[index];
+    const OperatorSource* source =
+        with_program && profile.program ? &profile.program->operators[index] : nullptr;
+    MatchNode node;
+    node.type = op.type;
+    node.family =
+        std::string(OperationOf(op.type)) + op.type.substr(std::min(op.type.size(), op.type.find(')')));
+    node.place =
+        fmt::format("{} {} {} {}", op.key.chain, op.key.instruction, op.key.ordinal, op.key.occurrence);
+    // The runtime's own events are called what they are called.
+    node.kind = IsOperator(op) ? KindOf(OperationOf(op.type)) : "event " + op.type;
+    if (source != nullptr) {
+      if (!source->identity.kind.empty()) node.kind = source->identity.kind;
+      if (source->join == OperatorSource::Join::kInserted) node.kind = "inserted " + node.kind;
+      if (const auto path = ModulePath(*profile.program, index)) {
+        node.placed = true;
+        node.module = *path;
+      }
+      node.line = SourceLine(*profile.program, index).value_or("");
+      node.shapes = ShapesKey(source->tensors);
+      node.weights = WeightsKey(source->tensors);
+      node.settings = source->identity.settings + source->identity.bounds;
+      for (const std::string& content : source->identity.contents) node.contents += content + ' ';
+      node.connected = !source->tensors.outputs.empty();
+      for (const std::size_t producer : source->producers) {
+        if (place[producer] < operators.size()) node.producers.push_back(place[producer]);
+      }
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+}  // namespace etprof

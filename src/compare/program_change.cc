@@ -1,0 +1,165 @@
+#include "compare/program_change.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/operators.h"
+#include "compare/operator_nodes.h"
+
+namespace etprof {
+namespace {
+
+std::string TypesOf(const OperatorTensors& tensors) {
+  std::vector<std::string> types;
+  const auto add = [&](const OperatorTensor& tensor) {
+    if (!tensor.constant && std::ranges::find(types, tensor.type.name) == types.end())
+      types.push_back(tensor.type.name);
+  };
+  std::ranges::for_each(tensors.inputs, add);
+  std::ranges::for_each(tensors.outputs, add);
+  return fmt::format("{}", fmt::join(types, " "));
+}
+
+std::string TypeOfWeights(const OperatorTensors& tensors) {
+  const OperatorTensor* largest = nullptr;
+  for (const OperatorTensor& tensor : tensors.inputs) {
+    if (!tensor.constant) continue;
+    if (largest == nullptr || ElementCount(tensor.shape) > ElementCount(largest->shape)) largest = &tensor;
+  }
+  return largest == nullptr ? "" : largest->type.name;
+}
+
+// PyTorch's names, so that the same type reads the same on both sides of a change of the backend.
+std::string CommonType(std::string type) {
+  for (const auto& [from, to] : {std::pair("float32", "fp32"), std::pair("float16", "fp16")}) {
+    if (type == from) return to;
+  }
+  return type;
+}
+
+// Without constants and types.
+std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
+  OperatorTensors shapes;
+  for (OperatorTensor tensor : tensors) {
+    tensor.type.name = "";
+    if (!tensor.constant) shapes.outputs.push_back(std::move(tensor));
+  }
+  std::string text = shapes.outputs.empty() ? "" : TensorsText(shapes).substr(std::string_view("-> ").size());
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
+
+ChangedNode NodeOfOperator(const Profile& profile, std::size_t op) {
+  const OperatorSource& source = profile.program->operators[op];
+  ChangedNode node;
+  node.module = ModulePath(*profile.program, op).value_or("");
+  node.identity = source.identity;
+  if (node.identity.text.empty()) node.identity.text = KindOf(OperationOf(profile.operators[op].type));
+  node.fused = source.fused;
+  node.tensors = source.tensors;
+  node.backend = profile.operators[op].portable ? "portable" : profile.operators[op].backend;
+  return node;
+}
+
+bool IsKnownToProgram(const Profile& profile, std::optional<std::size_t> op) {
+  if (!op || !IsOperator(profile.operators[*op])) return false;
+  const OperatorSource::Join join = profile.program->operators[*op].join;
+  return join == OperatorSource::Join::kKernel || join == OperatorSource::Join::kNodes;
+}
+
+}  // namespace
+
+std::string ProgramChange::Text() const {
+  const std::string changes = fmt::format("{}", fmt::join(what, ", "));
+  switch (kind) {
+    case Kind::kInserted:
+      return "+ " + name;
+    case Kind::kRemoved:
+      return "− " + name;
+    case Kind::kMoved:
+      return name + ": moved" + (changes.empty() ? "" : ", " + changes);
+    case Kind::kChanged:
+      break;
+  }
+  return name + ": " + changes;
+}
+
+std::string NameOfNode(const ChangedNode& node) {
+  return node.module.empty() ? node.identity.text : node.module + ' ' + node.identity.text;
+}
+
+std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& b) {
+  std::vector<std::string> differences;
+  const auto add = [&](const char* what, const std::string& from, const std::string& to) {
+    if (from != to) differences.push_back(fmt::format("{}{} → {}", what, OrNone(from), OrNone(to)));
+  };
+  const bool one_backend = a.backend == b.backend;
+  add("delegate ", a.backend, b.backend);
+  if (a.identity.text != b.identity.text) differences.push_back("was " + a.identity.text);
+  OperatorTensors of_a = a.tensors, of_b = b.tensors;
+  const bool known = !of_a.outputs.empty() && !of_b.outputs.empty();
+  if (!one_backend) {
+    // Backends write a node down each in their own way: what comes out is the same.
+    for (OperatorTensors* tensors : {&of_a, &of_b}) {
+      tensors->inputs.clear();
+      if (!tensors->outputs.empty()) tensors->outputs.resize(1);
+    }
+  }
+  if (known && a.identity.text == b.identity.text) {
+    const bool other = one_backend ? ShapesText(of_a.outputs) != ShapesText(of_b.outputs)
+                                   : ShapesKey(of_a) != ShapesKey(of_b);
+    if (other)
+      add("output ", ShapesText(of_a.outputs), ShapesText(of_b.outputs));
+    else
+      add("input ", ShapesText(of_a.inputs), ShapesText(of_b.inputs));
+  }
+  if (known) {
+    const auto type = [](const OperatorTensors& tensors) {
+      std::string types = CommonType(TypesOf(tensors));
+      const std::string weights = CommonType(TypeOfWeights(tensors));
+      return weights.empty() || weights == types ? types : types + " / " + weights;
+    };
+    add("type ", type(of_a), type(of_b));
+  }
+  if (!one_backend) return differences;
+  add("settings ", a.identity.settings, b.identity.settings);
+  add("fused activation ", a.identity.bounds, b.identity.bounds);
+  // Conversions of types are said by the type.
+  const auto fused = [](std::vector<std::string> kinds) {
+    std::erase(kinds, "Convert");
+    return fmt::format("{}", fmt::join(kinds, " "));
+  };
+  add("fused ", fused(a.fused), fused(b.fused));
+  return differences;
+}
+
+std::optional<ProgramChange> ChangeOf(const Profile& baseline, const Profile& candidate,
+                                      std::optional<std::size_t> in_baseline,
+                                      std::optional<std::size_t> in_candidate, bool moved) {
+  if (!baseline.program || !candidate.program) return std::nullopt;
+  if (!baseline.program->problem.empty() || !candidate.program->problem.empty()) return std::nullopt;
+  const bool has_a = IsKnownToProgram(baseline, in_baseline);
+  const bool has_b = IsKnownToProgram(candidate, in_candidate);
+  ProgramChange change;
+  if (in_baseline && in_candidate) {
+    if (!has_a || !has_b) return std::nullopt;
+    const ChangedNode b = NodeOfOperator(candidate, *in_candidate);
+    change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
+    change.name = NameOfNode(b);
+    change.what = DifferencesOf(NodeOfOperator(baseline, *in_baseline), b);
+    if (!moved && change.what.empty()) return std::nullopt;
+    return change;
+  }
+  if (!has_a && !has_b) return std::nullopt;
+  change.kind = has_a ? ProgramChange::Kind::kRemoved : ProgramChange::Kind::kInserted;
+  change.name =
+      NameOfNode(has_a ? NodeOfOperator(baseline, *in_baseline) : NodeOfOperator(candidate, *in_candidate));
+  return change;
+}
+
+}  // namespace etprof

@@ -1,0 +1,181 @@
+#include "program/node_identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "core/text.h"
+#include "program/tensors.h"
+
+namespace etprof {
+namespace {
+
+// Names of one kind, lower case and without separators, of XNNPACK's nodes, its operators, and ATen's.
+struct KindNames {
+  const char* kind;
+  std::initializer_list<std::string_view> names;
+};
+const KindNames kKindNames[] = {
+    {"Conv2d", {"conv2d", "depthwiseconv2d", "convolution", "depthwiseconvolution"}},
+    {"ConvTranspose2d", {"convtranspose2d", "deconvolution"}},
+    {"Linear", {"fullyconnected", "dynamicfullyconnected", "linear", "addmm", "mm"}},
+    {"MatMul", {"batchmatrixmultiply", "bmm", "baddbmm"}},
+    {"Attention", {"scaleddotproductattention"}},
+    {"Add", {"add"}},
+    {"Subtract", {"subtract", "sub"}},
+    {"Multiply", {"multiply", "mul"}},
+    {"Divide", {"divide", "div"}},
+    {"Clamp", {"clamp", "hardtanh", "relu"}},
+    {"HardSwish", {"hardswish"}},
+    {"Softmax", {"softmax"}},
+    {"Mean", {"mean", "globalaveragepooling", "globalavgpooling2d"}},
+    {"AvgPool2d", {"averagepooling", "avgpooling2d", "avgpool2d"}},
+    {"MaxPool2d", {"maxpooling", "maxpooling2d", "maxpool2d", "maxpool2dwithindices"}},
+    {"Transpose", {"transpose", "statictranspose", "permute"}},
+    {"Reshape", {"reshape", "staticreshape", "view"}},
+    {"Concatenate", {"concatenate", "concatenate2", "concatenate3", "concatenate4", "concatenate5", "cat"}},
+    {"Slice", {"slice", "staticslice"}},
+    {"Pad", {"constantpad", "staticconstantpad", "constantpadnd"}},
+    {"ResizeBilinear", {"resizebilinear", "staticresizebilinear2d", "upsamplebilinear2d"}},
+    {"Convert", {"convert", "todimordercopy", "quantizepertensor", "dequantizepertensor"}},
+    {"SquareRoot", {"squareroot", "sqrt"}},
+    {"ReciprocalSquareRoot", {"reciprocalsquareroot", "rsqrt"}},
+    {"Negate", {"negate", "neg"}},
+};
+
+// "aten::_softmax.out" -> "softmax"
+std::string_view Bare(std::string_view name) {
+  if (name.starts_with("native_call_")) name.remove_prefix(std::string_view("native_call_").size());
+  if (name.starts_with("XNN")) name.remove_prefix(3);
+  if (const std::size_t space = name.rfind("::"); space != std::string_view::npos)
+    name.remove_prefix(space + 2);
+  if (name.find(' ') == std::string_view::npos) name = name.substr(0, name.find('.'));
+  while (name.size() > 1 && name.front() == '_') name.remove_prefix(1);
+  return name;
+}
+
+std::string Squeezed(std::string_view name) {
+  std::string text = Lower(std::string(name));
+  std::erase_if(text, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+  return text;
+}
+
+// Of constants the one with the most elements: the weights, where there is a bias too.
+const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
+  const auto elements = [](const OperatorTensor& tensor) { return ElementCount(tensor.shape).value_or(0); };
+  const OperatorTensor* weights = nullptr;
+  for (const OperatorTensor& tensor : tensors.inputs) {
+    if (tensor.constant && (weights == nullptr || elements(tensor) > elements(*weights))) weights = &tensor;
+  }
+  return weights;
+}
+
+std::string OfChannels(std::int64_t in, std::int64_t out) { return fmt::format(" {}→{}", in, out); }
+
+// Of a matrix product with constant weights: the last dimensions of what it reads and writes.
+std::string LinearText(const OperatorTensors& tensors) {
+  const auto input = std::ranges::find(tensors.inputs, false, &OperatorTensor::constant);
+  if (WeightsOf(tensors) == nullptr || input == tensors.inputs.end() || input->shape.empty() ||
+      tensors.outputs.empty() || tensors.outputs[0].shape.empty())
+    return "";
+  return OfChannels(input->shape.back(), tensors.outputs[0].shape.back());
+}
+
+std::string Pair(std::int64_t a, std::int64_t b) {
+  return a == b ? fmt::format("{}", a) : fmt::format("{}x{}", a, b);
+}
+
+std::string SettingsOf(const XnnConvolution& of) {
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  if (of.stride_height != 1 || of.stride_width != 1) add("stride " + Pair(of.stride_height, of.stride_width));
+  if (of.padding_top != of.padding_bottom || of.padding_left != of.padding_right)
+    add(fmt::format("padding {} {} {} {}", of.padding_top, of.padding_right, of.padding_bottom,
+                    of.padding_left));
+  else if (of.padding_top != 0 || of.padding_left != 0)
+    add("padding " + Pair(of.padding_top, of.padding_left));
+  if (of.dilation_height != 1 || of.dilation_width != 1)
+    add("dilation " + Pair(of.dilation_height, of.dilation_width));
+  if (of.groups != 1) add(fmt::format("groups {}", of.groups));
+  return text;
+}
+
+std::string BoundsOf(const XnnNode& node) {
+  const bool below = node.output_min && *node.output_min > -1e30F;
+  const bool above = node.output_max && *node.output_max < 1e30F;
+  if (!below && !above) return "";
+  if (below && *node.output_min == 0 && !above) return "ReLU";
+  if (below && *node.output_min == 0 && *node.output_max == 6) return "ReLU6";
+  return fmt::format("clamp [{}, {}]", below ? fmt::format("{:.4g}", *node.output_min) : "−∞",
+                     above ? fmt::format("{:.4g}", *node.output_max) : "∞");
+}
+
+}  // namespace
+
+std::string KindOf(std::string_view name) {
+  std::string_view bare = Bare(name);
+  const auto find = [](std::string_view of) -> const char* {
+    const std::string squeezed = Squeezed(of);
+    for (const KindNames& kind : kKindNames) {
+      if (std::ranges::find(kind.names, squeezed) != kind.names.end()) return kind.kind;
+    }
+    return nullptr;
+  };
+  if (const char* kind = find(bare)) return kind;
+  if (bare.ends_with("_copy")) {
+    bare.remove_suffix(std::string_view("_copy").size());
+    if (const char* kind = find(bare)) return kind;
+  }
+  // Others are called the same everywhere, but for capitals and what divides words.
+  std::string kind(bare);
+  std::erase_if(kind, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+  if (!kind.empty() && kind[0] >= 'a' && kind[0] <= 'z') kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
+  return kind;
+}
+
+NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
+  NodeIdentity identity;
+  identity.kind = identity.text = KindOf(node.type);
+  if (const auto& of = node.convolution) {
+    // Of a depthwise one, the group's output channels are its multiplier.
+    const bool transposed = node.type == "XNNConvTranspose2d";
+    identity.text +=
+        OfChannels(of->groups * of->group_input_channels, of->groups * of->group_output_channels) +
+        fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
+    if (of->groups > 1 && !transposed)
+      identity.text += of->group_input_channels == 1 ? " depthwise" : fmt::format(" groups {}", of->groups);
+    identity.settings = SettingsOf(*of);
+  } else if (identity.kind == "Linear") {
+    identity.text += LinearText(TensorsOf({node.index}, graph));
+  }
+  identity.bounds = BoundsOf(node);
+  for (const std::uint32_t id : node.inputs) {
+    const XnnValue* value = graph.Find(id);
+    if (value == nullptr || !value->constant) continue;
+    const XnnConstant& constant = graph.constants[*value->constant];
+    if (!constant.key.empty()) identity.contents.push_back(constant.key);
+  }
+  return identity;
+}
+
+NodeIdentity IdentityOf(const Instruction& kernel, const Method& method) {
+  NodeIdentity identity;
+  identity.kind = identity.text = KindOf(method.operators[kernel.target]);
+  const OperatorTensors tensors = TensorsOf(kernel, method);
+  const OperatorTensor* weights = WeightsOf(tensors);
+  if (identity.kind == "Linear") {
+    identity.text += LinearText(tensors);
+  } else if (identity.kind == "Conv2d" && weights != nullptr && weights->shape.size() == 4 &&
+             !tensors.inputs.empty() && tensors.inputs[0].shape.size() == 4 && !tensors.outputs.empty() &&
+             tensors.outputs[0].shape.size() == 4) {
+    const std::int64_t in = tensors.inputs[0].shape[1], group_in = weights->shape[1];
+    identity.text += OfChannels(in, tensors.outputs[0].shape[1]) +
+                     fmt::format(" {}x{}", weights->shape[2], weights->shape[3]);
+    if (group_in > 0 && in > group_in)
+      identity.text += group_in == 1 ? " depthwise" : fmt::format(" groups {}", in / group_in);
+  }
+  return identity;
+}
+
+}  // namespace etprof

@@ -1,0 +1,360 @@
+#include "report/diff/diff.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "compare/module_paths.h"
+#include "program/data_file.h"
+#include "program/summary.h"
+#include "report/diff/program_nodes.h"
+
+namespace etprof {
+namespace {
+
+using PropertyUnit = ProgramProperty::Unit;
+
+class Properties {
+ public:
+  void Text(std::string name, std::string a, std::string b) {
+    if (a == b) return;
+    ProgramProperty& added = Add(std::move(name), PropertyUnit::kText);
+    added.baseline = std::move(a);
+    added.candidate = std::move(b);
+  }
+  void Number(std::string name, PropertyUnit unit, std::optional<std::int64_t> a,
+              std::optional<std::int64_t> b) {
+    if (a == b) return;
+    ProgramProperty& added = Add(std::move(name), unit);
+    added.baseline_number = a;
+    added.candidate_number = b;
+  }
+  std::vector<ProgramProperty> Take() { return std::move(properties_); }
+
+ private:
+  ProgramProperty& Add(std::string name, PropertyUnit unit) {
+    ProgramProperty& added = properties_.emplace_back();
+    added.name = std::move(name);
+    added.unit = unit;
+    return added;
+  }
+  std::vector<ProgramProperty> properties_;
+};
+
+std::optional<std::int64_t> Signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+
+std::optional<std::int64_t> PayloadsOf(const Program& program) {
+  std::set<std::pair<std::uint64_t, Bytes>> places;
+  for (const Method& method : program.methods)
+    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
+  std::optional<std::int64_t> bytes = 0;
+  for (const auto& [offset, size] : places) bytes = Sum(bytes, size);
+  return bytes;
+}
+
+std::optional<std::int64_t> NamedOf(const Program& program) {
+  std::set<std::size_t> segments;
+  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
+  std::optional<std::int64_t> bytes = 0;
+  for (const std::size_t segment : segments) bytes = Sum(bytes, program.segments[segment].bytes);
+  return bytes;
+}
+
+std::string XnnVersionsOf(const Program& program) {
+  std::set<std::string> versions;
+  for (const XnnGraph& graph : program.xnn_graphs) versions.insert(graph.version);
+  return fmt::format("{}", fmt::join(versions, ", "));
+}
+
+std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) {
+  Properties properties;
+  properties.Number("program version", PropertyUnit::kCount, a.version, b.version);
+  properties.Text("XNNPACK graph version", XnnVersionsOf(a), XnnVersionsOf(b));
+  properties.Number("file", PropertyUnit::kBytes, a.file_bytes, b.file_bytes);
+  properties.Number("program", PropertyUnit::kBytes, a.flatbuffer_bytes, b.flatbuffer_bytes);
+  properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadsOf(a), PayloadsOf(b));
+  properties.Number("their named data", PropertyUnit::kBytes, NamedOf(a), NamedOf(b));
+  properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants),
+                    Signed(b.constants));
+  properties.Number("their bytes", PropertyUnit::kBytes, a.constant_bytes, b.constant_bytes);
+  properties.Number("mutable state", PropertyUnit::kBytes, a.mutable_bytes, b.mutable_bytes);
+  properties.Number("external data", PropertyUnit::kCount, Signed(ExternalNames(a).size()),
+                    Signed(ExternalNames(b).size()));
+  return properties.Take();
+}
+
+std::string ValueText(const Method& method, const std::vector<std::size_t>& of, std::size_t i) {
+  if (i >= of.size()) return "";
+  const ProgramValue& value = method.values[of[i]];
+  if (!value.tensor) return std::string(NameOf(value.kind));
+  const auto dynamism = value.tensor->dynamism;
+  return fmt::format(
+      "{} {}{}", value.tensor->type.name,
+      value.tensor->shape.empty() ? "scalar" : fmt::format("{}", fmt::join(value.tensor->shape, "x")),
+      dynamism == ProgramTensor::Shape::kStatic    ? ""
+      : dynamism == ProgramTensor::Shape::kBounded ? " at most"
+                                                   : " unbounded");
+}
+
+std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of_a, const Method& b,
+                                              const Program& of_b) {
+  Properties properties;
+  const auto add_values = [&](const char* role, const std::vector<std::size_t>& x,
+                              const std::vector<std::size_t>& y) {
+    for (std::size_t i = 0; i < std::max(x.size(), y.size()); ++i)
+      properties.Text(fmt::format("{} {}", role, i), ValueText(a, x, i), ValueText(b, y, i));
+  };
+  add_values("input", a.inputs, b.inputs);
+  add_values("output", a.outputs, b.outputs);
+  const MethodSummary x = Summarize(a, of_a), y = Summarize(b, of_b);
+  properties.Number("MACs", PropertyUnit::kMacs, x.macs, y.macs);
+  properties.Number("delegated MACs", PropertyUnit::kMacs, x.delegated_macs, y.delegated_macs);
+  properties.Number("planned memory", PropertyUnit::kBytes, x.planned, y.planned);
+  properties.Number("delegates", PropertyUnit::kCount, Signed(a.delegates.size()),
+                    Signed(b.delegates.size()));
+  const auto portable = [](const Method& method) {
+    return Signed(static_cast<std::uint64_t>(
+        std::ranges::count(method.instructions, Instruction::Kind::kKernel, &Instruction::kind)));
+  };
+  properties.Number("portable kernels", PropertyUnit::kCount, portable(a), portable(b));
+  properties.Number("instructions", PropertyUnit::kCount, Signed(a.instructions.size()),
+                    Signed(b.instructions.size()));
+  return properties.Take();
+}
+
+// Mean self times of a program's nodes.
+class NodeTimes {
+ public:
+  NodeTimes(const std::vector<const Profile*>& profiles, const std::string& method) {
+    for (const Profile* profile : profiles) {
+      if (profile == nullptr || !profile->program || profile->operators.empty() ||
+          profile->operators.front().key.method != method)
+        continue;
+      runs_ = static_cast<double>(profile->CommonSet().size());
+      if (runs_ == 0) continue;
+      Add(*profile);
+      return;
+    }
+  }
+
+  bool IsKnown() const { return runs_ > 0; }
+  std::optional<double> Of(const ProgramNode& node) const {
+    if (!IsKnown()) return std::nullopt;
+    const auto found = times_.find({node.chain, node.instruction, node.graph_node});
+    return found == times_.end() ? 0 : found->second / runs_;
+  }
+  double Whole() const { return whole_ / runs_; }
+
+ private:
+  using Key = std::tuple<int, int, std::optional<std::size_t>>;
+
+  void Add(const Profile& profile) {
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const OperatorSource& source = profile.program->operators[op];
+      const OperatorKey& key = profile.operators[op].key;
+      const auto time = static_cast<double>(profile.statistics[op].total_self);
+      if (source.join == OperatorSource::Join::kKernel)
+        times_[{key.chain, key.instruction, std::nullopt}] += time;
+      else if (source.join == OperatorSource::Join::kNodes && !source.nodes.empty())
+        times_[{key.chain, key.instruction, source.nodes.front()}] += time;
+      else if (key.kind == SpanKind::kBackend && !source.graph)
+        times_[{key.chain, key.instruction, std::nullopt}] += time;  // of a payload that is not read
+    }
+    for (const std::size_t run : profile.CommonSet()) whole_ += static_cast<double>(profile.runs[run].total);
+  }
+
+  double runs_ = 0, whole_ = 0;
+  std::map<Key, double> times_;  // sums over the runs
+};
+
+class MethodDiffer {
+ public:
+  MethodDiffer(const Method& a, const DiffSide& of_a, const Method& b, const DiffSide& of_b)
+      : a_(a),
+        b_(b),
+        nodes_a_(NodesOf(a, *of_a.program, SourcesOf(of_a, a))),
+        nodes_b_(NodesOf(b, *of_b.program, SourcesOf(of_b, b))),
+        times_a_(of_a.profiles, a.name),
+        times_b_(of_b.profiles, b.name) {
+    result_.name = a.name;
+    result_.properties = MethodProperties(a, *of_a.program, b, *of_b.program);
+  }
+
+  MethodDiff Run() {
+    const std::vector<NodePair> pairs = MatchNodes(nodes_a_.match, nodes_b_.match);
+    const ModulePrefixes prefixes = CommonModules(PathsOf(nodes_a_), PathsOf(nodes_b_));
+    double told_a = 0, told_b = 0;
+    for (const NodePair& pair : pairs) {
+      const ProgramNode* a = pair.baseline ? &nodes_a_.nodes[*pair.baseline] : nullptr;
+      const ProgramNode* b = pair.candidate ? &nodes_b_.nodes[*pair.candidate] : nullptr;
+      if (a != nullptr && b != nullptr) {
+        ++result_.matched;
+        const bool renamed = WithoutPrefix(a->node.module, prefixes.baseline) !=
+                             WithoutPrefix(b->node.module, prefixes.candidate);
+        result_.renamed += renamed ? 1 : 0;
+        CompareWeights(*a, *b);
+      }
+      auto change = ChangeOfPair(a, b, pair.moved);
+      if (!change) continue;
+      OperatorDifference& added = result_.operators.emplace_back();
+      added.change = std::move(*change);
+      if (a != nullptr) {
+        added.baseline_macs = a->work.macs;
+        added.baseline_bytes = a->work.bytes;
+        added.baseline_ns = times_a_.Of(*a);
+        told_a += added.baseline_ns.value_or(0);
+      }
+      if (b != nullptr) {
+        added.candidate_macs = b->work.macs;
+        added.candidate_bytes = b->work.bytes;
+        added.candidate_ns = times_b_.Of(*b);
+        told_b += added.candidate_ns.value_or(0);
+      }
+    }
+    if (times_a_.IsKnown()) {
+      result_.baseline_ns = times_a_.Whole();
+      result_.baseline_rest_ns = times_a_.Whole() - told_a;
+    }
+    if (times_b_.IsKnown()) {
+      result_.candidate_ns = times_b_.Whole();
+      result_.candidate_rest_ns = times_b_.Whole() - told_b;
+    }
+    CompareDelegates(pairs);
+    return std::move(result_);
+  }
+
+ private:
+  static const MethodSources* SourcesOf(const DiffSide& side, const Method& method) {
+    if (side.sources == nullptr) return nullptr;
+    const auto found = side.sources->methods.find(method.name);
+    return found == side.sources->methods.end() ? nullptr : &found->second;
+  }
+
+  static std::vector<std::string> PathsOf(const ProgramNodes& nodes) {
+    std::vector<std::string> paths;
+    for (const ProgramNode& node : nodes.nodes) paths.push_back(node.node.module);
+    return paths;
+  }
+
+  static std::optional<ProgramChange> ChangeOfPair(const ProgramNode* a, const ProgramNode* b, bool moved) {
+    ProgramChange change;
+    change.name = NameOfNode(b != nullptr ? b->node : a->node);
+    if (a == nullptr || b == nullptr) {
+      change.kind = a == nullptr ? ProgramChange::Kind::kInserted : ProgramChange::Kind::kRemoved;
+      return change;
+    }
+    change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
+    change.what = DifferencesOf(a->node, b->node);
+    if (!moved && change.what.empty()) return std::nullopt;
+    return change;
+  }
+
+  void CompareWeights(const ProgramNode& a, const ProgramNode& b) {
+    const bool has_a = HasConstants(a), has_b = HasConstants(b);
+    if (!has_a && !has_b) return;
+    if (a.node.identity.contents.empty() || b.node.identity.contents.empty()) {
+      ++result_.unknown_weights;
+    } else if (a.node.identity.contents == b.node.identity.contents) {
+      ++result_.equal_weights;
+    } else {
+      result_.weights.push_back({NameOfNode(b.node), a.constants, b.constants});
+    }
+  }
+
+  static bool HasConstants(const ProgramNode& node) {
+    return std::ranges::any_of(node.node.tensors.inputs, &OperatorTensor::constant);
+  }
+
+  // Where the delegates' borders are, by the nodes next to them, told only where a border moved.
+  void CompareDelegates(const std::vector<NodePair>& pairs) {
+    std::map<std::size_t, std::map<std::size_t, std::size_t>> shared;  // by delegates of a and b: pairs
+    std::map<std::size_t, std::size_t> of_a, of_b;                     // nodes
+    for (const ProgramNode& node : nodes_a_.nodes)
+      if (node.delegate) ++of_a[*node.delegate];
+    for (const ProgramNode& node : nodes_b_.nodes)
+      if (node.delegate) ++of_b[*node.delegate];
+    for (const NodePair& pair : pairs) {
+      if (!pair.baseline || !pair.candidate) continue;
+      const auto& a = nodes_a_.nodes[*pair.baseline].delegate;
+      const auto& b = nodes_b_.nodes[*pair.candidate].delegate;
+      if (a && b) ++shared[*a][*b];
+    }
+    std::set<std::size_t> used;
+    for (const auto& [a, nodes] : of_a) {
+      const auto partners = shared.find(a);
+      std::optional<std::size_t> partner;
+      if (partners != shared.end()) {
+        for (const auto& [b, count] : partners->second) {
+          if (!used.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
+        }
+      }
+      const bool same = partner && nodes == of_b.at(*partner) && partners->second.at(*partner) == nodes &&
+                        a_.delegates[a].backend == b_.delegates[*partner].backend;
+      if (partner) used.insert(*partner);
+      if (same) continue;
+      AddDelegate(a_, nodes_a_, a, nodes, true);
+      if (partner) AddDelegate(b_, nodes_b_, *partner, of_b.at(*partner), false);
+    }
+    for (const auto& [b, nodes] : of_b) {
+      if (!used.contains(b)) AddDelegate(b_, nodes_b_, b, nodes, false);
+    }
+  }
+
+  void AddDelegate(const Method& method, const ProgramNodes& nodes, std::size_t delegate, std::size_t count,
+                   bool in_baseline) {
+    DelegateDifference& added = result_.delegates.emplace_back();
+    added.in_baseline = in_baseline;
+    added.backend = method.delegates[delegate].backend;
+    added.nodes = count;
+    for (const ProgramNode& node : nodes.nodes) {
+      if (node.delegate != delegate) continue;
+      if (added.first.empty()) added.first = NameOfNode(node.node);
+      added.last = NameOfNode(node.node);
+    }
+  }
+
+  const Method &a_, &b_;
+  ProgramNodes nodes_a_, nodes_b_;
+  NodeTimes times_a_, times_b_;
+  MethodDiff result_;
+};
+
+}  // namespace
+
+bool ProgramDiff::IsEmpty() const {
+  return properties.empty() && std::ranges::all_of(methods, [](const MethodDiff& method) {
+           return method.in_baseline && method.in_candidate && method.properties.empty() &&
+                  method.operators.empty() && method.delegates.empty() && method.weights.empty();
+         });
+}
+
+ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
+  ProgramDiff diff;
+  diff.properties = FileProperties(*baseline.program, *candidate.program);
+  const auto find = [](const Program& program, const std::string& name) {
+    const auto found = std::ranges::find(program.methods, name, &Method::name);
+    return found == program.methods.end() ? nullptr : &*found;
+  };
+  for (const Method& method : baseline.program->methods) {
+    if (const Method* other = find(*candidate.program, method.name)) {
+      diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
+    } else {
+      MethodDiff& alone = diff.methods.emplace_back();
+      alone.name = method.name;
+      alone.in_candidate = false;
+    }
+  }
+  for (const Method& method : candidate.program->methods) {
+    if (find(*baseline.program, method.name) != nullptr) continue;
+    MethodDiff& alone = diff.methods.emplace_back();
+    alone.name = method.name;
+    alone.in_baseline = false;
+  }
+  return diff;
+}
+
+}  // namespace etprof
