@@ -217,14 +217,14 @@ def changed_inputs(
     """Of programs that write into their inputs: ExecuTorch gives such an input back as one more output."""
     for method, program in edge.items():
         if changed := sorted(set(program.graph_signature.user_inputs_to_mutate.values())):
-            writes = [node for node in exported[method].graph.nodes if _written(node) in changed]
+            writes = [node for node in exported[method].graph.nodes if written(node) in changed]
             where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
             why = f"forward() changes its input {', '.join(changed)} in place{where}"
             return why, _to_do("make a new tensor, or keep lasting state in a registered buffer", "changed-inputs")
     return None
 
 
-def _written(node: torch.fx.Node) -> str | None:
+def written(node: torch.fx.Node) -> str | None:
     """The placeholder that an operator writes into, also through views of it."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None or not schema.arguments:
