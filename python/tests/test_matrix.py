@@ -30,6 +30,7 @@ MATRIX = {
     "llm_decoder": [FP32, FP16, BF16, STATIC, DYNAMIC],
     "mixed_delegates": [FP32, FP16, BF16, STATIC, DYNAMIC],
     "mobilenet_v3_small": [FP32, FP16],
+    "stateful_decoder": [FP32, FP16, DYNAMIC],
     "toy_cnn": [FP32, FP16, BF16, STATIC, DYNAMIC, PORTABLE],
     "transformer_layer": [FP32, FP16, BF16, STATIC, DYNAMIC],
     "vit_block": [FP32, FP16, BF16, STATIC, DYNAMIC],

@@ -95,6 +95,22 @@ def test_prefill_and_decode_are_one_decoder():
     assert not torch.allclose(blind, whole[:, -1:], rtol=1e-2, atol=1e-3)
 
 
+def test_the_stateful_decoder_remembers():
+    """A prompt and then a token give what both at once give; a token alone, with an empty cache, gives something else."""
+    methods = models.registered_class("stateful_decoder")().get_methods()
+    (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
+    tokens = torch.cat([first[0], following[0]], dim=1)
+    count = tokens.shape[1]
+    with torch.no_grad():
+        whole, *_ = prefill.block(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
+        blind = decode(*following)
+        prompt = prefill(*first)
+        last = decode(*following)
+    torch.testing.assert_close(prompt, whole[:, :-1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(last, whole[:, -1:], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(blind, last, rtol=1e-2, atol=1e-3)
+
+
 def test_the_decoders_attention_is_pytorchs():
     """Grouped queries against scaled_dot_product_attention with every key repeated, and the rotation against complex numbers."""
     with seeded():
@@ -114,7 +130,7 @@ def test_the_decoders_attention_is_pytorchs():
         return torch.cat([rotated.real, rotated.imag], dim=-1)
 
     with torch.no_grad():
-        actual, *_ = attention(tokens, cos, sin, mask, None)
+        actual, *_ = attention(tokens, cos, sin, mask, lambda *new: new)
         mixed = torch.nn.functional.scaled_dot_product_attention(
             heads(attention.wq, True),
             heads(attention.wk, True),
