@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
@@ -93,24 +94,34 @@ def _check(check: Check) -> list[str]:
         asked = f"at least {check.min_sqnr_db:g} dB is required" if judged else "all elements are equal"
         return [*said, _line("check", f"passed: {asked}")]
     verdict = "FAILED" if check.verdict == FAIL else "undecided"
-    return [*said, _line("check", f"{verdict}: {check.why}")]
+    said.append(_line("check", f"{verdict}: {check.why}"))
+    if check.verdict == FAIL and any(output.faded() for case in check.cases for output in case.outputs):
+        said.append(
+            "hint: If the weights are random, use etprof.wrappers.calibrated. See docs/guides/models.md#wrappers"
+        )
+    return said
 
 
 def _case(case: CheckedCase, several: bool) -> str:
-    """The worst of a case's outputs in each number."""
+    """The worst of a case's outputs."""
     where = f"{case.method}, {case.inputs}: " if several else ""
-    differences = [output.max_abs_diff for output in case.outputs if output.max_abs_diff is not None]
-    if not differences:
+    numbered = [(number, output) for number, output in enumerate(case.outputs) if output.max_abs_diff is not None]
+    if not numbered:
         return where + _without_numbers(case)
-    relative = max(output.max_rel_diff for output in case.outputs if output.max_rel_diff is not None)
-    cosine = min((output.cosine for output in case.outputs if output.cosine is not None), default=None)
-    noise = [output.sqnr_db for output in case.outputs if output.sqnr_db is not None]
-    ratio = f"SQNR {min(noise):.1f} dB" if noise else "identical"
-    said = f"{where}largest difference {max(differences):.3g}, relative {relative:.3g}, {ratio}"
-    same = [output.sqnr_db for output in case.pytorch_same_type if output.sqnr_db is not None]
-    if cosine is not None:
-        said += f", cosine {cosine:.6f}"
-    return said + (f" (PyTorch in the same type: {min(same):.1f} dB)" if same else "")
+    number, worst = min(numbered, key=lambda one: (not one[1].nonfinite_mismatches, _ratio(one[1].sqnr_db)))
+    if len(case.outputs) > 1:
+        where += f"output {number}, the worst of {len(case.outputs)}: "
+    said = f"{where}largest difference {worst.max_abs_diff:.3g}, relative {worst.max_rel_diff:.3g}, "
+    said += "identical" if worst.sqnr_db is None else f"SQNR {worst.sqnr_db:.1f} dB"
+    if worst.cosine is not None:
+        said += f", cosine {worst.cosine:.6f}"
+    same = case.pytorch_same_type[number].sqnr_db if case.pytorch_same_type else None
+    said += "" if same is None else f" (PyTorch in the same type: {same:.1f} dB)"
+    return said + (f". Output {number} {faded}" if (faded := worst.faded()) else "")
+
+
+def _ratio(sqnr_db: float | None) -> float:
+    return math.inf if sqnr_db is None else sqnr_db
 
 
 def _without_numbers(case: CheckedCase) -> str:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import jsonschema
 import pytest
 import torch
 
-from etprof import check, errors, inputs, programs, summary
+from etprof import agreement, check, errors, inputs, programs, summary
 from etprof.check import CannotRun, Case
 from etprof.export import Request, export_model, main
 
@@ -204,6 +205,23 @@ def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Pa
     assert manifest["check"]["cases"][0]["pytorch_same_type"][0]["sqnr_db"] < 40
     code, _ = export(tmp_path, "return self.linear(x)", "--dtype", "fp16")
     assert code == 0
+
+
+def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest.CaptureFixture):
+    fading = "y = self.linear(x)\n        return y, y * 1e-5, y * 1e-9"
+    assert export(tmp_path, fading, "--dtype", "fp16")[0] == 1
+    *_, compared, answer, hint = capfd.readouterr().err.splitlines()
+    said = r"  compared      output 2, the worst of 3: largest difference (\S+), relative 1, SQNR 0\.0 dB \(.*\)\. "
+    said += r"Output 2 is 0 throughout: its largest value (\S+) is below the smallest fp16 number"
+    found = re.fullmatch(said, compared)
+    assert found, compared
+    assert float(found[1]) == pytest.approx(float(found[2]), rel=0.05)
+    assert answer.startswith("  check         FAILED: forward: output 2: ")
+    assert "wrappers.calibrated" in hint
+    few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
+    assert few.faded() == "is in the range where fp16 has few digits: its largest value is 3e-06"
+    for right in (torch.zeros(2), torch.ones(2)):
+        assert agreement.compare(torch.ones(2).half(), right).faded() is None
 
 
 def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):

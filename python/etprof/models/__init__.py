@@ -49,6 +49,7 @@ def registered_class(name: str) -> type:
     return getattr(importlib.import_module(module), class_name)
 
 
+register_model("edgetam", "etprof.models.edgetam:EdgeTamModel")
 register_model("image_encoder", "etprof.models.image_encoder:ImageEncoderModel")
 register_model("llm_decoder", "etprof.models.llm_decoder:LlmDecoderModel")
 register_model("mixed_delegates", "etprof.models.mixed_delegates:MixedDelegatesModel")
