@@ -1,6 +1,7 @@
 """What script/bootstrap --models installs: that it fits, and that decoders of transformers export with it."""
 
 import importlib.metadata
+import importlib.util
 import json
 import re
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from etprof import torchvision_operators
+from etprof import explain, torchvision_operators
 from etprof.models.mobilenet_v3_small import MobileNetV3Small
 from exports import Exported
 from libraries import need_libraries
@@ -81,3 +82,14 @@ def test_a_decoder_with_a_static_cache(exported: Exported, tmp_path: Path):
     answer = json.loads(Path(f"{pte}.json").read_text())["check"]
     assert answer["verdict"] == "pass", answer["why"]
     assert answer["cases"][0]["outputs"][0]["shape"] == [1, 1, 64]
+
+
+def test_a_detectors_post_processing_is_named():
+    """The error that ssdlite320_mobilenet_v3_large ends with, which names all boxes."""
+    boxes = Path(importlib.util.find_spec("torchvision").origin).parent / "ops" / "boxes.py"
+    sizes = " + ".join(f"4*Min(300, u{number})" for number in range(90))
+    said = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'
+    why, what_to_do = explain.not_traced(RuntimeError(said), {})
+    assert len(why.splitlines()) == 1
+    assert len(why) < 300 and f"({boxes}, line 1" in why
+    assert what_to_do.startswith("export backbone and head; post-processing cannot be exported. See ")
