@@ -75,13 +75,15 @@ def export(model: str, variant: str, folder: Path) -> Path | str:
 def flops(model: str) -> dict[str, float]:
     """By method: the multiply-adds that PyTorch's counter finds in the eager model, or nothing where it does not run."""
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
     from etprof import find
 
     counts = {}
     for name, method in find.build_methods(find.find_model(model)).items():
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
+        # It does not know the attention kernel that PyTorch has for CPUs.
+        with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
             method.module(*method.args, **method.kwargs)
         counts[name] = counter.get_total_flops() / 2
     return counts

@@ -33,6 +33,7 @@ from etprof import (
     inputs,
     models,
     options,
+    places,
     programs,
     shapes,
     summary,
@@ -105,6 +106,7 @@ class Export:
     delegation: list[check.MethodDelegation] | str  # or why it is not known
     check: check.Check | None  # None: not asked for
     notes: list[str] = field(default_factory=list)  # what to know of the program, though nothing failed
+    places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
 
 
 def _ignore_progress(_stage: str, _seconds: float) -> None:
@@ -202,7 +204,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
             answer = _check(request, built, converted, exported)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], _results(delegation, answer, notes))
-    return Export(paths, delegation, answer, notes)
+    return Export(paths, delegation, answer, notes, places.of(lowered))
 
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
@@ -388,7 +390,7 @@ def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: T
         errors.report(str(error), error.what_to_do, err)
         return EXIT_BAD_INPUT
     print(*done.paths, sep="\n", file=out, flush=True)
-    print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes), sep="\n", file=err)
+    print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes, done.places), sep="\n", file=err)
     return _exit_code(done.check)
 
 

@@ -470,7 +470,8 @@ def calibrated(module: nn.Module, *inputs: Any, **kwargs: Any) -> nn.Module:
         several = values.shape[1] > 1  # one value of each channel has no variance of its own
         norm.running_mean.copy_(values.mean(1) if several else torch.zeros_like(norm.running_mean))
         variance = values.var(1) if several else values.square().mean().expand(values.shape[0])
-        norm.running_var.copy_(variance.clamp(min=torch.finfo(torch.float32).tiny))
+        # A channel that is nearly constant here must not be blown up: rounding errors would grow with it.
+        norm.running_var.copy_(torch.maximum(variance, variance.mean() / 10))
 
     def scale(layer: Any, _args: Any, out: torch.Tensor) -> torch.Tensor | None:
         if layer in seen:

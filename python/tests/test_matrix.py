@@ -148,6 +148,9 @@ def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
     documented = (
         (ROOT / "docs/reference/export.md").read_text().split("```text\n", 1)[1].split("```", 1)[0].splitlines()
     )
+    places = [line.rpartition(": ")[2] for line in documented if line.startswith("  at  ")]
+    assert sum(int(place.split()[0]) for place in places) == sum(one["calls"] for one in delegation[0].not_delegated)
+    documented = [line for line in documented if not line.startswith("  at  ")]
     assert documented[: len(said)] == said
     assert [line.split()[0] for line in documented[len(said) :]] == ["compared", "check"]
     limit = agreement.MIN_SQNR_DB["fp16"]

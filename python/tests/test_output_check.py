@@ -341,6 +341,27 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None))
 
 
+def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """The module and the line, and what to do; modules that differ in a number are one place."""
+    layers = "self.layers = torch.nn.ModuleList([torch.nn.LayerNorm(4) for _ in range(2)])"
+    net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")
+    (tmp_path / "net.py").write_text(net.replace("self.linear =", f"{layers}\n        self.linear ="))
+    assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path / "out"), "--no-check"]) == 0
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("  at  ", "hint: "))]
+    line = next(
+        number for number, text in enumerate((tmp_path / "net.py").read_text().splitlines(), 1) if "* 3" in text
+    )
+    norms = next(text for text in said if text.startswith("  at            layers.*"))
+    assert norms.endswith(": 2 native_layer_norm")
+    itself = next(text for text in said if text.startswith("  at            the model itself"))
+    assert itself.endswith(f"net.py, line {line}): 1 _to_dim_order_copy, 1 mean")
+    assert said[-3].startswith("hint: Use etprof.wrappers' substitute for layer normalization.")
+    assert {text.partition(",")[0] for text in said[-2:]} == {
+        "hint: Take a mean over the last two of four dimensions and keep them (keepdim=True)",
+        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid",
+    }
+
+
 def test_stages_have_names_of_their_own():
     names = [getattr(errors, name) for name in dir(errors) if name.isupper() and not name.startswith("_")]
     assert len(names) == len(set(names))
