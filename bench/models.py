@@ -103,7 +103,9 @@ def measured(pte: Path, method: str, extension: str, settings: argparse.Namespac
     if comparison["candidate"] != f"{extension} on":
         sys.exit(f"the candidate is {comparison['candidate']}, not {extension} on")
     latency = comparison["latency"]
-    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency)
+    # A machine that is too busy gives no ratio.
+    known = latency["ratio"] is not None
+    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"]
     return f"{latency['candidate_ms']:.3g} ms", ratio
 
 
