@@ -4,7 +4,10 @@ One row each: the share of multiply-adds that XNNPACK takes, the largest differe
 ratio, the median latency, and what the CPU's widest extension (`etprof isa --widest`) is worth: the ratio of the latencies
 without and with it, with its 95 % interval.
 
-    .venv/bin/python bench/models.py [MODEL...] [--seconds 30] [--threads 1] [--folder DIR] [--out bench/results/models.md]
+With --libraries those of bench/libraries.py instead (transformers, timm, torchvision), with their multiply-adds against
+PyTorch's own counter.
+
+    .venv/bin/python bench/models.py [MODEL...] [--libraries] [--seconds 30] [--threads 1] [--folder DIR] [--out bench/results/models.md]
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ HEADER = [
     "model, method",
     "type",
     "check",
+    "MACs",
     "delegated MACs",
     "delegates",
     "largest difference",
@@ -41,6 +45,7 @@ HEADER = [
 ]
 NOTES = [
     "- **check**: see [what `etprof export` checks](../../docs/reference/export.md#the-check). A failed check is a finding, not an error of the bench.",
+    "- **MACs**: in brackets, how many times as many torch.utils.flop_counter finds in the eager model.",
     "- **bf16**: XNNPACK's partitioner takes none of it. Matrix products run in portable kernels for tenths of seconds, so there are few launches and wide intervals.",
     "- **fp16**: a CPU without half-precision arithmetic (x86-64 without avx512fp16) converts to fp32 and back.",
     "- **delegates**: each call costs time, and so do [the operators between two of them](../../docs/guides/inspect.md).",
@@ -49,21 +54,39 @@ NOTES = [
 
 def example_models() -> list[str]:
     """The names of etprof's own models; ExecuTorch's examples are not among them."""
-    sys.path.insert(0, str(ROOT / "python"))
     from etprof import models
 
     return models.model_names()
 
 
-def export(model: str, variant: str, folder: Path) -> Path | None:
-    """The .pte, whatever its check says; None where there is none."""
-    pte = folder / f"{model}_xnnpack_{variant}.pte"
+def export(model: str, variant: str, folder: Path) -> Path | str:
+    """The .pte, whatever its check says; why there is none."""
+    from etprof import find
+
+    pte = folder / f"{find.default_name(model)}_xnnpack_{variant}.pte"
     command = [ETPROF, "export", model, *VARIANTS[variant], "--outdir", folder]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode in (0, 1, 5):
         return pte
     print(done.stderr, file=sys.stderr)
-    return None
+    return next((line for line in done.stderr.splitlines() if line.startswith("error: ")), "error: it says nothing")
+
+
+def flops(model: str) -> dict[str, float]:
+    """By method: the multiply-adds that PyTorch's counter finds in the eager model, or nothing where it does not run."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from etprof import find
+
+    counts = {}
+    for name, method in find.build_methods(find.find_model(model)).items():
+        # It does not know the attention kernel that PyTorch has for CPUs.
+        with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+            method.module(*method.args, **method.kwargs)
+        counts[name] = counter.get_total_flops() / 2
+    return counts
 
 
 def measured(pte: Path, method: str, extension: str, settings: argparse.Namespace, folder: Path) -> tuple[str, str]:
@@ -80,7 +103,9 @@ def measured(pte: Path, method: str, extension: str, settings: argparse.Namespac
     if comparison["candidate"] != f"{extension} on":
         sys.exit(f"the candidate is {comparison['candidate']}, not {extension} on")
     latency = comparison["latency"]
-    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency)
+    # A machine that is too busy gives no ratio.
+    known = latency["ratio"] is not None
+    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"]
     return f"{latency['candidate_ms']:.3g} ms", ratio
 
 
@@ -89,14 +114,24 @@ def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespa
     with tempfile.TemporaryDirectory() as scratch:
         folder = settings.folder or Path(scratch)
         pte = export(model, variant, folder)
-        if pte is None:
-            return [[model, variant, "not exported", *["—"] * (len(HEADER) - 3)]]
+        if isinstance(pte, str):
+            return [[model.rpartition(":")[2], variant, f"not exported: {pte}", *["—"] * (len(HEADER) - 3)]]
         manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
-        return [row_of(pte, manifest, method, extension, settings) for method in manifest["methods"]]
+        counted = flops(model)
+        return [row_of(pte, manifest, method, counted[method], extension, settings) for method in manifest["methods"]]
 
 
-def row_of(pte: Path, manifest: dict, method: str, extension: str, settings: argparse.Namespace) -> list[str]:
+def multiply_adds(pte: Path, method: str) -> int | None:
+    """What `etprof inspect` counts."""
+    done = subprocess.run([ETPROF, "inspect", "--json", pte], capture_output=True, text=True, check=True)
+    return next(one["macs"] for one in json.loads(done.stdout)["methods"] if one["name"] == method)
+
+
+def row_of(
+    pte: Path, manifest: dict, method: str, counted: float, extension: str, settings: argparse.Namespace
+) -> list[str]:
     """Of one method of one export."""
+    macs = multiply_adds(pte, method)
     delegation = next(one for one in manifest["delegation"] if one["method"] == method)
     cases = [one for one in manifest["check"]["cases"] if one["method"] == method and one["inputs"] == "example"]
     outputs = [output for case in cases for output in case["outputs"]]
@@ -109,7 +144,8 @@ def row_of(pte: Path, manifest: dict, method: str, extension: str, settings: arg
     return [
         f"{manifest['model']}, {method}" if several else manifest["model"],
         manifest["dtype"],
-        manifest["check"]["verdict"],
+        manifest["check"]["verdict"] if manifest["check"]["why"] is None else f"fail: {manifest['check']['why']}",
+        f"{macs / 1e6:.4g} M ({counted / macs:.3f})" if macs else "—",
         f"{100 * share:.1f} %" if share is not None else "—",
         str(sum(delegation["delegates"].values())),
         f"{max(differences):.2g}" if differences else "—",
@@ -124,7 +160,7 @@ def report(rows: list[list[str]], extension: str, settings: argparse.Namespace) 
     threads = f"{settings.threads} thread{'s' if settings.threads > 1 else ''}"
     header = [cell.format(extension=extension) for cell in HEADER]
     lines = [
-        "# The example models in every data type",
+        f"# {'Architectures of transformers, timm and torchvision' if settings.libraries else 'The example models in every data type'}",
         "",
         f"Made by `bench/models.py` in one run: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {threads}, at most {settings.seconds:g} s for each comparison. Differences and SQNR are of the example inputs' outputs "
         f"from eager PyTorch in fp32. Above 1x, {extension} is worth something.",
@@ -140,18 +176,27 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: every example model")
-    parser.add_argument("--types", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--types", nargs="+", choices=VARIANTS, help="default: all that make sense")
+    parser.add_argument("--libraries", action="store_true", help="the architectures of bench/libraries.py")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where exports are kept; default: nowhere")
     parser.add_argument("--out", type=Path)
     settings = parser.parse_args()
+    sys.path.insert(0, str(ROOT / "python"))
     extension = subprocess.run([ETPROF, "isa", "--widest"], check=True, capture_output=True, text=True).stdout.strip()
     if not extension:
         sys.exit("this CPU has no extension to switch off")
     rows: list[list[str]] = []
-    for model in settings.models or example_models():
-        for variant in settings.types:
+    chosen = settings.models or example_models()
+    types = dict.fromkeys(chosen, settings.types or list(VARIANTS))
+    if settings.libraries:
+        from libraries import TYPES
+
+        chosen = [f"{ROOT / 'bench' / 'libraries.py'}:{name}" for name in settings.models or TYPES]
+        types = {model: settings.types or TYPES[model.rpartition(":")[2]] for model in chosen}
+    for model in chosen:
+        for variant in types[model]:
             rows += rows_of(model, variant, extension, settings)
             print(*rows[-1], sep=" | ", flush=True)
             if settings.out:  # written as it grows, so that an interrupted bench keeps what it has

@@ -10,6 +10,7 @@ Importing this package imports neither torch nor ExecuTorch nor NumPy, so that `
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ __all__ = [
     "report",
     "validate",
 ]
+
+# In a checkout the compiled part is where script/bootstrap has built it.
+__path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118
 
 _WHERE = {
     "Comparison": "comparison",

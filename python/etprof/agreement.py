@@ -38,6 +38,10 @@ def max_over_largest(min_sqnr_db: float) -> float:
     return min(1.0, _LARGEST_ERROR * 10 ** (-min_sqnr_db / 20))
 
 
+# The smallest number of a type, and the smallest of full precision.
+_SMALLEST = {"float16": ("fp16", 2.0**-24, 2.0**-14), "bfloat16": ("bf16", 2.0**-133, 2.0**-126)}
+
+
 @dataclass(frozen=True)
 class NonFinite:
     """How many elements are no number, or infinite."""
@@ -84,6 +88,20 @@ class Agreement:
         if self.diff_over_largest is not None and self.diff_over_largest > limit:
             off = 100 * self.diff_over_largest
             return f"an element is off by {off:.3g} % of the largest one, {100 * limit:.2g} % is allowed"
+        return None
+
+    def faded(self) -> str | None:
+        """That the output is too small for its type, as of random weights: what is to be said after its name."""
+        if not self.max_abs_diff or not self.diff_over_largest:
+            return None
+        largest = self.max_abs_diff / self.diff_over_largest
+        name, smallest, precise = _SMALLEST.get(self.dtype, ("", 0.0, 0.0))
+        # What varies has no cosine with zeros alone, and differs from them by all that it is.
+        if self.variation_sqnr_db is not None and self.cosine is None and self.diff_over_largest == 1:
+            why = f": its largest value {largest:.2g} is below the smallest {name} number" if largest < smallest else ""
+            return f"is 0 throughout{why}"
+        if largest < precise:
+            return f"is in the range where {name} has few digits: its largest value is {largest:.2g}"
         return None
 
     def judged(self, exact: bool) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
 # The stages of an export, in their order.
@@ -77,6 +79,24 @@ def failing_as(
         raise ExportError(model, stage, *known) from error
 
 
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it was raised from, the first cause last."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _install(package: str) -> str:
+    """How to get a package without getting another PyTorch, which pip would do for some of them."""
+    if package in ("timm", "torchvision", "transformers"):
+        return "run `script/bootstrap --models`, which leaves PyTorch as it is"
+    try:
+        kept = f" torch=={version('torch')}"
+    except PackageNotFoundError:
+        kept = ""
+    return f"run `{sys.executable} -m pip install {package}{kept}`" + (", which keeps PyTorch" if kept else "")
+
+
 def one_line(error: BaseException) -> str:
     """`Type: first line of the message`, cut to what a terminal line bears."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -86,12 +106,14 @@ def one_line(error: BaseException) -> str:
 
 def _explain(error: BaseException, what_to_do: str) -> tuple[str, str] | None:
     """Of errors that are no matter of a stage, why it failed and what to do; None: of others."""
-    # ExecuTorch's examples wrap a missing package into an error of their own.
-    missing = next((e for e in (error, error.__cause__) if isinstance(e, ModuleNotFoundError)), None)
+    # ExecuTorch's examples wrap a missing package into an error of their own, and transformers any that an import ends with.
+    causes = list(_causes(error))
+    missing = next((e for e in causes if isinstance(e, ModuleNotFoundError) and e.name), None)
     if missing is not None:
-        package = (missing.name or "?").partition(".")[0]
-        remedy = f"install {package} into etprof's .venv with pip, then export again"
-        return f"it needs the Python package {package}, which is not installed", remedy
+        package = missing.name.partition(".")[0]
+        return f"it needs the Python package {package}, which is not installed", _install(package)
+    if isinstance(error, ModuleNotFoundError) and causes[-1] is not error:
+        return f"an import failed: {one_line(causes[-1])}", what_to_do
     if isinstance(error, urllib.error.URLError):
         return f"a download failed: {error.reason}", "export where its weights can be downloaded, or put them in place"
     if isinstance(error, OSError) and error.strerror is not None:

@@ -42,11 +42,12 @@ def place(error: BaseException | None, said: str = "", with_code: bool = False) 
             code = " ".join(linecache.getline(name, line).split())
             code = "".join(letter for letter in code if letter.isprintable())
             code = code if len(code) <= _LONGEST_LINE else code[: _LONGEST_LINE - 3] + "..."
-            return f" ({_shown(name)}, line {line}{f': {code}' if with_code and code else ''})"
+            return f" ({shown(name)}, line {line}{f': {code}' if with_code and code else ''})"
     return ""
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
+    """A path as it is named in messages: from the current folder on, where it is below it."""
     path = Path(name)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
 
@@ -119,7 +120,10 @@ def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
 
 
 def _data_dependent(found: re.Match[str], where: str, _methods: Any) -> Explanation:
-    why = f"what it does depends on the values in a tensor: data-dependent expression {found[1]}{where}"
+    expression = found[1] if len(found[1]) <= _LONGEST_LINE else found[1][: _LONGEST_LINE - 3] + "..."
+    why = f"what it does depends on the values in a tensor: data-dependent expression {expression}{where}"
+    if re.search(r"torchvision/(ops|models/detection)/", where):
+        return why, _to_do("export backbone and head; post-processing cannot be exported", "branches-on-values")
     return why, _to_do("compute both ways and choose with torch.where", "branches-on-values")
 
 
@@ -217,14 +221,14 @@ def changed_inputs(
     """Of programs that write into their inputs: ExecuTorch gives such an input back as one more output."""
     for method, program in edge.items():
         if changed := sorted(set(program.graph_signature.user_inputs_to_mutate.values())):
-            writes = [node for node in exported[method].graph.nodes if _written(node) in changed]
+            writes = [node for node in exported[method].graph.nodes if written(node) in changed]
             where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
             why = f"forward() changes its input {', '.join(changed)} in place{where}"
             return why, _to_do("make a new tensor, or keep lasting state in a registered buffer", "changed-inputs")
     return None
 
 
-def _written(node: torch.fx.Node) -> str | None:
+def written(node: torch.fx.Node) -> str | None:
     """The placeholder that an operator writes into, also through views of it."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None or not schema.arguments:

@@ -33,6 +33,7 @@ from etprof import (
     inputs,
     models,
     options,
+    places,
     programs,
     shapes,
     summary,
@@ -49,6 +50,7 @@ EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 3
 EXIT_UNDECIDED = 5
 EXIT_INTERRUPTED = 130
+_WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
 # Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.
 _UNFINISHED = "the check was interrupted, or is still running"
@@ -104,6 +106,7 @@ class Export:
     delegation: list[check.MethodDelegation] | str  # or why it is not known
     check: check.Check | None  # None: not asked for
     notes: list[str] = field(default_factory=list)  # what to know of the program, though nothing failed
+    places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
 
 
 def _ignore_progress(_stage: str, _seconds: float) -> None:
@@ -201,7 +204,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
             answer = _check(request, built, converted, exported)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], _results(delegation, answer, notes))
-    return Export(paths, delegation, answer, notes)
+    return Export(paths, delegation, answer, notes, places.of(lowered))
 
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
@@ -368,18 +371,27 @@ def main(argv: Sequence[str] | None = None) -> int:
                 known = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
                 print(*known, sep="\n", file=out)
                 return EXIT_DONE
-            done = export_model(_request(chosen, arguments), lambda *stage: _print_stage(err, *stage))
-            print(*done.paths, sep="\n", file=out, flush=True)
-            print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes), sep="\n", file=err)
-            return _exit_code(done.check)
-        except ExportError as error:
-            if chosen.verbose:
-                traceback.print_exc(file=err)
-            errors.report(str(error), error.what_to_do, err)
-            return EXIT_BAD_INPUT
+            codes = [_export_one(chosen, kind, arguments, out, err) for kind in chosen.dtypes]
+            return next((code for code in _WORST if code in codes), EXIT_DONE)
         except KeyboardInterrupt:
             print("Interrupted", file=err)
             return EXIT_INTERRUPTED
+
+
+def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: TextIO, err: TextIO) -> int:
+    """Of the types that were asked for one; gives its exit code."""
+    if len(chosen.dtypes) > 1:
+        print(f"{kind} ({chosen.dtypes.index(kind) + 1} of {len(chosen.dtypes)})", file=err, flush=True)
+    try:
+        done = export_model(_request(chosen, kind, arguments), lambda *stage: _print_stage(err, *stage))
+    except ExportError as error:
+        if chosen.verbose:
+            traceback.print_exc(file=err)
+        errors.report(str(error), error.what_to_do, err)
+        return EXIT_BAD_INPUT
+    print(*done.paths, sep="\n", file=out, flush=True)
+    print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes, done.places), sep="\n", file=err)
+    return _exit_code(done.check)
 
 
 def _exit_code(answer: check.Check | None) -> int:
@@ -388,17 +400,18 @@ def _exit_code(answer: check.Check | None) -> int:
     return {check.PASS: EXIT_DONE, check.FAIL: EXIT_CHECK_FAILED, check.UNDECIDED: EXIT_UNDECIDED}[answer.verdict]
 
 
-def _request(chosen: options.Options, arguments: list[str]) -> Request:
+def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Request:
+    dtype, quantize = options.TYPES[kind]
     return Request(
         model=chosen.model,
         backend=chosen.backend,
-        dtype=chosen.dtype,
-        quantize=chosen.quantize,
+        dtype=dtype,
+        quantize=chosen.quantize or quantize,
         outdir=chosen.outdir,
         name=chosen.name,
         save_graph=chosen.save_graph,
         input_shapes=chosen.input_shape,
-        calibrate=chosen.calibrate,
+        calibrate=chosen.calibrate if (chosen.quantize or quantize) == "static" else (),
         check=chosen.check,
         min_sqnr_db=chosen.min_sqnr,
         command=["etprof", "export", *arguments],

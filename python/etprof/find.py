@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etprof import errors, explain, local, models
+from etprof import errors, explain, local, models, torchvision_operators
 from etprof.errors import ExportError, failing_as
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def split_file_spec(spec: str) -> tuple[Path, str] | None:
 
 
 def split_package_spec(spec: str) -> tuple[Path, str] | None:
-    """`path/to/package:name` as (path, name), the name empty where none was given; None if `spec` names no folder."""
-    for path, name in ((spec, ""), (spec.rpartition(":")[0], spec.rpartition(":")[2])):
-        if os.sep in path and Path(path).is_dir():
-            return Path(path), name
-    return None
+    """`path/to/package` or `package:name` as (path, name), the name empty where none was given; None if `spec` names no folder."""
+    if os.sep in spec and Path(spec).is_dir():
+        return Path(spec), ""
+    path, colon, name = spec.rpartition(":")
+    return (Path(path), name) if colon and Path(path).is_dir() else None
 
 
 def default_name(spec: str) -> str:
@@ -83,6 +83,7 @@ def find_model(spec: str) -> FoundModel:
     Raises:
         ExportError: There is no such model, two have its name, or the code that holds it cannot be imported.
     """
+    torchvision_operators.declare_when_missing()
     if (file_spec := split_file_spec(spec)) is not None:
         return _find_in_file(spec, *file_spec)
     if (package_spec := split_package_spec(spec)) is not None:
@@ -90,11 +91,13 @@ def find_model(spec: str) -> FoundModel:
     examples = executorch_examples()
     own = local.registered(Path.cwd())
     if inits := own.get(spec):
-        whose = "etprof's example" if spec in models.EXAMPLES else "ExecuTorch's example" if spec in examples else ""
-        if whose or len(inits) > 1:
-            others = f"{whose} and the one of {inits[0]}" if whose else f"those of {' and '.join(map(str, inits))}"
+        if spec in models.EXAMPLES or len(inits) > 1:
+            own_ones = " and ".join(map(str, inits))
+            others = (
+                f"etprof's example and the one of {own_ones}" if spec in models.EXAMPLES else f"those of {own_ones}"
+            )
             why = f"two models have the name {spec}: {others}"
-            raise ExportError(spec, errors.FIND_MODEL, why, "register yours under another name")
+            raise ExportError(spec, errors.FIND_MODEL, why, f"say which: {explain.shown(str(inits[0].parent))}:{spec}")
         return _find_registered(spec, inits[0])
     if spec in models.EXAMPLES:
         with failing_as(spec, errors.FIND_MODEL, "run script/bootstrap"):
@@ -103,7 +106,7 @@ def find_model(spec: str) -> FoundModel:
         return _find_in_executorch(spec, *examples[spec])
     if (init := Path(spec) / "__init__.py").is_file():
         raise _not_registered(spec, init)
-    raise _unknown_model(spec, [*models.EXAMPLES, *examples, *own])
+    raise _unknown_model(spec, [*models.EXAMPLES, *examples, *own], local.computing(Path.cwd()))
 
 
 def own_models() -> list[str]:
@@ -118,8 +121,12 @@ def _find_in_package(name: str, folder: Path, wanted: str) -> FoundModel:
         why = f"{folder} is a folder without an __init__.py"
         raise ExportError(name, errors.FIND_MODEL, why, "name a package, or a file and class: path/to/model.py:Class")
     names = local.registered_by(init)
-    if wanted in names or (not wanted and len(names) == 1):
+    computed = local.computes_names(init)
+    if wanted in names or (wanted and computed) or (not wanted and not computed and len(names) == 1):
         return _find_registered(wanted or names[0], init)
+    if computed:
+        why = f"{init} registers models by names that it computes"
+        raise ExportError(name, errors.FIND_MODEL, why, f"name the model: {folder}:NAME")
     if names:
         why = f"{folder} registers no model {wanted}" if wanted else f"{folder} registers several models"
         raise ExportError(name, errors.FIND_MODEL, why, f"name one: {', '.join(f'{folder}:{one}' for one in names)}")
@@ -137,7 +144,10 @@ def _find_registered(name: str, init: Path) -> FoundModel:
     """Of a package of the user's own: import it, then the class that it registered."""
     with _importing(name, f"make `python -c 'import {init.resolve().parent.name}'` run beside it without an error"):
         local.import_package(init)
-        model_class = models.registered_class(name) if name in models.model_names() else None
+        is_registered = name in models.model_names()
+        model_class = models.registered_class(name) if is_registered else None
+    if not is_registered and local.computes_names(init):
+        raise _not_registered(name, init)
     if not inspect.isclass(model_class):
         why = f"{init} names {name}, but what it registers there is no class"
         raise ExportError(name, errors.FIND_MODEL, why, 'register_model takes a class, or "package.module:Class"')
@@ -349,8 +359,13 @@ def _find_in_executorch(name: str, module: str, class_name: str) -> FoundModel:
             raise ExportError(name, errors.FIND_MODEL, why, "take the model from ExecuTorch's repository") from error
 
 
-def _unknown_model(spec: str, known: list[str]) -> ExportError:
+def _unknown_model(spec: str, known: list[str], computing: list[Path]) -> ExportError:
     close = difflib.get_close_matches(spec, known, n=1)
     remedy = f"did you mean {close[0]}? " if close else ""
+    if computing and not close:
+        init = Path(explain.shown(str(computing[0])))
+        remedy = (
+            f"{init} registers models by names that it computes: if this is one of them, give {init.parent}:{spec}. "
+        )
     remedy += "`etprof export --list-models` lists the models; one of your own is path/to/model.py:Class or a package (`etprof new-model`)"
     return ExportError(spec, errors.FIND_MODEL, f"there is no model named {spec}", remedy)

@@ -22,14 +22,33 @@ def registered(folder: Path) -> dict[str, list[Path]]:
     A package registers a model by a call in its __init__.py whose first argument is the name: register_model("my_net", ...).
     """
     found: dict[str, list[Path]] = {}
-    for init in sorted([*folder.glob("*/__init__.py"), *folder.glob("models/*/__init__.py")]):
+    for init in _packages(folder):
         for name in registered_by(init):
             found.setdefault(name, []).append(init)
     return found
 
 
+def computing(folder: Path) -> list[Path]:
+    """Those of the packages that register models by names that are known only when they run."""
+    return [init for init in _packages(folder) if computes_names(init)]
+
+
+def _packages(folder: Path) -> list[Path]:
+    return sorted([*folder.glob("*/__init__.py"), *folder.glob("models/*/__init__.py")])
+
+
 def registered_by(init: Path) -> list[str]:
     """The models that one file registers, in its order. A file that cannot be read as Python registers none."""
+    return list(dict.fromkeys(name for name in _names(init) if name is not None))
+
+
+def computes_names(init: Path) -> bool:
+    """Whether the file registers models, too, by names that are known only when it runs, such as a loop's."""
+    return None in _names(init)
+
+
+def _names(init: Path) -> list[str | None]:
+    """The first argument of each call of register_model; None: it is no constant."""
     own = Path(models.__file__)
     try:
         if init.stat().st_size > _LARGEST or (own.exists() and init.samefile(own)):
@@ -38,17 +57,18 @@ def registered_by(init: Path) -> list[str]:
         tree = ast.parse(source) if b"register_model" in source else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return list(dict.fromkeys(name for node in ast.walk(tree) if (name := _name(node)))) if tree else []
+    return [_name(node.args[0]) for node in ast.walk(tree) if _registers(node)] if tree else []
 
 
-def _name(node: ast.AST) -> str | None:
+def _registers(node: ast.AST) -> bool:
     match node:
-        case ast.Call(
-            func=ast.Name(id="register_model") | ast.Attribute(attr="register_model"),
-            args=[ast.Constant(value=str() as name), *_],
-        ):
-            return name
-    return None
+        case ast.Call(func=ast.Name(id="register_model") | ast.Attribute(attr="register_model"), args=[_, *_]):
+            return True
+    return False
+
+
+def _name(argument: ast.expr) -> str | None:
+    return argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else None
 
 
 def import_package(init: Path) -> ModuleType:

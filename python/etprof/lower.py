@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etprof import explain
 from etprof.find import BuiltModel
 
 if TYPE_CHECKING:
@@ -53,8 +54,12 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
 
     converted = {}
     for name, method in methods.items():
+        module = modules[name]
+        # In place, unlike module.to(): an object that holds a buffer beside the module's (a cache) keeps holding that one.
+        for tensor in [*module.parameters(), *module.buffers()]:
+            tensor.data = convert(tensor.data)
         args, kwargs = _pytree.tree_map(convert, (method.args, method.kwargs))
-        converted[name] = dataclasses.replace(method, module=modules[name].to(target), args=args, kwargs=kwargs)
+        converted[name] = dataclasses.replace(method, module=module, args=args, kwargs=kwargs)
     return converted
 
 
@@ -62,8 +67,62 @@ def trace(model: BuiltModel) -> torch.export.ExportedProgram:
     """torch.export's program of the method."""
     import torch
 
+    def export(strict: bool) -> torch.export.ExportedProgram:
+        return torch.export.export(
+            model.module, model.args, model.kwargs, dynamic_shapes=model.dynamic_shapes, strict=strict
+        )
+
     with torch.no_grad():
-        return torch.export.export(model.module, model.args, model.kwargs, dynamic_shapes=model.dynamic_shapes)
+        program = export(strict=False)
+        # Only TorchDynamo (strict) sees that the two are one.
+        return export(strict=True) if _writes_beside_a_buffer(program) else program
+
+
+def _writes_beside_a_buffer(program: torch.export.ExportedProgram) -> bool:
+    """Whether it changes a buffer through another reference, which it took for a constant of its own.
+
+    Hugging Face's static cache is like that: the module registers the tensors that the cache object holds and changes.
+    """
+    import torch
+
+    signature = program.graph_signature
+    buffers = {name: program.state_dict.get(name, program.constants.get(name)) for name in signature.buffers}
+    places = {buffer.untyped_storage().data_ptr() for buffer in buffers.values() if isinstance(buffer, torch.Tensor)}
+    constants = {
+        placeholder
+        for placeholder, name in signature.inputs_to_lifted_tensor_constants.items()
+        if program.constants[name].untyped_storage().data_ptr() in places
+    }
+    return any(explain.written(node) in constants for node in program.graph.nodes) if constants else False
+
+
+def _quantizer(kind: str) -> Any:
+    """XNNPACK's quantizer, kept from what is no floating-point number."""
+    import torch
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
+
+    class Quantizer(XNNPACKQuantizer):
+        def transform_for_annotation(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+            """As the original, which makes an index (`arange + 1`) a floating-point number, too: those stay as they are."""
+            nodes = list(model.graph.nodes)
+            integers = {
+                node: node.args
+                for node in nodes
+                if isinstance(value := node.meta.get("val"), torch.Tensor) and not value.is_floating_point()
+            }
+            model = super().transform_for_annotation(model)
+            for node, args in integers.items():
+                node.args = args
+            for node in set(model.graph.nodes) - set(nodes):
+                if not node.users:
+                    model.graph.erase_node(node)
+            model.recompile()
+            return model
+
+    return Quantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic"))
 
 
 def quantize(
@@ -75,17 +134,12 @@ def quantize(
     taken anew in every run, and only layers that multiply by weights compute in int8.
     """
     import torch
-    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
-        XNNPACKQuantizer,
-        get_symmetric_quantization_config,
-    )
     from torch.utils import _pytree
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic")
     structure = _pytree.tree_structure((model.args, model.kwargs))
     with torch.no_grad():
-        observed = prepare_pt2e(program.module(), XNNPACKQuantizer().set_global(config))
+        observed = prepare_pt2e(program.module(), _quantizer(kind))
         for sample in samples:
             args, kwargs = _pytree.tree_unflatten(sample, structure)
             observed(*args, **kwargs)
@@ -140,7 +194,8 @@ def _initialized(program: torch.export.ExportedProgram) -> list[str]:
     return [
         placeholder
         for placeholder, buffer in program.graph_signature.inputs_to_buffers.items()
-        if buffer in changed and bool(program.state_dict[buffer].any())
+        # A buffer that is not persistent is among the constants.
+        if buffer in changed and bool(program.state_dict.get(buffer, program.constants.get(buffer)).any())
     ]
 
 

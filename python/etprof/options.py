@@ -13,8 +13,15 @@ from typing import NoReturn
 from etprof import backends, calibration, errors, models, shapes
 from etprof.agreement import MIN_SQNR_DB
 
-DTYPES = ("fp32", "fp16", "bf16")
 QUANTIZATIONS = ("static", "dynamic")
+# By what files are named: the type of weights and inputs, and the quantization.
+TYPES = {
+    "fp32": ("fp32", None),
+    "fp16": ("fp16", None),
+    "bf16": ("bf16", None),
+    "int8": ("fp32", "static"),
+    "int8dyn": ("fp32", "dynamic"),
+}
 
 Options = argparse.Namespace
 
@@ -89,7 +96,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="xnnpack",
         help="Backend: xnnpack, portable, or package.module:Class of a partitioner (default: xnnpack)",
     )
-    add("--dtype", choices=DTYPES, default="fp32", help="Data type of weights and inputs (default: fp32)")
+    dtype = add(
+        "--dtype",
+        default="fp32",
+        metavar="TYPE[,TYPE]...",
+        help=f"Data type of weights and inputs: {', '.join(TYPES)} (--quantize static, dynamic). Several make a .pte each "
+        "(default: fp32)",
+    )
+    _suggest(dtype, TYPES)
     add(
         "--quantize",
         choices=QUANTIZATIONS,
@@ -146,6 +160,9 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
         parser.error("no model was given; --list-models lists those known")
     if (wrong := backends.what_is_wrong(options.backend)) is not None:
         parser.error(f"--backend: {wrong}")
+    options.dtypes = list(dict.fromkeys(options.dtype.split(",")))
+    if unknown := [kind for kind in options.dtypes if kind not in TYPES]:
+        parser.error(f"--dtype: there is no {unknown[0] or 'empty type'}; there are {', '.join(TYPES)}")
     if options.quantize and options.dtype != "fp32":
         parser.error(f"--quantize makes an int8 model out of an fp32 one; leave --dtype {options.dtype} out")
     if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
@@ -158,7 +175,7 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
 def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> None:
     if not options.calibrate:
         return
-    if options.quantize != "static":
+    if options.quantize != "static" and "int8" not in options.dtypes:
         parser.error("--calibrate goes with --quantize static: nothing else has ranges to calibrate")
     for path in options.calibrate:
         if path.suffix not in calibration.SUFFIXES:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 
@@ -15,21 +18,40 @@ _FEW_OPERATORS = 0.5
 _SUBSTITUTED = {
     "aten::native_layer_norm.out": "layer normalization",
     "aten::logical_not.out": "attention",  # of its rows that are masked whole
+    "aten::expand_copy.out": "attention",  # of its matrix products of four dimensions
     "aten::gelu.out": "GELU",
     "aten::_adaptive_avg_pool2d.out": "adaptive pooling",
+}
+
+# And of what has to be written otherwise in the model.
+_NUMBERS = (
+    "A number in arithmetic runs outside the delegates: make it a registered buffer, as wrappers.Hardsigmoid does"
+)
+_INTEGERS = (
+    "An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid"
+)
+_REWRITTEN: dict[Any, str] = {  # by kernel, or kernel and why
+    ("dim_order_ops::_to_dim_order_copy.out", "XNNPACK takes no int64"): _INTEGERS,
+    **dict.fromkeys((f"aten::{name}.Scalar_out" for name in ("add", "sub", "mul", "div")), _NUMBERS),
+    "aten::mean.out": "Take a mean over the last two of four dimensions and keep them (keepdim=True), or multiply by a "
+    "matrix of 1/n, as wrappers.LayerNorm does",
 }
 
 _LABELS = 14  # characters
 
 
 def lines(
-    backend: str, delegation: list[MethodDelegation] | str, check: Check | None, notes: Sequence[str] = ()
+    backend: str,
+    delegation: list[MethodDelegation] | str,
+    check: Check | None,
+    notes: Sequence[str] = (),
+    places: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
     """For a person, on stderr."""
     if isinstance(delegation, str):
         said = [_line("delegated", f"not known: {delegation}")]
     else:
-        said = [line for method in delegation for line in _delegation(backend, method, len(delegation) > 1)]
+        said = [line for method in delegation for line in _delegation(backend, method, len(delegation) > 1, places)]
     said += [_line("note", note) for note in notes]
     return said + ([] if check is None else _check(check))
 
@@ -38,7 +60,9 @@ def _line(label: str, text: str) -> str:
     return f"  {label:<{_LABELS}}{text}"
 
 
-def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[str]:
+def _delegation(
+    backend: str, method: MethodDelegation, several: bool, places: Mapping[str, Sequence[str]]
+) -> list[str]:
     name = f"{method.method}: " if several else ""
     if not method.delegates:
         said = [_line("delegated", f"{name}nothing; {_count(method.other_operators, 'operator')} by portable kernels")]
@@ -52,13 +76,19 @@ def _delegation(backend: str, method: MethodDelegation, several: bool) -> list[s
             f"{operator['calls']} {operator['name']}"
         )
     said += [_line("not delegated", f"{name}{', '.join(names)}: {why}") for why, names in by_reason.items()]
+    if method.delegates and method.not_delegated:
+        said += [_line("at", name + place) for place in places.get(method.method, ())]
     if (bad := _lowers_badly(method)) is not None:
         said.append(f"warning: {name}Low delegation: {bad}")
-    left = {_SUBSTITUTED[one["name"]]: None for one in method.not_delegated if one["name"] in _SUBSTITUTED}
-    if left and "XnnpackBackend" in method.delegates:
+    if "XnnpackBackend" not in method.delegates:
+        return said
+    kernels = [one["name"] for one in method.not_delegated]
+    if left := dict.fromkeys(_SUBSTITUTED[kernel] for kernel in kernels if kernel in _SUBSTITUTED):
         said.append(
             f"hint: {name}Use etprof.wrappers' substitute for {', '.join(left)}. See docs/guides/models.md#wrappers"
         )
+    rewritten = [_REWRITTEN.get((one["name"], one["why"]), _REWRITTEN.get(one["name"])) for one in method.not_delegated]
+    said += [f"hint: {name}{remedy}" for remedy in dict.fromkeys(rewritten) if remedy]
     return said
 
 
@@ -93,24 +123,34 @@ def _check(check: Check) -> list[str]:
         asked = f"at least {check.min_sqnr_db:g} dB is required" if judged else "all elements are equal"
         return [*said, _line("check", f"passed: {asked}")]
     verdict = "FAILED" if check.verdict == FAIL else "undecided"
-    return [*said, _line("check", f"{verdict}: {check.why}")]
+    said.append(_line("check", f"{verdict}: {check.why}"))
+    if check.verdict == FAIL and any(output.faded() for case in check.cases for output in case.outputs):
+        said.append(
+            "hint: If the weights are random, use etprof.wrappers.calibrated. See docs/guides/models.md#wrappers"
+        )
+    return said
 
 
 def _case(case: CheckedCase, several: bool) -> str:
-    """The worst of a case's outputs in each number."""
+    """The worst of a case's outputs."""
     where = f"{case.method}, {case.inputs}: " if several else ""
-    differences = [output.max_abs_diff for output in case.outputs if output.max_abs_diff is not None]
-    if not differences:
+    numbered = [(number, output) for number, output in enumerate(case.outputs) if output.max_abs_diff is not None]
+    if not numbered:
         return where + _without_numbers(case)
-    relative = max(output.max_rel_diff for output in case.outputs if output.max_rel_diff is not None)
-    cosine = min((output.cosine for output in case.outputs if output.cosine is not None), default=None)
-    noise = [output.sqnr_db for output in case.outputs if output.sqnr_db is not None]
-    ratio = f"SQNR {min(noise):.1f} dB" if noise else "identical"
-    said = f"{where}largest difference {max(differences):.3g}, relative {relative:.3g}, {ratio}"
-    same = [output.sqnr_db for output in case.pytorch_same_type if output.sqnr_db is not None]
-    if cosine is not None:
-        said += f", cosine {cosine:.6f}"
-    return said + (f" (PyTorch in the same type: {min(same):.1f} dB)" if same else "")
+    number, worst = min(numbered, key=lambda one: (not one[1].nonfinite_mismatches, _ratio(one[1].sqnr_db)))
+    if len(case.outputs) > 1:
+        where += f"output {number}, the worst of {len(case.outputs)}: "
+    said = f"{where}largest difference {worst.max_abs_diff:.3g}, relative {worst.max_rel_diff:.3g}, "
+    said += "identical" if worst.sqnr_db is None else f"SQNR {worst.sqnr_db:.1f} dB"
+    if worst.cosine is not None:
+        said += f", cosine {worst.cosine:.6f}"
+    same = case.pytorch_same_type[number].sqnr_db if case.pytorch_same_type else None
+    said += "" if same is None else f" (PyTorch in the same type: {same:.1f} dB)"
+    return said + (f". Output {number} {faded}" if (faded := worst.faded()) else "")
+
+
+def _ratio(sqnr_db: float | None) -> float:
+    return math.inf if sqnr_db is None else sqnr_db
 
 
 def _without_numbers(case: CheckedCase) -> str:

@@ -6,7 +6,7 @@
     model = wrappers.Normalize(wrappers.Select(model, "logits"), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 Input normalization (`Normalize`), choice of outputs (`Select`), substitution of operators (`replace_modules`, `Substitute` and what
-they put in place) and fixed shapes (`Pad`, `resized_positions`). docs/guides/export-errors.md says when each pays; a test exports all of them,
+they put in place), fixed shapes (`Pad`, `resized_positions`) and weights that a network without any gets (`calibrated`). docs/guides/export-errors.md says when each pays; a test exports all of them,
 before and after.
 """
 
@@ -445,3 +445,53 @@ def resized_positions(
     image = functional.interpolate(image, size=grid, mode=mode, **corners)
     resized = image.permute(0, 2, 3, 1).reshape(1, grid[0] * grid[1], -1)
     return nn.Parameter(torch.cat([fixed, resized], dim=1), requires_grad=positions.requires_grad)
+
+
+# --- random weights ---
+
+
+def calibrated(module: nn.Module, *inputs: Any, **kwargs: Any) -> nn.Module:
+    """A copy of a network with random weights whose activations neither fade nor grow: for one that has no trained weights.
+
+    As it is initialized, a network without its training often ends in values of 1e-5 to 1e-40, which no fp16 and no int8 holds.
+    In one pass over the inputs every batch normalization gets the statistics of what reaches it, and the weights of every
+    convolution and linear layer are scaled so that what they give has a variance of 1 (Mishkin and Matas, arXiv:1511.06422).
+    """
+    network = copy.deepcopy(module).eval()
+    layers = (nn.Linear, nn.modules.conv._ConvNd)
+    norms = nn.modules.batchnorm._BatchNorm
+    seen: set[nn.Module] = set()  # of a layer in several places the first one decides
+
+    def settle(norm: Any, args: tuple[torch.Tensor, ...]) -> None:
+        if norm in seen or norm.running_mean is None:
+            return
+        seen.add(norm)
+        values = args[0].transpose(0, 1).flatten(1)
+        several = values.shape[1] > 1  # one value of each channel has no variance of its own
+        norm.running_mean.copy_(values.mean(1) if several else torch.zeros_like(norm.running_mean))
+        variance = values.var(1) if several else values.square().mean().expand(values.shape[0])
+        # A channel that is nearly constant here must not be blown up: rounding errors would grow with it.
+        norm.running_var.copy_(torch.maximum(variance, variance.mean() / 10))
+
+    def scale(layer: Any, _args: Any, out: torch.Tensor) -> torch.Tensor | None:
+        if layer in seen:
+            return None
+        seen.add(layer)
+        bias = (
+            0
+            if layer.bias is None
+            else layer.bias.reshape([-1] + [1] * (0 if isinstance(layer, nn.Linear) else out.dim() - 2))
+        )
+        deviation = (out - bias).std(correction=0)
+        if not 0 < deviation < math.inf:
+            return None
+        layer.weight.div_(deviation)
+        return (out - bias) / deviation + bias
+
+    hooks = [one.register_forward_pre_hook(settle) for one in network.modules() if isinstance(one, norms)]
+    hooks += [one.register_forward_hook(scale) for one in network.modules() if isinstance(one, layers)]
+    with torch.no_grad():
+        network(*copy.deepcopy(inputs), **kwargs)
+    for hook in hooks:
+        hook.remove()
+    return network.train(module.training)

@@ -65,6 +65,7 @@ FORMS = {
         "converts no data types",
         "x.to(memory_format=torch.channels_last)",
     ),
+    "cat.out": ("torch.cat([x, x])", "two different tensors", "torch.cat([x, v])"),
     "mm.out": ("torch.mm(w, w)", "only where one is constant", "torch.mm(w, self.matrix)"),
     "addmm.out": ("torch.addmm(w[0], w, w)", "constant weights only", "self.linear(w)"),
     "convolution.out": ("functional.conv2d(v, x[:, :, :3, :3])", "constant weights only", "self.layer(v)"),

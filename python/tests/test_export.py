@@ -249,7 +249,9 @@ def test_an_interrupt_is_130(tmp_path: Path, capfd: pytest.CaptureFixture):
         (["toy_cnn", "--backand", "xnnpack"], "Did you mean `--backend`?"),
         (["toy_cnn", "--backend", "cuda"], "invalid backend 'cuda'"),
         (["toy_cnn", "--backend", "portble"], "id you mean portable?"),
-        (["toy_cnn", "--dtype", "fp8"], "invalid choice"),
+        (["toy_cnn", "--dtype", "fp8"], "there is no fp8; there are fp32, fp16, bf16, int8, int8dyn"),
+        (["toy_cnn", "--dtype", "fp32,"], "there is no empty type"),
+        (["toy_cnn", "--dtype", "fp32,int8", "--quantize"], "leave --dtype fp32,int8 out"),
         (["toy_cnn", "--dtype", "bf16", "--quantize"], "int8"),
         (["toy_cnn", "--calibrate", "a.npz"], "--quantize static"),
         (["toy_cnn", "--quantize", "--calibrate", "a.csv"], ".npz"),
@@ -345,3 +347,24 @@ def test_without_torch_the_remedy_is_named():
     )
     listed = python("-S", "-m", "etprof.export", "--list-models")
     assert "toy_cnn" in listed.stdout.splitlines()
+
+
+def test_several_types_in_one_process(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """One after the other, each with its progress; the exit code is that of the worst."""
+    network = (
+        "import torch\nclass TinyNetModel(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(4, 2)\n"
+    )
+    inputs = "    def get_example_inputs(self):\n        return (torch.ones(1, 4),)\n"
+    (model_file := tmp_path / "tiny.py").write_text(network + inputs)
+    code = main(
+        [f"{model_file}:TinyNetModel", "--dtype", "fp32,int8,fp32", "--outdir", str(tmp_path / "out"), "--no-check"]
+    )
+    out, err = capfd.readouterr()
+    assert code == 0
+    names = [Path(line).name for line in out.splitlines() if line.endswith(".pte")]
+    assert names == ["tiny_net_model_xnnpack_fp32.pte", "tiny_net_model_xnnpack_int8.pte"]
+    assert [line for line in err.splitlines() if " of 2)" in line] == ["fp32 (1 of 2)", "int8 (2 of 2)"]
+    assert sum(line.startswith("  quantize") for line in err.splitlines()) == 1
+    code = main(["no_such_model", "--dtype", "fp32,fp16", "--outdir", str(tmp_path / "out")])
+    assert code == 3
+    assert capfd.readouterr().err.count("error: ") == 2

@@ -1,4 +1,4 @@
-import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,11 +89,24 @@ def test_executorchs_own_examples():
     assert len(built.args) == 2
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torchvision") is not None, reason="torchvision is installed")
-def test_an_example_that_needs_a_package_names_it():
-    error = fail_to_find("mv3")
-    assert "package torchvision" in error.why
-    assert "install torchvision" in error.what_to_do
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forget: bool):
+    """Also by ExecuTorch's examples and by transformers, which raise errors of their own; no remedy replaces PyTorch."""
+    if forget:
+        monkeypatch.setitem(sys.modules, "torchvision", None)
+    package = "torchvision" if forget else "not_there"
+    hidden = f"try:\n    import {package}\nexcept ImportError as e:\n    raise ModuleNotFoundError('odd') from e\n"
+    (tmp_path / "hidden.py").write_text(hidden)
+    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forget else [])]
+    for error in errors:
+        assert error.why == f"it needs the Python package {package}, which is not installed"
+        remedy = "run `script/bootstrap --models`" if forget else f"install not_there torch=={torch.__version__}`"
+        assert remedy in error.what_to_do
+
+
+def test_an_import_that_fails_says_by_what(tmp_path: Path):
+    (tmp_path / "odd.py").write_text("raise ModuleNotFoundError('odd') from RuntimeError('no operator')\n")
+    assert fail_to_find(f"{tmp_path}/odd.py:Net").why == "an import failed: RuntimeError: no operator"
 
 
 def test_a_missing_file(tmp_path: Path):

@@ -100,11 +100,33 @@ def test_two_models_of_one_name_are_refused(here: Path):
     assert "mine_e/__init__.py" in why and "mine_f/__init__.py" in why
     package(here / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
     assert "etprof's example and the one of" in fails("toy_cnn").why
-    assert "ExecuTorch's example and the one of" in fails("mv3").why
+    assert fails("toy_cnn").what_to_do == "say which: mine_g:toy_cnn"
     assert fails("./mine_g").why == "mine_g registers several models"
     error = fails("./mine_g:none")
     assert error.why == "mine_g registers no model none"
     assert error.what_to_do == "name one: mine_g:toy_cnn, mine_g:mv3"
+
+
+def test_ones_own_model_comes_before_executorchs(here: Path):
+    package(here / "mine_m", HEAD + "register_model('mv3', f'{__name__}.model:Model')", width=6)
+    assert "mv3" in find.executorch_examples()
+    assert width_of("mv3") == 6
+    package(here / "mine_n", HEAD + "register_model('toy_cnn', f'{__name__}.model:Model')", width=7)
+    assert width_of("mine_n:toy_cnn") == 7
+    assert find.default_name("mine_n:toy_cnn") == "toy_cnn"
+
+
+def test_names_that_a_package_computes(here: Path):
+    """They cannot be seen without running it: it has to be named."""
+    loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
+    package(here / "mine_o", HEAD + loop, width=8)
+    assert local.registered(here) == {}
+    assert fails("net-3").what_to_do.startswith(
+        "mine_o/__init__.py registers models by names that it computes: if this is one of them, give mine_o:net-3. "
+    )
+    assert width_of("mine_o:net-3") == width_of("./mine_o:net-4") == 8
+    assert fails("mine_o:net-5").why == "mine_o/__init__.py registers no model net-5"
+    assert fails("./mine_o").what_to_do == "name the model: mine_o:NAME"
 
 
 def test_a_package_that_registers_nothing_is_told_how(here: Path):

@@ -3,9 +3,10 @@ import torch
 from torch.utils import _pytree
 from torch.utils.flop_counter import FlopCounterMode
 
-from etprof import find, models
+from etprof import find, models, torchvision_operators
 from etprof.models import llm_decoder
 from etprof.models.seeded import seeded
+from libraries import need_libraries
 
 
 def test_mobilenet_v3_small_is_torchvisions():
@@ -35,6 +36,9 @@ def test_mobilenet_v3_small_multiply_adds():
 
 @pytest.mark.parametrize("name", models.model_names())
 def test_models_are_seeded_and_leave_the_generator_alone(name: str):
+    need_libraries(name)
+    torchvision_operators.declare_when_missing()
+
     def outputs_of_a_fresh_model() -> list[torch.Tensor]:
         with torch.no_grad():
             methods = find.build_methods(find.find_model(name)).values()
@@ -95,6 +99,22 @@ def test_prefill_and_decode_are_one_decoder():
     assert not torch.allclose(blind, whole[:, -1:], rtol=1e-2, atol=1e-3)
 
 
+def test_the_stateful_decoder_remembers():
+    """A prompt and then a token give what both at once give; a token alone, with an empty cache, gives something else."""
+    methods = models.registered_class("stateful_decoder")().get_methods()
+    (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
+    tokens = torch.cat([first[0], following[0]], dim=1)
+    count = tokens.shape[1]
+    with torch.no_grad():
+        whole, *_ = prefill.block(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
+        blind = decode(*following)
+        prompt = prefill(*first)
+        last = decode(*following)
+    torch.testing.assert_close(prompt, whole[:, :-1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(last, whole[:, -1:], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(blind, last, rtol=1e-2, atol=1e-3)
+
+
 def test_the_decoders_attention_is_pytorchs():
     """Grouped queries against scaled_dot_product_attention with every key repeated, and the rotation against complex numbers."""
     with seeded():
@@ -114,7 +134,7 @@ def test_the_decoders_attention_is_pytorchs():
         return torch.cat([rotated.real, rotated.imag], dim=-1)
 
     with torch.no_grad():
-        actual, *_ = attention(tokens, cos, sin, mask, None)
+        actual, *_ = attention(tokens, cos, sin, mask, lambda *new: new)
         mixed = torch.nn.functional.scaled_dot_product_attention(
             heads(attention.wq, True),
             heads(attention.wk, True),

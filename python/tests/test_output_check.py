@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import jsonschema
 import pytest
 import torch
 
-from etprof import check, errors, inputs, programs, summary
+from etprof import agreement, check, errors, inputs, programs, summary
 from etprof.check import CannotRun, Case
 from etprof.export import Request, export_model, main
 
@@ -206,6 +207,23 @@ def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Pa
     assert code == 0
 
 
+def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest.CaptureFixture):
+    fading = "y = self.linear(x)\n        return y, y * 1e-5, y * 1e-9"
+    assert export(tmp_path, fading, "--dtype", "fp16")[0] == 1
+    *_, compared, answer, hint = capfd.readouterr().err.splitlines()
+    said = r"  compared      output 2, the worst of 3: largest difference (\S+), relative 1, SQNR 0\.0 dB \(.*\)\. "
+    said += r"Output 2 is 0 throughout: its largest value (\S+) is below the smallest fp16 number"
+    found = re.fullmatch(said, compared)
+    assert found, compared
+    assert float(found[1]) == pytest.approx(float(found[2]), rel=0.05)
+    assert answer.startswith("  check         FAILED: forward: output 2: ")
+    assert "wrappers.calibrated" in hint
+    few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
+    assert few.faded() == "is in the range where fp16 has few digits: its largest value is 3e-06"
+    for right in (torch.zeros(2), torch.ones(2)):
+        assert agreement.compare(torch.ones(2).half(), right).faded() is None
+
+
 def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):
     code, manifest = export(tmp_path, "return self.linear(x)", "--dtype", "bf16")
     assert code == 0
@@ -321,6 +339,27 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     assert said[-1] == f"hint: {expected}"
     portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
     assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None))
+
+
+def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """The module and the line, and what to do; modules that differ in a number are one place."""
+    layers = "self.layers = torch.nn.ModuleList([torch.nn.LayerNorm(4) for _ in range(2)])"
+    net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")
+    (tmp_path / "net.py").write_text(net.replace("self.linear =", f"{layers}\n        self.linear ="))
+    assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path / "out"), "--no-check"]) == 0
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("  at  ", "hint: "))]
+    line = next(
+        number for number, text in enumerate((tmp_path / "net.py").read_text().splitlines(), 1) if "* 3" in text
+    )
+    norms = next(text for text in said if text.startswith("  at            layers.*"))
+    assert norms.endswith(": 2 native_layer_norm")
+    itself = next(text for text in said if text.startswith("  at            the model itself"))
+    assert itself.endswith(f"net.py, line {line}): 1 _to_dim_order_copy, 1 mean")
+    assert said[-3].startswith("hint: Use etprof.wrappers' substitute for layer normalization.")
+    assert {text.partition(",")[0] for text in said[-2:]} == {
+        "hint: Take a mean over the last two of four dimensions and keep them (keepdim=True)",
+        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid",
+    }
 
 
 def test_stages_have_names_of_their_own():

@@ -1,5 +1,6 @@
 """etprof.wrappers against plain PyTorch, and by export: what docs/guides/models.md says XNNPACK leaves out, and that it then takes it."""
 
+import copy
 import dataclasses
 import json
 import re
@@ -217,3 +218,41 @@ def test_all_of_it_exports_with_one_conversion_left(exports):
     manifest = json.loads(done.paths[-1].read_text())
     assert [(one["dtype"], one["shape"]) for one in manifest["inputs"]] == [("uint8", [1, 3, 60, 50])]
     assert [one["shape"] for one in manifest["outputs"]] == [[1, 65, 8], [1, 8, 8, 8]]
+
+
+class _Fading(nn.Module):
+    """Convolutions and batch normalizations as EdgeTAM's backbone is initialized, and a gate on means of whole channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for _ in range(6):
+            layers += [nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.GELU()]
+        self.features = nn.Sequential(*layers)
+        self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 8, 1), nn.BatchNorm2d(8), nn.Sigmoid())
+        self.head = nn.Linear(8, 4)
+        for one in self.modules():
+            if isinstance(one, nn.Conv2d | nn.Linear):
+                nn.init.trunc_normal_(one.weight, std=0.02)
+                nn.init.normal_(one.bias, std=1e-6)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        features = self.features(image)
+        return self.head((features * self.gate(features)).mean((2, 3)))
+
+
+def test_calibrated_weights_keep_the_variance():
+    with seeded():
+        network, image = _Fading().eval(), torch.randn(1, 8, 16, 16)
+    before = copy.deepcopy(network.state_dict())
+    new = wrappers.calibrated(network, image)
+    with torch.no_grad():
+        assert network(image).std() < 1e-3
+        assert 0.5 < new(image).std() < 2
+        assert 0.3 < new.features[:17](image).std() < 3
+        torch.testing.assert_close(new(image), wrappers.calibrated(network, image)(image), rtol=0, atol=0)
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert not any(one._forward_hooks or one._forward_pre_hooks for one in new.modules())
+    # A second time there is nothing left to do.
+    with torch.no_grad():
+        torch.testing.assert_close(wrappers.calibrated(new, image)(image), new(image), rtol=1e-3, atol=1e-3)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace etprof {
@@ -104,9 +105,10 @@ class Call {
                         method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
                });
   }
-  std::size_t ListSize(std::size_t place) const {
+  // How many different values a list has.
+  std::size_t Different(std::size_t place) const {
     const ProgramValue* value = At(place);
-    return value == nullptr ? 0 : value->items.size();
+    return value == nullptr ? 0 : std::set<std::size_t>(value->items.begin(), value->items.end()).size();
   }
 
  private:
@@ -196,7 +198,7 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
   if ((is("add") || is("sub")) && call.Number(2).value_or(1) != 1)
     return "XNNPACK takes no factor (alpha) in it";
   if (is("avg_pool2d")) return OfAveragePooling(call);
-  if (is("cat") && call.ListSize(0) == 1) return "XNNPACK joins two tensors or more";
+  if (is("cat") && call.Different(0) == 1) return "XNNPACK joins two different tensors or more";
   if (is("pow") && (call.Integer(1) != 2)) return "XNNPACK takes no power but the square (an integer 2)";
   if (tensors.empty()) return "";
   const ProgramTensor& input = *tensors.front();

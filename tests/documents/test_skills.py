@@ -219,9 +219,9 @@ DAMAGES = {
     ],
     "onboard-edgetam": [
         NOT_THERE,
-        "cp out_image_encoder/artifacts/image_encoder_xnnpack_fp32.pte.json"
+        "cp out_edgetam/artifacts/edgetam_xnnpack_fp32.pte.json"
         " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte.json",
-        "cp out_image_encoder/artifacts/image_encoder_xnnpack_fp32.pte"
+        "cp out_edgetam/artifacts/edgetam_xnnpack_fp32.pte"
         " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte",
         ": > out_edgetam_encoder/runs/rewritten/edgetam_encoder_xnnpack_fp32/*_t1.etdump",
     ],

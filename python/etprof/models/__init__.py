@@ -49,10 +49,12 @@ def registered_class(name: str) -> type:
     return getattr(importlib.import_module(module), class_name)
 
 
+register_model("edgetam", "etprof.models.edgetam:EdgeTamModel")
 register_model("image_encoder", "etprof.models.image_encoder:ImageEncoderModel")
 register_model("llm_decoder", "etprof.models.llm_decoder:LlmDecoderModel")
 register_model("mixed_delegates", "etprof.models.mixed_delegates:MixedDelegatesModel")
 register_model("mobilenet_v3_small", "etprof.models.mobilenet_v3_small:MobileNetV3SmallModel")
+register_model("stateful_decoder", "etprof.models.stateful_decoder:StatefulDecoderModel")
 register_model("toy_cnn", "etprof.models.toy_cnn:ToyCnnModel")
 register_model("transformer_layer", "etprof.models.transformer_layer:TransformerLayerModel")
 register_model("vit_block", "etprof.models.vit_block:VitBlockModel")

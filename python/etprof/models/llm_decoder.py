@@ -3,13 +3,14 @@
 Llama's block (Touvron et al., arXiv:2302.13971) with grouped-query attention (Ainslie et al., arXiv:2305.13245), written from
 the papers: RMSNorm, rotary positions, SwiGLU. Both methods have the same weights.
 
-The cache goes in and the new keys and values come out; the caller writes them into it. So a run depends on its inputs
+The cache goes in and the new keys and values come out; the caller writes them into it (stateful_decoder keeps it). So a run depends on its inputs
 alone, runs can be repeated, and no method copies the cache.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -25,7 +26,10 @@ HIDDEN = 688  # 8/3 of the width, rounded to a multiple of 16
 PROMPT = 32  # tokens
 CACHE = 128  # tokens
 
-_MASKED = -1e4  # added to scores of keys that must not be seen; within fp16
+# From the new tokens' keys and values to those that are attended to, each (N, KV heads, tokens, head).
+Seen = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+
+MASKED = -1e4  # added to scores of keys that must not be seen; within fp16
 
 
 class RmsNorm(nn.Module):
@@ -69,18 +73,14 @@ class Attention(nn.Module):
         cos: torch.Tensor,
         sin: torch.Tensor,
         mask: torch.Tensor,
-        cache: tuple[torch.Tensor, torch.Tensor] | None,
+        seen: Seen,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(N, tokens, width) to the same shape, and the tokens' keys and values (N, KV heads, tokens, head)."""
         query, key, value = (
             linear(tokens).unflatten(-1, (-1, HEAD)).transpose(1, 2) for linear in (self.wq, self.wk, self.wv)
         )
         query, key = rotated(query, cos, sin), rotated(key, cos, sin)
-        keys, values = (
-            (key, value)
-            if cache is None
-            else (torch.cat([old, new], dim=2) for old, new in zip(cache, (key, value), strict=True))
-        )
+        keys, values = seen(key, value)
         # The queries that share a key head stand one below the other, so that no key is copied.
         grouped = query.reshape(query.shape[0], KV_HEADS, -1, HEAD)
         scores = torch.matmul(grouped, keys.transpose(2, 3)) / math.sqrt(HEAD) + mask.repeat(HEADS // KV_HEADS, 1)
@@ -118,10 +118,10 @@ class DecoderBlock(nn.Module):
         cos: torch.Tensor,
         sin: torch.Tensor,
         mask: torch.Tensor,
-        cache: tuple[torch.Tensor, torch.Tensor] | None = None,
+        seen: Seen = lambda key, value: (key, value),
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(N, tokens, width) to the same shape, and the tokens' keys and values."""
-        mixed, key, value = self.attention(self.attention_norm(tokens), cos, sin, mask, cache)
+        mixed, key, value = self.attention(self.attention_norm(tokens), cos, sin, mask, seen)
         tokens = tokens + mixed
         return tokens + self.feed_forward(self.ffn_norm(tokens)), key, value
 
@@ -157,17 +157,21 @@ class Decode(nn.Module):
         values: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(1, 1, width), (1, head) twice, (1, cache + 1), the cache twice to (1, 1, width) and its key and value."""
-        return self.block(token, cos, sin, mask, (keys, values))
+
+        def seen(key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+
+        return self.block(token, cos, sin, mask, seen)
 
 
 def causal_mask(tokens: int) -> torch.Tensor:
     """(tokens, tokens), to be added to scores: each token sees itself and those before it."""
-    return torch.full((tokens, tokens), _MASKED).triu(1)
+    return torch.full((tokens, tokens), MASKED).triu(1)
 
 
 def cache_mask(filled: int) -> torch.Tensor:
     """(1, cache + 1), to be added to scores: the first `filled` places of the cache and the new token are seen."""
-    mask = torch.full((1, CACHE + 1), _MASKED)
+    mask = torch.full((1, CACHE + 1), MASKED)
     mask[:, :filled] = 0
     mask[:, -1] = 0
     return mask
