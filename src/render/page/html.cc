@@ -118,9 +118,9 @@ void RenderHtml(const Report& report, std::ostream& out) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
   } else if (const std::string method = MethodToTell(report); !method.empty()) {
     heading = fmt::format(" data-name=\"{}\"",
-                          HtmlAttribute(fmt::format("{}, method {}", say::ModelText(report), method)));
+                          HtmlAttribute(fmt::format("{}, method {}", ModelText(report), method)));
   } else if (!report.models_share.empty()) {
-    heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(say::ModelText(report)));
+    heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(ModelText(report)));
   }
   const auto write = [&] {
     WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
