@@ -117,7 +117,13 @@ PAIRS = {
     "quantized": Pair("Base", "Base int8", quantized),
     "other delegate": Pair("Base", "Base portable", undelegated),
 }
-OTHER_WEIGHTS = {"other weights", "wider", "depthwise", "inserted between, all weights other ones"}
+OTHER_WEIGHTS = {
+    "other weights",
+    "wider",
+    "depthwise",
+    "inserted between, what follows renumbered",
+    "inserted between, all weights other ones",
+}
 FORMS: dict[str, dict[str, str]] = {
     "fp16": {"dtype": "fp16"},
     "portable": {"backend": "portable"},

@@ -152,7 +152,7 @@ NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
   identity.bounds = BoundsOf(node);
   for (const std::uint32_t id : node.inputs) {
     const XnnValue* value = graph.Find(id);
-    if (value == nullptr || !value->constant) continue;
+    if (value == nullptr || !value->constant || *value->constant >= graph.constants.size()) continue;
     const XnnConstant& constant = graph.constants[*value->constant];
     if (!constant.key.empty()) identity.contents.push_back(constant.key);
   }
