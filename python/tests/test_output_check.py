@@ -170,7 +170,7 @@ def test_without_the_check_nothing_is_run(tmp_path: Path, capfd: pytest.CaptureF
     assert code == 0
     assert manifest["check"] is None
     assert manifest["delegation"] is not None
-    assert "check" not in capfd.readouterr().err
+    assert "  check " not in capfd.readouterr().err
 
 
 def test_min_sqnr_is_what_is_asked_for(tmp_path: Path):

@@ -1,0 +1,21 @@
+"""`import etprof` from a checkout that was built, without a wheel."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_compiled_part_is_found_where_it_was_built(tmp_path: Path):
+    if not list((ROOT / "build/release/python/native").glob("_native.*")):
+        reason = "etprof_native is not built: run script/bootstrap"
+        pytest.fail(reason) if os.environ.get("CI", "") == "true" else pytest.skip(reason)
+    code = f"import etprof; print(len(etprof.read_etdump({str(ROOT / 'tests/data/toy_cnn.t1.etdump')!r}).to_pandas()))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
