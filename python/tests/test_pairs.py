@@ -187,11 +187,10 @@ def test_the_match_names_exactly_the_change(compared: Callable[[Pair], dict], na
         assert sorted(changes) == sorted(pair.changes)
 
 
-@pytest.mark.parametrize("name", PAIRS)
+# An export in another type or for another backend differs in other nodes than those that run.
+@pytest.mark.parametrize("name", [name for name, pair in PAIRS.items() if not callable(pair.changes)])
 def test_diff_names_exactly_the_change(run: Path, name: str) -> None:
     pair = PAIRS[name]
-    if callable(pair.changes):
-        pytest.skip("an export in another type or for another backend differs in other nodes than those that run")
     artifacts = run.parent / "artifacts"
     files = [artifacts / f"{side}_xnnpack_fp32.pte" for side in (pair.baseline, pair.candidate)]
     done = subprocess.run([ETPROF, "diff", *files, "--run", run, "--json"], check=True, capture_output=True, text=True)

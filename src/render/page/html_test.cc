@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "report/example_run.h"
+#include "say/wording.h"
 
 namespace etprof {
 namespace {
@@ -40,7 +41,7 @@ TEST(Html, ATitleIsAnAttributeAndEndsNone) {
 }
 
 TEST(Html, OfAMethodThatMustBeToldTheTitleNamesIt) {
-  const std::string name = example::MakePair().model_id + ", method decode";
+  const std::string name = ModelText(example::MakePair()) + ", method decode";
   EXPECT_NE(Page("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
 }
 
