@@ -69,7 +69,7 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     done = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
     assert done.returncode == 0, done.stderr
     # As headings of the two columns of times, and nowhere the names of the folders.
-    heading = next(line for line in done.stdout.splitlines() if line.lstrip().startswith("Self time, "))
+    heading = next(line for line in done.stdout.splitlines() if line.lstrip().startswith("Startup & memory"))
     assert heading.split()[3:5] == ["before", "after"]
     assert "other" not in heading
     told = json.loads(
