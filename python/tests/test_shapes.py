@@ -80,7 +80,7 @@ def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("shape", "said", "remedy"),
     [
-        ("picture=1x3x8x8", "there is no input picture", "the inputs are image, other"),
+        ("picture=1x3x8x8", "there is no input picture", "The inputs are image, other"),
         ("2=1x3x8x8", "there is no input 2", "numbers from 0"),
         ("image=3x8x8", "has shape [1, 3, 20, 20]", "as many dimensions"),
         ("prefill.image=1x3x8x8", "names no method", "METHOD.NAME"),

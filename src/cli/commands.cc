@@ -38,7 +38,7 @@ const std::vector<CommandSpec>& AllCommands() {
       {"Models", "inspect", "Show what is in a .pte: delegated or not, sizes, MACs",
        "etprof inspect model.pte", InspectCommand},
       {"Models", "diff", "Show how two programs differ: operators, delegates, weights, memory",
-       "etprof diff before.pte after.pte --run out_model/runs/linux-x86_64", DiffCommand},
+       "etprof diff main.pte change.pte", DiffCommand},
       {"Setup", "build", "Build the runner for a device, or ExecuTorch's own runner in your checkout",
        "etprof build --target linux-aarch64", BuildCommand},
       {"Setup", "devices", "List devices and their state", "etprof devices --device ssh:pi5", DevicesCommand},

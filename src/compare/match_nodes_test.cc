@@ -117,7 +117,7 @@ std::vector<MatchNode> Large(std::size_t blocks, bool modules, bool changed) {
 
 TEST(MatchNodes, LargeProgramsAreMatchedToo) {
   for (const bool modules : {false, true}) {
-    for (const std::size_t blocks : {1250, 5000}) {
+    for (const std::size_t blocks : {std::size_t{1250}, std::size_t{5000}}) {
       const std::vector<MatchNode> a = Large(blocks, modules, false), b = Large(blocks, modules, true);
       const auto began = std::chrono::steady_clock::now();
       const std::vector<NodePair> pairs = MatchNodes(a, b);
