@@ -50,7 +50,7 @@ def test_options_that_stay_the_same_are_in_the_program():
     for scripts, _, _ in ROWS:
         text = section(scripts)
         commands = set(re.findall(r"^etprof ([\w-]+)", "".join(b.body for b in blocks(text)), re.M))
-        known = exporting if "export" in commands else ""
+        known = "".join(block.body for block in blocks(text)) + (exporting if "export" in commands else "")
         known += "".join(reference.partition(f"\n## {command}\n")[2].partition("\n## ")[0] for command in commands)
         for row in text.splitlines():
             if row.startswith("| ") and " | the same" in row:
