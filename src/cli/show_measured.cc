@@ -51,7 +51,8 @@ int TellProblems(const std::vector<Measured>& devices) {
       failed = true;
     }
     any_measured = any_measured || !device.error || device.measured;
-    if (device.run && TellFailures(*device.run, device.device)) failed = true;
+    const std::string name = devices.size() > 1 ? device.device : "";
+    if (device.run && TellFailures(*device.run, name)) failed = true;
   }
   if (!any_measured && codes.size() == 1) return static_cast<int>(*codes.begin());
   return failed ? kFailed : kDone;

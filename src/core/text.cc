@@ -65,7 +65,13 @@ NamesApart TellApart(const std::vector<std::string>& names) {
   const auto left = [&] {
     return std::ranges::all_of(names, [&](const std::string& name) { return name.size() > begin + end; });
   };
-  if (!left()) end = 0;
+  // "net" and "net_encoder" of net_fp32 and net_encoder_fp32: there the end goes, and the beginning stays.
+  const std::size_t most = begin;
+  if (!left()) begin = 0;
+  if (!left()) {
+    begin = most;
+    end = 0;
+  }
   while (begin > 0 && !left()) begin = word_before(begin - 1);
   const auto says_nothing = [&](const std::string& name) {
     const std::string_view rest = std::string_view(name).substr(begin, name.size() - begin - end);

@@ -57,6 +57,7 @@ TEST(Text, NamesAreToldApartByWholeWords) {
   EXPECT_EQ(apart({"net_batch_1_t1", "net_batch_8_t1"}), (Names{"batch_1", "batch_8"}));
   EXPECT_EQ(apart({"net", "net_fp16"}), (Names{"net", "net_fp16"}));
   EXPECT_EQ(apart({"fp16_net", "net"}), (Names{"fp16_net", "net"}));
+  EXPECT_EQ(apart({"net_xnnpack_fp32", "net_encoder_xnnpack_fp32"}), (Names{"net", "net_encoder"}));
   EXPECT_EQ(apart({"net18", "net50"}), (Names{"net18", "net50"}));
   EXPECT_EQ(apart({"a", "a"}), (Names{"a", "a"}));
   EXPECT_EQ(apart({"net_a"}), (Names{"net_a"}));

@@ -223,7 +223,7 @@ DAMAGES = {
         " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte.json",
         "cp out_edgetam/artifacts/edgetam_xnnpack_fp32.pte"
         " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte",
-        ": > out_edgetam_encoder/runs/rewritten/edgetam_encoder_xnnpack_fp32/*_t1.etdump",
+        ": > out_edgetam_encoder/runs/rewritten/edgetam_encoder/*_t1.etdump",
     ],
 }
 
