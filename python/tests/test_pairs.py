@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,3 +223,23 @@ def test_every_delta_adds_up(compared: Callable[[Pair], dict], name: str) -> Non
     comparison = compared(PAIRS[name])
     for side in ("baseline_total_ns", "candidate_total_ns"):
         assert sum(row[side] for row in comparison["operators"]) == comparison["whole"][side]
+
+
+def test_a_gate_holds_an_operator_against_its_counterpart_alone(run: Path, tmp_path: Path) -> None:
+    """What was inserted has none: it is named, and neither it nor what follows it fails a limit."""
+    artifacts = run.parent / "artifacts"
+    sides = [artifacts / f"{side}_xnnpack_fp32.pte" for side in ("Base", "InsertedConv")]
+    junit = tmp_path / "junit.xml"
+    # Limits that nothing reaches, since the launches are too few to tell anything.
+    limits = ["--max-slowdown", "100000%", "--max-operator-slowdown", "100000%"]
+    short = ["--launches", "2", "--runs", "2", "--budget", "5", "--output-root", tmp_path / "out"]
+    command = [ETPROF, "check", *sides, *limits, *short, "--junit", junit, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode in (0, 5), done.stderr  # 5: too few launches, or other processes
+    (pair,) = json.loads(done.stdout)["pairs"]
+    inserted = [name.partition(" (")[0] for name in pair["only_in_candidate"]]
+    assert (pair["only_in_baseline"], inserted) == ([], ["layer1.2 Conv2d 8→8 3x3"])
+    tested = [item["name"] for item in pair["checks"] if item["check"] == "operator"]
+    assert len(tested) == len(set(tested)), "each operator once"
+    cases = [case.get("name", "") for case in ElementTree.parse(junit).iter("testcase")]  # noqa: S314 - ours
+    assert cases and not any("layer1.2" in case for case in [*cases, *tested])
