@@ -18,6 +18,7 @@ class _Network:
 
     inputs: tuple[torch.Tensor, ...] = ()
     weights_kept = False  # of what no calibration reaches, such as a cache
+    types: tuple[str, ...] = ("fp32", "fp16", "int8")  # that make sense
 
     def network(self) -> nn.Module:
         raise NotImplementedError
@@ -115,6 +116,7 @@ class TvSsdlite(_Network):
     """A detector with its post-processing, which no export takes."""
 
     weights_kept = True
+    types = ("fp32",)
 
     def network(self) -> nn.Module:
         import torchvision
@@ -125,10 +127,13 @@ class TvSsdlite(_Network):
         return ([torch.randn(3, 320, 320)],)
 
 
+_TOKEN_TYPES = ("fp32", "fp16", "int8dyn")
 _SIZES = {"vocab_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
 
 
 class _Tokens(_Network):
+    types = _TOKEN_TYPES
+
     def example(self) -> tuple[torch.Tensor, ...]:
         return (torch.randint(0, 256, (1, 16)),)
 
@@ -163,6 +168,7 @@ class HfLlama(_Tokens):
 
 class HfLlamaStaticCache(_Network):
     weights_kept = True
+    types = _TOKEN_TYPES
 
     def network(self) -> nn.Module:
         from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
@@ -194,27 +200,9 @@ class HfVit(_Network):
         )
 
 
-IMAGES = ("fp32", "fp16", "int8")
-TOKENS = ("fp32", "fp16", "int8dyn")
 # What is exported of each.
 TYPES = {
-    **dict.fromkeys(
-        (
-            "TimmRepvit",
-            "TimmMobilenetv3",
-            "TimmVit",
-            "TimmConvnext",
-            "TimmEfficientnet",
-            "TimmLevit",
-            "TvResnet18",
-            "TvMobilenetV3Small",
-            "TvMobilenetV2",
-            "TvSqueezenet",
-            "TvShufflenet",
-            "HfVit",
-        ),
-        IMAGES,
-    ),
-    **dict.fromkeys(("HfDistilbert", "HfBert", "HfLlama", "HfLlamaStaticCache"), TOKENS),
-    "TvSsdlite": ("fp32",),
+    name: network.types
+    for name, network in list(globals().items())
+    if isinstance(network, type) and issubclass(network, _Network) and not name.startswith("_")
 }

@@ -86,14 +86,19 @@ def _writes_beside_a_buffer(program: torch.export.ExportedProgram) -> bool:
     import torch
 
     signature = program.graph_signature
-    buffers = {name: program.state_dict.get(name, program.constants.get(name)) for name in signature.buffers}
-    places = {buffer.untyped_storage().data_ptr() for buffer in buffers.values() if isinstance(buffer, torch.Tensor)}
+    buffers = (_initial(program, name) for name in signature.buffers)
+    places = {buffer.untyped_storage().data_ptr() for buffer in buffers if isinstance(buffer, torch.Tensor)}
     constants = {
         placeholder
         for placeholder, name in signature.inputs_to_lifted_tensor_constants.items()
         if program.constants[name].untyped_storage().data_ptr() in places
     }
     return any(explain.written(node) in constants for node in program.graph.nodes) if constants else False
+
+
+def _initial(program: torch.export.ExportedProgram, buffer: str) -> Any:
+    """A buffer's value; one that is not persistent is among the constants."""
+    return program.state_dict.get(buffer, program.constants.get(buffer))
 
 
 def _quantizer(kind: str) -> Any:
@@ -194,8 +199,7 @@ def _initialized(program: torch.export.ExportedProgram) -> list[str]:
     return [
         placeholder
         for placeholder, buffer in program.graph_signature.inputs_to_buffers.items()
-        # A buffer that is not persistent is among the constants.
-        if buffer in changed and bool(program.state_dict.get(buffer, program.constants.get(buffer)).any())
+        if buffer in changed and bool(_initial(program, buffer).any())
     ]
 
 

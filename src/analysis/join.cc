@@ -223,8 +223,7 @@ ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Me
 std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op) {
   const std::optional<std::size_t> place = join.operators[op].place;
   if (!place || !join.places[*place].frame) return std::nullopt;
-  const SourceFrame& frame = *join.places[*place].frame;
-  return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
+  return LineText(*join.places[*place].frame);
 }
 
 std::optional<std::string> ModulePath(const ProgramJoin& join, std::size_t op) {

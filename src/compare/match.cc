@@ -60,7 +60,7 @@ class Matcher {
       : a_(baseline),
         b_(candidate),
         // What one side alone knows would contradict what the other one is called.
-        with_program_(IsKnown(baseline) && IsKnown(candidate)) {}
+        with_program_(IsProgramKnown(baseline) && IsProgramKnown(candidate)) {}
 
   std::vector<MatchedPair> Run() {
     const Structure a = StructureOf(a_), b = StructureOf(b_);
@@ -74,8 +74,6 @@ class Matcher {
   }
 
  private:
-  static bool IsKnown(const Profile& profile) { return profile.program && profile.program->problem.empty(); }
-
   std::vector<MatchedPair> Match(const std::vector<std::size_t>& of_a,
                                  const std::vector<std::size_t>& of_b) const {
     return Named(

@@ -18,6 +18,12 @@ std::string SizesKey(const OperatorTensor& tensor) {
   return fmt::format("{}", fmt::join(sizes, "x"));
 }
 
+// Of the largest constant.
+std::string WeightsKey(const OperatorTensors& tensors) {
+  const OperatorTensor* weights = WeightsOf(tensors);
+  return weights == nullptr ? "" : "of " + SizesKey(*weights);
+}
+
 }  // namespace
 
 std::string ShapesKey(const OperatorTensors& tensors) {
@@ -32,17 +38,14 @@ std::string ShapesKey(const OperatorTensors& tensors) {
   return side(tensors.inputs) + " | " + side(tensors.outputs);
 }
 
-std::string WeightsKey(const OperatorTensors& tensors) {
-  const OperatorTensor* largest = nullptr;
-  std::int64_t most = -1;
-  for (const OperatorTensor& tensor : tensors.inputs) {
-    const std::int64_t elements = ElementCount(tensor.shape).value_or(0);
-    if (!tensor.constant || elements <= most) continue;
-    most = elements;
-    largest = &tensor;
-  }
-  return largest == nullptr ? "" : "of " + SizesKey(*largest);
+void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node) {
+  node.shapes = ShapesKey(tensors);
+  node.weights = WeightsKey(tensors);
+  node.settings = identity.settings + identity.bounds;
+  for (const std::string& content : identity.contents) node.contents += content + ' ';
 }
+
+bool IsProgramKnown(const Profile& profile) { return profile.program && profile.program->problem.empty(); }
 
 std::string_view OperationOf(std::string_view type) {
   const std::size_t parenthesis = type.find(" (");
@@ -74,10 +77,7 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
         node.module = *path;
       }
       node.line = SourceLine(*profile.program, index).value_or("");
-      node.shapes = ShapesKey(source->tensors);
-      node.weights = WeightsKey(source->tensors);
-      node.settings = source->identity.settings + source->identity.bounds;
-      for (const std::string& content : source->identity.contents) node.contents += content + ' ';
+      DescribeNode(source->tensors, source->identity, node);
       node.connected = !source->tensors.outputs.empty();
       for (const std::size_t producer : source->producers) {
         if (place[producer] < operators.size()) node.producers.push_back(place[producer]);

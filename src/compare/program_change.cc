@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/operators.h"
 #include "compare/operator_nodes.h"
@@ -24,12 +23,8 @@ std::string TypesOf(const OperatorTensors& tensors) {
 }
 
 std::string TypeOfWeights(const OperatorTensors& tensors) {
-  const OperatorTensor* largest = nullptr;
-  for (const OperatorTensor& tensor : tensors.inputs) {
-    if (!tensor.constant) continue;
-    if (largest == nullptr || ElementCount(tensor.shape) > ElementCount(largest->shape)) largest = &tensor;
-  }
-  return largest == nullptr ? "" : largest->type.name;
+  const OperatorTensor* weights = WeightsOf(tensors);
+  return weights == nullptr ? "" : weights->type.name;
 }
 
 // PyTorch's names, so that the same type reads the same on both sides of a change of the backend.
@@ -54,22 +49,21 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
 
 std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-ChangedNode NodeOfOperator(const Profile& profile, std::size_t op) {
-  const OperatorSource& source = profile.program->operators[op];
+// Absent of none, and of what the program does not know.
+std::optional<ChangedNode> NodeOfOperator(const Profile& profile, const std::optional<std::size_t>& index) {
+  if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
+  const Operator& op = profile.operators[*index];
+  const OperatorSource& source = profile.program->operators[*index];
+  if (source.join != OperatorSource::Join::kKernel && source.join != OperatorSource::Join::kNodes)
+    return std::nullopt;
   ChangedNode node;
-  node.module = ModulePath(*profile.program, op).value_or("");
+  node.module = ModulePath(*profile.program, *index).value_or("");
   node.identity = source.identity;
-  if (node.identity.text.empty()) node.identity.text = KindOf(OperationOf(profile.operators[op].type));
+  if (node.identity.text.empty()) node.identity.text = KindOf(OperationOf(op.type));
   node.fused = source.fused;
   node.tensors = source.tensors;
-  node.backend = profile.operators[op].portable ? "portable" : profile.operators[op].backend;
+  node.backend = op.portable ? "portable" : op.backend;
   return node;
-}
-
-bool IsKnownToProgram(const Profile& profile, std::optional<std::size_t> op) {
-  if (!op || !IsOperator(profile.operators[*op])) return false;
-  const OperatorSource::Join join = profile.program->operators[*op].join;
-  return join == OperatorSource::Join::kKernel || join == OperatorSource::Join::kNodes;
 }
 
 }  // namespace
@@ -138,28 +132,28 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   return differences;
 }
 
+std::optional<ProgramChange> ChangeOf(const ChangedNode* baseline, const ChangedNode* candidate, bool moved) {
+  if (baseline == nullptr && candidate == nullptr) return std::nullopt;
+  ProgramChange change;
+  change.name = NameOfNode(candidate != nullptr ? *candidate : *baseline);
+  if (baseline == nullptr || candidate == nullptr) {
+    change.kind = baseline == nullptr ? ProgramChange::Kind::kInserted : ProgramChange::Kind::kRemoved;
+    return change;
+  }
+  change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
+  change.what = DifferencesOf(*baseline, *candidate);
+  if (!moved && change.what.empty()) return std::nullopt;
+  return change;
+}
+
 std::optional<ProgramChange> ChangeOf(const Profile& baseline, const Profile& candidate,
                                       std::optional<std::size_t> in_baseline,
                                       std::optional<std::size_t> in_candidate, bool moved) {
-  if (!baseline.program || !candidate.program) return std::nullopt;
-  if (!baseline.program->problem.empty() || !candidate.program->problem.empty()) return std::nullopt;
-  const bool has_a = IsKnownToProgram(baseline, in_baseline);
-  const bool has_b = IsKnownToProgram(candidate, in_candidate);
-  ProgramChange change;
-  if (in_baseline && in_candidate) {
-    if (!has_a || !has_b) return std::nullopt;
-    const ChangedNode b = NodeOfOperator(candidate, *in_candidate);
-    change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
-    change.name = NameOfNode(b);
-    change.what = DifferencesOf(NodeOfOperator(baseline, *in_baseline), b);
-    if (!moved && change.what.empty()) return std::nullopt;
-    return change;
-  }
-  if (!has_a && !has_b) return std::nullopt;
-  change.kind = has_a ? ProgramChange::Kind::kRemoved : ProgramChange::Kind::kInserted;
-  change.name =
-      NameOfNode(has_a ? NodeOfOperator(baseline, *in_baseline) : NodeOfOperator(candidate, *in_candidate));
-  return change;
+  if (!IsProgramKnown(baseline) || !IsProgramKnown(candidate)) return std::nullopt;
+  const std::optional<ChangedNode> a = NodeOfOperator(baseline, in_baseline);
+  const std::optional<ChangedNode> b = NodeOfOperator(candidate, in_candidate);
+  if ((in_baseline && !a) || (in_candidate && !b)) return std::nullopt;
+  return ChangeOf(a ? &*a : nullptr, b ? &*b : nullptr, moved);
 }
 
 }  // namespace etprof

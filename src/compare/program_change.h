@@ -45,6 +45,9 @@ std::vector<std::string> DifferencesOf(const ChangedNode& baseline, const Change
 // "layer1.2 Conv2d 64→64 3x3"
 std::string NameOfNode(const ChangedNode& node);
 
+// Of two nodes that are matched, or of one alone: the other is null. Absent where nothing changed.
+std::optional<ProgramChange> ChangeOf(const ChangedNode* baseline, const ChangedNode* candidate, bool moved);
+
 // Of operators (indices into Profile::operators) that are matched, or alone. Absent where nothing changed, of
 // the framework's spans, of what XNNPACK inserts when it loads a graph, and where the program of a side is
 // not known.

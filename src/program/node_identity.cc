@@ -61,16 +61,6 @@ std::string Squeezed(std::string_view name) {
   return text;
 }
 
-// Of constants the one with the most elements: the weights, where there is a bias too.
-const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
-  const auto elements = [](const OperatorTensor& tensor) { return ElementCount(tensor.shape).value_or(0); };
-  const OperatorTensor* weights = nullptr;
-  for (const OperatorTensor& tensor : tensors.inputs) {
-    if (tensor.constant && (weights == nullptr || elements(tensor) > elements(*weights))) weights = &tensor;
-  }
-  return weights;
-}
-
 std::string OfChannels(std::int64_t in, std::int64_t out) { return fmt::format(" {}→{}", in, out); }
 
 // Of a matrix product with constant weights: the last dimensions of what it reads and writes.

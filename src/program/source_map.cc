@@ -1,5 +1,7 @@
 #include "program/source_map.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string_view>
 
@@ -27,6 +29,10 @@ bool IsOfPyTorch(std::string_view file) {
 }
 
 }  // namespace
+
+std::string LineText(const SourceFrame& frame) {
+  return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
+}
 
 std::vector<const SourceNode*> MethodSources::Of(std::uint32_t handle) const {
   std::vector<const SourceNode*> found;

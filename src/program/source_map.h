@@ -24,6 +24,9 @@ struct SourceFrame {
   bool operator==(const SourceFrame&) const = default;
 };
 
+// "model.py:12": without the folder, which differs from machine to machine.
+std::string LineText(const SourceFrame& frame);
+
 // A node of the edge program, which the .pte was made of.
 struct SourceNode {
   std::string name;                   // "aten_convolution_default"

@@ -18,6 +18,8 @@ Counts Sorted(const std::map<std::string, std::size_t>& counted) {
   return counts;
 }
 
+Bytes SumAtMost(Bytes a, Bytes b) { return Sum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
+
 DelegateSummary OfGraph(const XnnGraph& graph) {
   DelegateSummary summary;
   summary.macs = MultiplyAdds(graph);
@@ -156,12 +158,28 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
   summary.steps = StepsOf(method, macs);
-  for (const Bytes bytes : method.planned_buffers)
-    summary.planned = Sum(summary.planned, bytes).value_or(std::numeric_limits<Bytes>::max());
+  for (const Bytes bytes : method.planned_buffers) summary.planned = SumAtMost(summary.planned, bytes);
   for (const ProgramValue& value : method.values) {
     if (value.tensor && value.tensor->dynamism != ProgramTensor::Shape::kStatic) summary.dynamic = true;
   }
   return summary;
+}
+
+Bytes PayloadBytes(const Program& program) {
+  std::set<std::pair<std::uint64_t, Bytes>> places;
+  for (const Method& method : program.methods)
+    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
+  Bytes bytes = 0;
+  for (const auto& [offset, size] : places) bytes = SumAtMost(bytes, size);
+  return bytes;
+}
+
+Bytes NamedDataBytes(const Program& program) {
+  std::set<std::size_t> segments;
+  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
+  Bytes bytes = 0;
+  for (const std::size_t segment : segments) bytes = SumAtMost(bytes, program.segments[segment].bytes);
+  return bytes;
 }
 
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {

@@ -73,6 +73,10 @@ struct MethodSummary {
 
 MethodSummary Summarize(const Method& method, const Program& program);
 
+// Of all delegates, what is shared once; of the segments that hold named data. At most the largest Bytes.
+Bytes PayloadBytes(const Program& program);
+Bytes NamedDataBytes(const Program& program);
+
 // The share of `part` in `whole`, of what both are known and not 0.
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole);
 

@@ -41,6 +41,15 @@ OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
   return {tensors_of(flow.read), tensors_of(flow.written)};
 }
 
+const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
+  const auto elements = [](const OperatorTensor& tensor) { return ElementCount(tensor.shape).value_or(0); };
+  const OperatorTensor* weights = nullptr;
+  for (const OperatorTensor& tensor : tensors.inputs) {
+    if (tensor.constant && (weights == nullptr || elements(tensor) > elements(*weights))) weights = &tensor;
+  }
+  return weights;
+}
+
 std::string TensorsText(const OperatorTensors& tensors) {
   std::set<std::string> types;
   for (const auto* side : {&tensors.inputs, &tensors.outputs}) {

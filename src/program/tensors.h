@@ -29,6 +29,10 @@ OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph&
 // Of a portable kernel.
 OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
 
+// Of the constants that are read, the first one with the most elements: the weights, where there is a bias
+// too. Null: there are none.
+const OperatorTensor* WeightsOf(const OperatorTensors& tensors);
+
 // "1x3x224x224, 16x3x3x3, 16 -> 1x112x112x16 fp32": the type where all that is no constant has the same one,
 // else behind each. "" for nothing. A tensor without dimensions is "scalar".
 std::string TensorsText(const OperatorTensors& tensors);

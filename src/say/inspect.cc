@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "core/units.h"
 #include "program/summary.h"
@@ -190,18 +189,10 @@ Document DocumentOf(const std::string& file, Bytes bytes,
 }  // namespace
 
 Document SayInspect(const Program& program, const std::string& file, const DataFile* data) {
-  Bytes payloads = 0, named = 0;
-  std::set<std::pair<std::uint64_t, Bytes>> places;
-  for (const Method& method : program.methods)
-    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
-  for (const auto& [offset, size] : places) payloads += size;
-  std::set<std::size_t> segments;
-  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
-  for (const std::size_t segment : segments) named += program.segments[segment].bytes;
   Document document = DocumentOf(file, program.file_bytes,
                                  {{"program", program.flatbuffer_bytes},
-                                  {"delegates' payloads", payloads},
-                                  {"their named data", named},
+                                  {"delegates' payloads", PayloadBytes(program)},
+                                  {"their named data", NamedDataBytes(program)},
                                   {"other constants", program.constant_bytes + program.mutable_bytes}});
   std::vector<Part>& parts = document.sections.front().parts;
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {

@@ -179,15 +179,20 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     if (variant.model) models.push_back(*variant.model);
   }
   // Called by what all variants change, if they change the same.
+  std::vector<VariantLabels> labels_of;
   std::set<std::string> names_of_given;
-  for (const Variant& variant : variants) names_of_given.insert(LabelsOf(variant, as_given, models).as_given);
+  for (const Variant& variant : variants) {
+    labels_of.push_back(LabelsOf(variant, as_given, models));
+    names_of_given.insert(labels_of.back().as_given);
+  }
   given.label = names_of_given.size() == 1 ? *names_of_given.begin() : "as it is";
   given.name = variants.empty() ? "as_is" : FolderOfLabel(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;
   config.pairs_given = !variants.empty();
-  for (const Variant& variant : variants) {
-    const VariantLabels labels = LabelsOf(variant, as_given, models);
+  for (std::size_t number = 0; number < variants.size(); ++number) {
+    const Variant& variant = variants[number];
+    const VariantLabels& labels = labels_of[number];
     ExperimentConfig other = as_given;
     other.label = labels.variant;
     other.name = FolderOfLabel(labels.variant);

@@ -47,23 +47,6 @@ class Properties {
 
 std::optional<std::int64_t> Signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
-std::optional<std::int64_t> PayloadsOf(const Program& program) {
-  std::set<std::pair<std::uint64_t, Bytes>> places;
-  for (const Method& method : program.methods)
-    for (const Delegate& delegate : method.delegates) places.emplace(delegate.offset, delegate.payload);
-  std::optional<std::int64_t> bytes = 0;
-  for (const auto& [offset, size] : places) bytes = Sum(bytes, size);
-  return bytes;
-}
-
-std::optional<std::int64_t> NamedOf(const Program& program) {
-  std::set<std::size_t> segments;
-  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
-  std::optional<std::int64_t> bytes = 0;
-  for (const std::size_t segment : segments) bytes = Sum(bytes, program.segments[segment].bytes);
-  return bytes;
-}
-
 std::string XnnVersionsOf(const Program& program) {
   std::set<std::string> versions;
   for (const XnnGraph& graph : program.xnn_graphs) versions.insert(graph.version);
@@ -76,8 +59,8 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   properties.Text("XNNPACK graph version", XnnVersionsOf(a), XnnVersionsOf(b));
   properties.Number("file", PropertyUnit::kBytes, a.file_bytes, b.file_bytes);
   properties.Number("program", PropertyUnit::kBytes, a.flatbuffer_bytes, b.flatbuffer_bytes);
-  properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadsOf(a), PayloadsOf(b));
-  properties.Number("their named data", PropertyUnit::kBytes, NamedOf(a), NamedOf(b));
+  properties.Number("delegates' payloads", PropertyUnit::kBytes, PayloadBytes(a), PayloadBytes(b));
+  properties.Number("their named data", PropertyUnit::kBytes, NamedDataBytes(a), NamedDataBytes(b));
   properties.Number("constants of portable kernels", PropertyUnit::kCount, Signed(a.constants),
                     Signed(b.constants));
   properties.Number("their bytes", PropertyUnit::kBytes, a.constant_bytes, b.constant_bytes);
@@ -198,7 +181,8 @@ class MethodDiffer {
         result_.renamed += renamed ? 1 : 0;
         CompareWeights(*a, *b);
       }
-      auto change = ChangeOfPair(a, b, pair.moved);
+      auto change =
+          ChangeOf(a != nullptr ? &a->node : nullptr, b != nullptr ? &b->node : nullptr, pair.moved);
       if (!change) continue;
       OperatorDifference& added = result_.operators.emplace_back();
       added.change = std::move(*change);
@@ -238,19 +222,6 @@ class MethodDiffer {
     std::vector<std::string> paths;
     for (const ProgramNode& node : nodes.nodes) paths.push_back(node.node.module);
     return paths;
-  }
-
-  static std::optional<ProgramChange> ChangeOfPair(const ProgramNode* a, const ProgramNode* b, bool moved) {
-    ProgramChange change;
-    change.name = NameOfNode(b != nullptr ? b->node : a->node);
-    if (a == nullptr || b == nullptr) {
-      change.kind = a == nullptr ? ProgramChange::Kind::kInserted : ProgramChange::Kind::kRemoved;
-      return change;
-    }
-    change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
-    change.what = DifferencesOf(a->node, b->node);
-    if (!moved && change.what.empty()) return std::nullopt;
-    return change;
   }
 
   void CompareWeights(const ProgramNode& a, const ProgramNode& b) {

@@ -42,10 +42,7 @@ class NodeCollector {
     match.kind = node.node.identity.kind;
     match.type = node.node.backend;
     for (const OperatorTensor& tensor : node.node.tensors.outputs) match.type += ' ' + tensor.type.name;
-    match.shapes = ShapesKey(node.node.tensors);
-    match.weights = WeightsKey(node.node.tensors);
-    match.settings = node.node.identity.settings + node.node.identity.bounds;
-    for (const std::string& content : node.node.identity.contents) match.contents += content + ' ';
+    DescribeNode(node.node.tensors, node.node.identity, match);
     match.place = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
     match.connected = true;
     found_.push_back(std::move(found));
@@ -62,9 +59,7 @@ class NodeCollector {
       match.placed = true;
       match.module = result_.nodes[i].node.module = place.modules.back().path;
     }
-    if (place.frame)
-      match.line = fmt::format("{}:{}", place.frame->file.substr(place.frame->file.find_last_of("/\\") + 1),
-                               place.frame->line);
+    if (place.frame) match.line = LineText(*place.frame);
   }
 
   static ProgramNode NodeAt(const Instruction& instruction) {

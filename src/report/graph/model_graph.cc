@@ -229,10 +229,7 @@ class GraphBuilder {
         node.layer_type = place.modules.back().type;
         for (const SourceModule& module : place.modules) graph_.types[module.path] = module.type;
       }
-      if (place.frame) {
-        const std::string& file = place.frame->file;
-        node.source = fmt::format("{}:{}", file.substr(file.find_last_of("/\\") + 1), place.frame->line);
-      }
+      if (place.frame) node.source = LineText(*place.frame);
     }
     Group(node);
   }
