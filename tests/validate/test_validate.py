@@ -183,6 +183,9 @@ def cut_the_page(run: Path) -> None:
     page.write_bytes(page.read_bytes()[:-30_000])
 
 
+# Of the form of a finding, and in no run: what a run finds depends on how busy the machine was.
+FINDING = {"kind": "portable", "text": "x", "at_stake_ms": 1.0, "experiment": "one", "evidence": [], "formula": "x"}
+
 # What is done, the checks that must fail, and the file that must be named.
 DAMAGE = {
     "manifest cut": (lambda run: truncate_last_byte(run / "manifest.json") or truncate_last_byte(run / "manifest.json"), {"manifest"}, "manifest.json"),
@@ -244,7 +247,7 @@ DAMAGE = {
     "an operator's time": (in_summary("comparisons", 0, "operators", 0, "baseline_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
     "a first run": (in_summary("experiments", 0, "first_run_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
     "the noise floor": (in_summary("noise_floor", to=0.00001), {"analysis_summary"}, "analysis_summary.json"),
-    "no findings": (in_summary("insights", to=[]), {"analysis_summary"}, "analysis_summary.json"),
+    "other findings": (in_summary("insights", to=[FINDING]), {"analysis_summary"}, "analysis_summary.json"),
     "time moved between groups": (move_between_groups, {"analysis_summary"}, "analysis_summary.json"),
     "another model's name": (in_summary("model_id", to="other"), {"analysis_summary"}, "analysis_summary.json"),
     "another CSV with a short row": (lambda run: (run / "one" / "other.csv").write_text("a,b\n1\n"), {"csv"}, "one/other.csv"),
