@@ -20,8 +20,8 @@ bool IsCall(const std::string& kind) { return kind == "operator_call" || kind ==
 
 }  // namespace
 
-BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read)
-    : counters_(counters), read_(std::move(read)) {
+BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read, Each each)
+    : counters_(counters), read_(std::move(read)), each_(std::move(each)) {
   boundaries_.reserve(kUsualOperators * counters);
   operators_.reserve(kUsualOperators);
 }
@@ -106,6 +106,7 @@ void BoundaryRecorder::EndDelegateCall(const Span& call) {
 void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* from,
                            const std::uint64_t* to) {
   if (!counted_) return;
+  if (each_) return each_(key, name, from, to);
   Sums& sums = sums_[key];
   if (sums.runs == 0) {
     sums.place = sums_.size();

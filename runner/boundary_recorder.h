@@ -19,8 +19,15 @@ namespace etprof::runner {
 // run.
 class BoundaryRecorder {
  public:
-  // `read` gives the counters' totals so far; it is called at every boundary.
-  BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read);
+  // chain, instruction, kind, ordinal, occurrence: OperatorKey without the method.
+  using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::int64_t, std::int64_t>;
+  // Told of each operator of a counted run when it has ended: the totals at its begin and at its end.
+  using Each = std::function<void(const Key& key, const std::string& name, const std::uint64_t* from,
+                                  const std::uint64_t* to)>;
+
+  // `read` gives the counters' totals so far; it is called at every boundary. With `each` nothing is summed
+  // up here.
+  BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read, Each each = nullptr);
 
   void BeginRun(bool counted);  // not counted: a warm-up
   void EndRun();
@@ -32,6 +39,7 @@ class BoundaryRecorder {
 
   // Fills runs, unmatched_calls and operators. `scale` has a factor for each counter.
   void Fill(const std::vector<double>& scale, protocol::CountersReply& reply) const;
+  std::int64_t unmatched_calls() const { return unmatched_; }
 
  private:
   using Values = std::vector<std::uint64_t>;
@@ -40,8 +48,6 @@ class BoundaryRecorder {
     std::int64_t chain = 0, instruction = 0, occurrence = 0;
     Values start;
   };
-  // chain, instruction, kind, ordinal, occurrence: OperatorKey without the method.
-  using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::int64_t, std::int64_t>;
   struct Sums {
     std::size_t place = 0;  // in the order of appearance
     std::string name;
@@ -55,6 +61,7 @@ class BoundaryRecorder {
 
   std::size_t counters_;
   std::function<void(std::uint64_t*)> read_;
+  Each each_;
   bool in_run_ = false, counted_ = false;
   std::vector<Span> open_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> calls_;  // so far in this run

@@ -6,38 +6,13 @@
 
 #include "boundary_recorder.h"
 #include "core/error.h"
-#include "operator_clock.h"
 #include "perf_counters.h"
+#include "recording.h"
 
 namespace etprof::runner {
 namespace {
 
 constexpr int kMostCounted = 10'000;
-
-BoundaryRecorder* current = nullptr;  // the clock's hook takes no argument
-
-// Puts everything back, also when a run fails.
-class Counting {
- public:
-  Counting(Model& model, BoundaryRecorder& recorder) : model_(model) {
-    current = &recorder;
-    model_.tracer().Tell(&recorder);
-    model_.SetTracing(true);
-    CallAtBoundaries([] { current->Boundary(); });
-  }
-  ~Counting() {
-    CallAtBoundaries(nullptr);
-    model_.SetTracing(false);
-    model_.tracer().Tell(nullptr);
-    model_.tracer().Forget();
-    current = nullptr;
-  }
-  Counting(const Counting&) = delete;
-  Counting& operator=(const Counting&) = delete;
-
- private:
-  Model& model_;
-};
 
 }  // namespace
 
@@ -52,7 +27,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   if (counters.size() == 0) return reply;
   BoundaryRecorder recorder(counters.size(), [&](std::uint64_t* values) { counters.Read(values); });
   {
-    const Counting counting(model, recorder);
+    const Recording recording(model, recorder);
     for (int i = 0; i < request.warmup + request.runs; ++i) {
       recorder.BeginRun(i >= request.warmup);
       model.GiveInputs();

@@ -164,7 +164,12 @@ int SetThreads(int threads) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("ExecuTorch could not start {} threads", threads));
   }
   pool::NoThreadPoolGuard::set_enabled(threads == 1);
-  return threads == 1 ? 1 : static_cast<int>(all->get_thread_count());
+  return PoolThreads();
+}
+
+int PoolThreads() {
+  namespace pool = executorch::extension::threadpool;
+  return pool::NoThreadPoolGuard::is_enabled() ? 1 : static_cast<int>(pool::get_threadpool()->get_thread_count());
 }
 
 void SetCpus(const std::string& cpus) {

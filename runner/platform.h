@@ -30,6 +30,8 @@ class DuringThis {
 // (ExecuTorch's own rule, which executor_runner uses). With one thread the pool is bypassed, as
 // executor_runner does. Returns the number.
 int SetThreads(int threads);
+// What SetThreads came to.
+int PoolThreads();
 
 // Restricts this process (and the threads it starts later) to `cpus`: a list such as "0,2-3" or a taskset
 // mask such as "0x80". Throws Error (kUsage) for a text that is neither, (kDeviceFailed) when the system

@@ -25,6 +25,7 @@
 #include "outputs.h"
 #include "platform.h"
 #include "waiting.h"
+#include "watch/watch_operators.h"
 
 namespace etprof::runner {
 namespace {
@@ -91,11 +92,12 @@ class Worker {
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
     if (command == "counters") return Counters(request.get<protocol::CountersRequest>());
+    if (command == "watch") return WatchCalls(request.get<protocol::WatchRequest>());
     if (command == "memory") {
       return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
     }
     throw std::invalid_argument(fmt::format(
-        "there is no command '{}' (load, burst, outputs, etdump, counters, memory, quit)", command));
+        "there is no command '{}' (load, burst, outputs, etdump, counters, watch, memory, quit)", command));
   }
 
  private:
@@ -118,6 +120,12 @@ class Worker {
     Model& model = Loaded();
     const DuringThis during("running '" + model.method_name() + "'", 4);
     return Reply("counters", CountOperators(model, request, &StdinHungUp));
+  }
+
+  json WatchCalls(const protocol::WatchRequest& request) {
+    Model& model = Loaded();
+    const DuringThis during("running '" + model.method_name() + "'", 4);
+    return Reply("watch", WatchOperators(model, request, &StdinHungUp));
   }
 
   json Outputs(const protocol::OutputsRequest& request) {

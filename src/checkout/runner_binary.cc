@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checkout/host_tools.h"
-#include "device/elf_file.h"
+#include "core/elf_file.h"
 
 namespace etprof {
 

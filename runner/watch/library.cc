@@ -1,0 +1,115 @@
+#include "watch/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+#if defined(__linux__)
+#include <link.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+Error CannotWatch(const std::string& why) { return Error(ExitCode::kDeviceFailed, why); }
+
+}  // namespace
+
+#if defined(__linux__)
+
+LoadedLibrary LoadedLibrary::FindXnnpack() {
+  const void* const invoke = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
+  if (invoke == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
+  struct Search {
+    std::uintptr_t address;
+    std::string path;
+    std::uintptr_t base = 0, begin = 0, size = 0;
+  } search{reinterpret_cast<std::uintptr_t>(invoke), {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& header = info->dlpi_phdr[i];
+          const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+          if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0 ||
+              wanted.address - begin >= header.p_memsz)
+            continue;
+          wanted.path = info->dlpi_name;
+          wanted.base = info->dlpi_addr;
+          wanted.begin = begin;
+          wanted.size = header.p_memsz;
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  if (search.size == 0) throw CannotWatch("the loader does not tell where the XNNPACK backend lies");
+  std::optional<ElfFile> file = ElfFile::Open(search.path);
+  if (!file) throw CannotWatch("is no library of 64-bit little-endian ELF").InFile(search.path);
+  LoadedLibrary library(search.path, std::move(*file));
+  library.base_ = search.base;
+  library.code_begin_ = search.begin;
+  library.code_size_ = search.size;
+  library.functions_ = library.file_.Functions();
+  // The file may have been replaced since it was loaded: its code must be what runs.
+  const std::uint64_t address = library.Address(invoke);
+  const ByteView bytes = library.file_.AtAddress(address, 64);
+  if (bytes.size() < 64 || std::memcmp(bytes.data(), invoke, bytes.size()) != 0)
+    throw CannotWatch("is not the library that was loaded").InFile(search.path);
+  return library;
+}
+
+#else
+
+LoadedLibrary LoadedLibrary::FindXnnpack() {
+  throw CannotWatch("on this system a library's calls cannot be watched: Linux and Android allow it");
+}
+
+#endif
+
+ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
+  const std::uint64_t address = place - base_;
+  auto next = std::ranges::upper_bound(functions_, address, {}, &ElfFile::Function::address);
+  const std::uint64_t end = next == functions_.end() ? code_begin_ + code_size_ - base_ : next->address;
+  if (next != functions_.begin()) {
+    const ElfFile::Function& known = *std::prev(next);
+    if (known.address == address && known.size > 0) return known;
+    if (known.address == address) return {address, end - address, known.name};
+    if (address - known.address < known.size) return {address, known.address + known.size - address, ""};
+  }
+  return {address, end - address, ""};
+}
+
+std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
+  std::vector<Slot> found;
+  for (const ElfFile::Slot& slot : file_.Slots()) {
+    if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;  // not in its data
+    Slot loaded{slot.name, reinterpret_cast<void**>(base_ + slot.address), nullptr};
+    const void* const own = slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;
+    const void* const resolved = ::dlsym(RTLD_DEFAULT, slot.name.c_str());
+    loaded.function = *loaded.place;
+    if (loaded.function != nullptr && (loaded.function == resolved || loaded.function == own))
+      found.push_back(std::move(loaded));
+  }
+  return found;
+}
+
+void LoadedLibrary::Write(const Slot& slot, void* function) {
+  const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.place) / page_size * page_size;
+  // It stays writable: nobody tells what it was, and a library's other slots may share the page.
+  if (::mprotect(reinterpret_cast<void*>(page), page_size, PROT_READ | PROT_WRITE) != 0) {
+    throw CannotWatch(
+        fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
+  }
+  __atomic_store_n(slot.place, function, __ATOMIC_SEQ_CST);
+}
+
+}  // namespace etprof::runner

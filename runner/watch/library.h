@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/elf_file.h"
+
+namespace etprof::runner {
+
+// A library that this process has loaded, and the words through which it calls functions by their names.
+class LoadedLibrary {
+ public:
+  // The one with XNNPACK in it. Throws Error (kDeviceFailed) that says why it cannot be watched here: the
+  // system, no such library, a file that is not what was loaded.
+  static LoadedLibrary FindXnnpack();
+
+  const std::string& path() const { return path_; }
+  const ElfFile& file() const { return file_; }
+
+  // A place in memory as an address in the file.
+  std::uint64_t Address(const void* place) const { return reinterpret_cast<std::uintptr_t>(place) - base_; }
+  bool IsCode(std::uintptr_t place) const { return place - code_begin_ < code_size_; }
+  // The function that begins at or holds `place`; a name and a size that are not known are empty and what
+  // lies before the next function.
+  ElfFile::Function FunctionAt(std::uintptr_t place) const;
+
+  struct Slot {
+    std::string name;
+    void** place = nullptr;
+    void* function = nullptr;  // what it held when it was found
+  };
+  // Slots whose word holds the function of that name, as the loader resolves it: only such can be replaced.
+  std::vector<Slot> Slots() const;
+  // Writes a slot, also one that the loader protected after it had resolved it. Throws Error
+  // (kDeviceFailed).
+  static void Write(const Slot& slot, void* function);
+
+ private:
+  LoadedLibrary(std::string path, ElfFile file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  std::string path_;
+  ElfFile file_;
+  std::vector<ElfFile::Function> functions_;
+  std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
+};
+
+}  // namespace etprof::runner

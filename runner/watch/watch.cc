@@ -1,0 +1,272 @@
+#include "watch/watch.h"
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/error.h"
+#include "operator_clock.h"
+#include "watch/trampolines.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#endif
+
+namespace etprof::runner {
+namespace {
+
+// Of a task's context: XNNPACK's (src/xnnpack/compute.h) are smaller. What lies behind it may be looked at,
+// too: a word there that is a function's address is another context's, and is put back as well.
+constexpr std::size_t kContextWords = 128;
+constexpr std::size_t kMostEntries = 64;  // of the thread pool's functions: it has some fifty
+
+}  // namespace
+
+namespace watching {
+
+using Word = std::uintptr_t;
+// pthreadpool.h of XNNPACK's thread pool: every function takes the pool, the task's function, and its
+// context, then at most 11 integers; a task takes its context, then at most 9. Passing more of them than a
+// function reads is harmless on both ABIs: they lie in registers that nobody reads and on the caller's stack.
+using Parallelize = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+using Task = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+
+struct alignas(128) LiveThread {
+  std::int64_t tasks, busy_ns, first_ns, cpu;
+};
+struct Live {
+  Task function = nullptr;
+  Word context = 0;
+  bool one_at_a_time = false;
+  std::mutex turn;
+  std::array<LiveThread, kMostThreads> threads;
+};
+
+}  // namespace watching
+
+namespace {
+
+using watching::Live;
+using watching::LiveThread;
+using watching::Parallelize;
+using watching::Task;
+using watching::Word;
+
+std::int64_t CurrentProcessor() {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+void RunTask(Live& live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
+  LiveThread& thread = live.threads[ThreadIndex()];
+  std::unique_lock lock(live.turn, std::defer_lock);
+  if (live.one_at_a_time) lock.lock();
+  const std::int64_t begin = MonotonicNow();
+  live.function(live.context, a, b, c, d, e, f, g, h, i);
+  if (thread.tasks++ == 0) {
+    thread.first_ns = begin;
+    thread.cpu = CurrentProcessor();
+  }
+  thread.busy_ns += MonotonicNow() - begin;
+}
+
+void TaskOf(Word live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
+  RunTask(*reinterpret_cast<Live*>(live), a, b, c, d, e, f, g, h, i);
+}
+
+// Reads this process's memory without failing where there is none.
+std::size_t ReadMemory(Word from, Word* to, std::size_t words) {
+#if defined(__linux__)
+  const iovec local{.iov_base = to, .iov_len = words * sizeof(Word)};
+  const iovec remote{.iov_base = reinterpret_cast<void*>(from), .iov_len = words * sizeof(Word)};
+  const ssize_t read = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+  if (read > 0) return static_cast<std::size_t>(read) / sizeof(Word);
+  // The whole is read or nothing of a page: up to the page's end at least.
+  const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
+  const std::size_t rest = (page - from % page) / sizeof(Word);
+  if (rest == 0 || rest >= words) return 0;
+  return ReadMemory(from, to, rest);
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
+
+struct Watch::State {
+  explicit State(LoadedLibrary found) : library(std::move(found)) {}
+
+  LoadedLibrary library;
+  std::vector<LoadedLibrary::Slot> replaced;
+  std::map<Word, std::size_t> trampolines;  // of a function
+  std::vector<Word> functions;              // by trampoline
+  std::vector<Region> regions;
+  Live live;
+
+  // The trampoline of a function; nullptr: there is none left.
+  void* TrampolineOf(Word function) {
+    const auto [found, added] = trampolines.try_emplace(function, functions.size());
+    if (added) {
+      if (functions.size() == kMostTrampolines) {
+        trampolines.erase(found);
+        return nullptr;
+      }
+      functions.push_back(function);
+      SetTrampoline(found->second, reinterpret_cast<void*>(function));
+    }
+    return Trampoline(found->second);
+  }
+
+  void TakeCalls(Region& region) {
+    const std::size_t threads = std::min(ThreadsSeen(), kMostThreads);
+    for (std::size_t t = 0; t < threads; ++t) {
+      std::uint32_t* const calls = CallsOf(t);
+      for (std::size_t i = 0; i < functions.size(); ++i) {
+        if (calls[i] == 0) continue;
+        region.calls.push_back({functions[i], t, std::exchange(calls[i], 0)});
+      }
+    }
+  }
+
+  void CloseWhatHasNoTask() {
+    Region between;
+    TakeCalls(between);
+    if (!between.calls.empty()) regions.push_back(std::move(between));
+  }
+
+  void Run(Parallelize parallelize, Word pool, Word function, Word context, Word a, Word b, Word c, Word d, Word e,
+           Word f, Word g, Word h, Word i, Word j, Word k) {
+    CloseWhatHasNoTask();
+    live.function = reinterpret_cast<Task>(function);
+    live.context = context;
+    std::ranges::fill(live.threads, LiveThread{0, 0, 0, -1});
+    // Word by word, what leads into the library's code leads to a trampoline meanwhile.
+    std::array<Word, kContextWords> words;
+    const std::size_t readable = ReadMemory(context, words.data(), words.size());
+    std::array<std::pair<Word*, Word>, kContextWords> changed;
+    std::size_t changes = 0;
+    for (std::size_t w = 0; w < readable; ++w) {
+      if (!library.IsCode(words[w])) continue;
+      auto* const place = reinterpret_cast<Word*>(context) + w;
+      if (void* const trampoline = TrampolineOf(words[w]); trampoline != nullptr) {
+        changed[changes++] = {place, words[w]};
+        *place = reinterpret_cast<Word>(trampoline);
+      }
+    }
+    Region region;
+    region.task = function;
+    region.begin_ns = MonotonicNow();
+    parallelize(pool, reinterpret_cast<Word>(&TaskOf), reinterpret_cast<Word>(&live), a, b, c, d, e, f, g, h, i, j,
+                k);
+    region.end_ns = MonotonicNow();
+    for (std::size_t w = changes; w-- > 0;) *changed[w].first = changed[w].second;
+    region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
+    for (std::size_t t = 0; t < region.threads.size(); ++t) {
+      const LiveThread& thread = live.threads[t];
+      region.threads[t] = {thread.tasks, thread.busy_ns, thread.first_ns, thread.cpu};
+    }
+    TakeCalls(region);
+    regions.push_back(std::move(region));
+  }
+};
+
+namespace {
+
+std::array<void*, kMostEntries> parallelize_functions;
+void (*run_watched)(void* function, Word pool, Word task, Word context, Word, Word, Word, Word, Word, Word, Word, Word,
+                    Word, Word, Word) = nullptr;
+
+template <std::size_t index>
+void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f, Word g,
+                      Word h, Word i, Word j, Word k) {
+  run_watched(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
+}
+
+template <std::size_t... index>
+constexpr std::array<Parallelize, sizeof...(index)> Entries(std::index_sequence<index...>) {
+  return {&ParallelizeEntry<index>...};
+}
+constexpr auto kEntries = Entries(std::make_index_sequence<kMostEntries>());
+
+}  // namespace
+
+namespace {
+void* active_watch = nullptr;
+}
+
+Watch::Watch() {
+  if (active_watch != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
+  if (!HasTrampolines())
+    throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
+  ThreadIndex();  // the caller is thread 0
+  state_ = std::make_unique<State>(LoadedLibrary::FindXnnpack());
+  State& state = *state_;
+  std::size_t pool_functions = 0;
+  try {
+    for (const LoadedLibrary::Slot& slot : state.library.Slots()) {
+      void* stand_in = nullptr;
+      if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kMostEntries) {
+        parallelize_functions[pool_functions] = slot.function;
+        stand_in = reinterpret_cast<void*>(kEntries[pool_functions++]);
+      } else if (slot.name.starts_with("kai_run_")) {
+        stand_in = state.TrampolineOf(reinterpret_cast<Word>(slot.function));
+      }
+      if (stand_in == nullptr) continue;
+      state.replaced.push_back(slot);
+      LoadedLibrary::Write(slot, stand_in);
+    }
+    if (pool_functions == 0) {
+      throw Error(ExitCode::kDeviceFailed,
+                  "calls the thread pool in a way that cannot be watched (it is linked into it, or bound with "
+                  "-Bsymbolic or -fno-plt)")
+          .InFile(state.library.path());
+    }
+  } catch (...) {
+    for (const LoadedLibrary::Slot& slot : state.replaced) LoadedLibrary::Write(slot, slot.function);
+    throw;
+  }
+  active_watch = &state;
+  run_watched = [](void* function, Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f,
+                   Word g, Word h, Word i, Word j, Word k) {
+    static_cast<State*>(active_watch)
+        ->Run(reinterpret_cast<Parallelize>(function), pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
+  };
+}
+
+Watch::~Watch() {
+  Release();
+  active_watch = nullptr;
+}
+
+void Watch::Release() {
+  // These pages are writable since they were replaced.
+  for (const LoadedLibrary::Slot& slot : state_->replaced)
+    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
+  state_->replaced.clear();
+}
+
+const std::vector<Region>& Watch::Regions() {
+  state_->CloseWhatHasNoTask();
+  return state_->regions;
+}
+
+void Watch::Forget() {
+  state_->CloseWhatHasNoTask();
+  state_->regions.clear();
+}
+
+void Watch::OneAtATime(bool on) { state_->live.one_at_a_time = on; }
+
+const LoadedLibrary& Watch::library() const { return state_->library; }
+
+}  // namespace etprof::runner

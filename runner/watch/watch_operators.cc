@@ -1,0 +1,299 @@
+#include "watch/watch_operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "boundary_recorder.h"
+#include "core/error.h"
+#include "isa/features.h"
+#include "operator_clock.h"
+#include "outputs.h"
+#include "platform.h"
+#include "recording.h"
+#include "waiting.h"
+#include "watch/trampolines.h"
+#include "watch/watch.h"
+
+namespace etprof::runner {
+namespace {
+
+constexpr int kMostWatched = 1000;
+constexpr int kAttempts = 4;            // for each run whose threads had a processor whenever they wanted one
+constexpr double kMostWaiting = 0.01;   // of a run's time, that its threads waited for a processor
+
+using Key = BoundaryRecorder::Key;
+
+struct Sums {
+  std::size_t place = 0;  // in the order of appearance
+  std::string name;
+  std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
+  std::vector<protocol::WatchedThread> threads;
+  std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;  // by function and whether a task
+
+  void Add(const Sums& other) {
+    runs += other.runs;
+    time_ns += other.time_ns;
+    parallel_ns += other.parallel_ns;
+    regions += other.regions;
+    threads.resize(std::max(threads.size(), other.threads.size()));
+    for (std::size_t t = 0; t < other.threads.size(); ++t) {
+      const protocol::WatchedThread& from = other.threads[t];
+      protocol::WatchedThread& to = threads[t];
+      to.tasks += from.tasks;
+      to.busy_ns += from.busy_ns;
+      to.wake_ns += from.wake_ns;
+      to.regions += from.regions;
+      if (from.cpu >= 0) to.cpu = from.cpu;
+    }
+    for (const auto& [function, by_thread] : other.calls) AddCalls(function, by_thread);
+  }
+  void AddCalls(const std::pair<std::uintptr_t, bool>& function, const std::vector<std::int64_t>& by_thread) {
+    std::vector<std::int64_t>& mine = calls[function];
+    mine.resize(std::max(mine.size(), by_thread.size()));
+    for (std::size_t t = 0; t < by_thread.size(); ++t) mine[t] += by_thread[t];
+  }
+};
+using AllSums = std::map<Key, Sums>;
+
+void Merge(const AllSums& from, AllSums& to) {
+  for (const auto& [key, sums] : from) {
+    const auto [mine, added] = to.try_emplace(key);
+    if (added) {
+      mine->second.place = to.size();
+      mine->second.name = sums.name;
+    }
+    mine->second.Add(sums);
+  }
+}
+
+Sums SumsOf(const std::string& name, std::span<const Region> regions, std::int64_t time_ns) {
+  Sums sums;
+  sums.name = name;
+  sums.runs = 1;
+  sums.time_ns = time_ns;
+  for (const Region& region : regions) {
+    std::vector<std::int64_t> tasks;
+    for (std::size_t t = 0; t < region.threads.size(); ++t) {
+      const Region::Thread& from = region.threads[t];
+      if (sums.threads.size() <= t) sums.threads.resize(t + 1);
+      protocol::WatchedThread& to = sums.threads[t];
+      tasks.push_back(from.tasks);
+      if (from.tasks == 0) continue;
+      to.tasks += from.tasks;
+      to.busy_ns += from.busy_ns;
+      to.wake_ns += from.first_ns - region.begin_ns;
+      to.cpu = from.cpu;
+      ++to.regions;
+    }
+    if (region.task != 0) {
+      ++sums.regions;
+      sums.parallel_ns += region.end_ns - region.begin_ns;
+      sums.AddCalls({region.task, true}, tasks);
+    }
+    for (const Region::Calls& calls : region.calls) {
+      std::vector<std::int64_t> by_thread(calls.thread + 1);
+      by_thread[calls.thread] = calls.calls;
+      sums.AddCalls({calls.function, false}, by_thread);
+    }
+  }
+  return sums;
+}
+
+std::vector<std::string> Digests(const Model& model) {
+  std::vector<std::string> digests;
+  for (const protocol::OutputDigest& output : DigestOutputs(model.method())) digests.push_back(output.sha256);
+  return digests;
+}
+
+// The runs between which a Watch lives.
+class Watching {
+ public:
+  Watching(Model& model, Watch& watch)
+      : model_(model),
+        watch_(watch),
+        recorder_(
+            2,
+            [this](std::uint64_t* values) {
+              values[0] = watch_.Regions().size();
+              values[1] = static_cast<std::uint64_t>(MonotonicNow());
+            },
+            [this](const Key& key, const std::string& name, const std::uint64_t* from, const std::uint64_t* to) {
+              const std::span<const Region> regions = watch_.Regions();
+              Merge({{key, SumsOf(name, regions.subspan(from[0], to[0] - from[0]),
+                                  static_cast<std::int64_t>(to[1] - from[1]))}},
+                    this_run_);
+            }),
+        recording_(model, recorder_) {}
+
+  // One run; the part of it for which its threads waited for a processor.
+  double Run(bool counted) {
+    this_run_.clear();
+    watch_.Forget();
+    recorder_.BeginRun(counted);
+    model_.GiveInputs();
+    const WaitReading before = meter_.Read();
+    const std::int64_t latency = model_.Run();
+    const std::int64_t waited = Waited(before, meter_.Read());
+    recorder_.EndRun();
+    model_.tracer().Forget();
+    return latency > 0 && waited > 0 ? static_cast<double>(waited) / static_cast<double>(latency) : 0;
+  }
+  // Sums of `runs` clean runs, or of all that were tried where none was; how many.
+  struct Result {
+    AllSums sums;
+    int runs = 0;
+    bool contended = false;
+  };
+  Result Collect(int runs, const std::function<bool()>& abandoned) {
+    Result clean, others;
+    for (int i = 0; i < kAttempts * runs && clean.runs < runs; ++i) {
+      Result& result = Run(true) <= kMostWaiting ? clean : others;
+      Merge(this_run_, result.sums);
+      ++result.runs;
+      if (abandoned()) std::_Exit(0);
+    }
+    others.contended = true;
+    return clean.runs > 0 ? std::move(clean) : std::move(others);
+  }
+  std::int64_t unmatched_calls() const { return recorder_.unmatched_calls(); }
+
+ private:
+  Model& model_;
+  Watch& watch_;
+  AllSums this_run_;
+  BoundaryRecorder recorder_;
+  const Recording recording_;
+  const WaitMeter meter_;
+};
+
+std::string Hexadecimal(ByteView bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
+  }
+  return text;
+}
+
+// The functions of a reply, each once.
+class FunctionList {
+ public:
+  FunctionList(const LoadedLibrary& library, protocol::WatchReply& reply) : library_(library), reply_(reply) {}
+  std::int64_t Index(std::uintptr_t function) {
+    const auto [known, added] = index_.try_emplace(function, reply_.functions.size());
+    if (added) {
+      const ElfFile::Function found = library_.FunctionAt(function);
+      const ByteView code =
+          library_.file().AtAddress(found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
+      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code)});
+    }
+    return static_cast<std::int64_t>(known->second);
+  }
+
+ private:
+  const LoadedLibrary& library_;
+  protocol::WatchReply& reply_;
+  std::map<std::uintptr_t, std::size_t> index_;
+};
+
+void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library, protocol::WatchReply& reply) {
+  std::vector<const AllSums::value_type*> ordered;
+  for (const auto& entry : all) ordered.push_back(&entry);
+  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.place; });
+  FunctionList list(library, reply);
+  const auto threads = static_cast<std::size_t>(reply.threads);
+  for (const auto* const entry : ordered) {
+    const Sums& sums = entry->second;
+    protocol::WatchedOperator op;
+    std::tie(op.chain, op.instruction, op.kind, op.ordinal, op.occurrence) = entry->first;
+    op.name = sums.name;
+    op.runs = sums.runs;
+    op.time_ns = sums.time_ns;
+    op.parallel_ns = sums.parallel_ns;
+    op.regions = sums.regions;
+    op.threads = sums.threads;
+    op.threads.resize(threads);
+    const auto single = alone.find(entry->first);
+    for (std::size_t t = 0; t < threads; ++t) {
+      op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
+      if (single == alone.end() || t >= single->second.threads.size()) continue;
+      op.threads[t].alone_ns = single->second.threads[t].busy_ns;
+      op.threads[t].alone_tasks = single->second.threads[t].tasks;
+    }
+    for (const auto& [function, by_thread] : sums.calls) {
+      protocol::WatchedCalls calls{list.Index(function.first), function.second, by_thread};
+      calls.calls.resize(threads);
+      op.functions.push_back(std::move(calls));
+    }
+    reply.operators.push_back(std::move(op));
+  }
+}
+
+}  // namespace
+
+protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
+                                    const std::function<bool()>& abandoned) {
+  if (request.runs < 1 || request.runs > kMostWatched || request.warmup > kMostWatched)
+    throw Error(ExitCode::kUsage, fmt::format("\"runs\" is 1 to {0}, \"warmup\" at most {0}", kMostWatched));
+  const auto run_unwatched = [&] {
+    model.GiveInputs();
+    model.Run();
+    return Digests(model);
+  };
+  for (int i = 0; i < request.warmup; ++i) run_unwatched();
+  const std::vector<std::string> expected = run_unwatched();
+  protocol::WatchReply reply;
+  reply.outputs_compared = run_unwatched() == expected;
+  reply.architecture = isa::Name(isa::HostArchitecture());
+  const auto refuse = [&](const std::string& why) {
+    protocol::WatchReply refused;
+    refused.why_not = why;
+    return refused;
+  };
+  try {
+    Watch watch;
+    reply.library = std::filesystem::path(watch.library().path()).filename().string();
+    Watching::Result all, alone;
+    {
+      Watching watching(model, watch);
+      watching.Run(false);
+      if (reply.outputs_compared && Digests(model) != expected)
+        return refuse("the outputs are others while the calls are watched");
+      all = watching.Collect(request.runs, abandoned);
+      reply.unmatched_calls = watching.unmatched_calls();
+      if (PoolThreads() > 1) {
+        watch.OneAtATime(true);
+        alone = watching.Collect(request.runs, abandoned);
+        watch.OneAtATime(false);
+      }
+      if (reply.outputs_compared && Digests(model) != expected)
+        return refuse("the outputs are others while the calls are watched");
+    }
+    if (ThreadsSeen() > kMostThreads)
+      return refuse(fmt::format("more than {} threads work on it", kMostThreads));
+    reply.threads = std::max(PoolThreads(), static_cast<int>(ThreadsSeen()));
+    reply.runs = all.runs;
+    reply.contended = all.contended;
+    const bool comparable = !alone.contended && alone.runs == all.runs;
+    Fill(all.sums, comparable ? alone.sums : AllSums(), watch.library(), reply);
+    // Every slot leads where it led before: nothing is seen of a run any more.
+    const std::size_t seen = watch.Regions().size();
+    watch.Release();
+    run_unwatched();
+    if (watch.Regions().size() != seen) throw Error(ExitCode::kDeviceFailed, "calls are still watched after the end");
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::kDeviceFailed) throw;
+    return refuse(error.what());
+  }
+  const bool any = std::ranges::any_of(reply.operators, [](const auto& op) { return !op.functions.empty(); });
+  if (!any) return refuse("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
+  return reply;
+}
+
+}  // namespace etprof::runner

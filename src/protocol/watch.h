@@ -1,0 +1,161 @@
+#pragma once
+
+// {"cmd": "watch"}: runs in which the runner sees which functions XNNPACK calls, for which operator, on which
+// thread, and for how long each task of its thread pool takes (runner/watch/). The functions that it calls by
+// name, KleidiAI's and the thread pool's, are wrapped while these runs last and at no other time.
+//
+// All counts and times are sums over the runs that count, as integers; times are nanoseconds of
+// CLOCK_MONOTONIC. An operator's threads are the caller and those of the pool, in the order in which the
+// process met them: the caller is 0.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/describe.h"
+
+namespace etprof::protocol {
+
+struct WatchRequest {
+  int warmup = 2;  // runs before, not counted
+  int runs = 5;
+
+  static void Describe(auto& v) {
+    v("warmup", &WatchRequest::warmup);
+    v("runs", &WatchRequest::runs);
+  }
+};
+
+struct WatchedFunction {
+  std::string name;           // of the library's symbol; empty: it has none
+  std::uint64_t address = 0;  // in the library's file
+  std::uint64_t size = 0;     // bytes; 0: not known
+  std::string code;           // these bytes in hexadecimal, at most kMostCode; empty: not known
+
+  static constexpr std::uint64_t kMostCode = 65'536;
+  static constexpr const char* kSchemaName = "watched_function";
+  static void Describe(auto& v) {
+    v("name", &WatchedFunction::name);
+    v("address", &WatchedFunction::address, {.meaning = "in the library's file"});
+    v("size", &WatchedFunction::size, {.meaning = "bytes; 0: not known"});
+    v("code", &WatchedFunction::code, {.meaning = "its bytes in hexadecimal", .pattern = "^([0-9a-f]{2})*$"});
+  }
+};
+
+struct WatchedCalls {
+  std::int64_t function = 0;  // index into WatchReply::functions
+  bool is_task = false;       // what the thread pool was given, not what a task called
+  std::vector<std::int64_t> calls;  // by thread
+
+  static constexpr const char* kSchemaName = "watched_calls";
+  static void Describe(auto& v) {
+    v("function", &WatchedCalls::function, {.meaning = "index of the list of functions"});
+    v("is_task", &WatchedCalls::is_task,
+      {.meaning = "the thread pool was given this function; else a task called it"});
+    v("calls", &WatchedCalls::calls, {.meaning = "by thread"});
+  }
+};
+
+struct WatchedThread {
+  std::int64_t tasks = 0;
+  std::int64_t busy_ns = 0;     // in tasks
+  std::int64_t waiting_ns = 0;  // the operator's time less busy_ns
+  std::int64_t wake_ns = 0;     // from the start of a parallel region to the first task, over those with one
+  std::int64_t regions = 0;     // parallel regions in which it had a task
+  std::int64_t alone_ns = 0;    // its tasks' time in the runs in which only one task ran at any moment
+  std::int64_t alone_tasks = 0;
+  std::int64_t cpu = -1;        // it was last seen on; -1: not known
+
+  static constexpr const char* kSchemaName = "watched_thread";
+  static void Describe(auto& v) {
+    v("tasks", &WatchedThread::tasks);
+    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks"});
+    v("waiting_ns", &WatchedThread::waiting_ns, {.meaning = "the operator's time less `busy_ns`"});
+    v("wake_ns", &WatchedThread::wake_ns,
+      {.meaning = "from the start of a parallel region to its first task there"});
+    v("regions", &WatchedThread::regions, {.meaning = "parallel regions in which it had a task"});
+    v("alone_ns", &WatchedThread::alone_ns,
+      {.meaning = "its tasks' time in the runs in which only one task ran at any moment"});
+    v("alone_tasks", &WatchedThread::alone_tasks);
+    v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .least = -1});
+  }
+};
+
+// The first five are as in OperatorKey (analysis/profile.h).
+struct WatchedOperator {
+  std::int64_t chain = 0;
+  std::int64_t instruction = 0;  // -1: the method
+  std::string kind;              // "method", "delegate_call", "kernel", "backend"
+  std::int64_t ordinal = 0;
+  std::int64_t occurrence = 0;
+  std::string name;
+  std::int64_t runs = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t parallel_ns = 0;  // of that: in parallel regions
+  std::int64_t regions = 0;      // parallel regions
+  std::vector<WatchedCalls> functions;
+  std::vector<WatchedThread> threads;
+
+  static constexpr const char* kSchemaName = "watched_operator";
+  static void Describe(auto& v) {
+    using O = WatchedOperator;
+    v("chain", &O::chain);
+    v("instruction", &O::instruction, {.least = -1});
+    v("kind", &O::kind);
+    v("ordinal", &O::ordinal);
+    v("occurrence", &O::occurrence);
+    v("name", &O::name);
+    v("runs", &O::runs);
+    v("time_ns", &O::time_ns);
+    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
+    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool"});
+    v("functions", &O::functions);
+    v("threads", &O::threads);
+  }
+};
+
+struct WatchReply {
+  std::string why_not;       // it cannot be watched here; empty: it was
+  int runs = 0;              // that count
+  bool contended = false;    // in each of them threads waited for a processor: times say little
+  int threads = 0;           // the caller and those of the pool
+  std::string architecture;  // of the code: "x86-64", "aarch64"
+  std::string library;       // that was watched, its file's name
+  bool outputs_compared = false;  // those of watched and unwatched runs; false: they differ without watching
+  std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
+  std::vector<WatchedFunction> functions;
+  std::vector<WatchedOperator> operators;
+
+  static constexpr const char* kSchemaName = "watch";
+  static constexpr bool kEveryKey = true;
+  static void Describe(auto& v) {
+    using R = WatchReply;
+    v("why_not", &R::why_not, {.meaning = "it cannot be watched; empty: it was"});
+    v("runs", &R::runs);
+    v("contended", &R::contended,
+      {.meaning = "in each of the runs threads waited for a processor: the times say little"});
+    v("threads", &R::threads);
+    v("architecture", &R::architecture);
+    v("library", &R::library);
+    v("outputs_compared", &R::outputs_compared,
+      {.meaning = "watched and unwatched runs gave the same outputs; false: they differ without watching, too"});
+    v("unmatched_calls", &R::unmatched_calls);
+    v("functions", &R::functions);
+    v("operators", &R::operators);
+  }
+  static void Check(const WatchReply& reply) {
+    for (const WatchedOperator& op : reply.operators) {
+      if (op.threads.size() != static_cast<std::size_t>(reply.threads))
+        throw std::invalid_argument("an operator has not as many threads as the process");
+      for (const WatchedCalls& calls : op.functions) {
+        if (calls.function >= static_cast<std::int64_t>(reply.functions.size()))
+          throw std::invalid_argument("an operator calls a function that is not in the list");
+        if (calls.calls.size() != op.threads.size())
+          throw std::invalid_argument("a function's calls are not as many as there are threads");
+      }
+    }
+  }
+};
+
+}  // namespace etprof::protocol
