@@ -87,6 +87,11 @@ ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
   return {address, end - address, ""};
 }
 
+std::uint64_t LoadedLibrary::SizeOf(std::uint64_t address) const {
+  const auto found = std::ranges::lower_bound(functions_, address, {}, &ElfFile::Function::address);
+  return found != functions_.end() && found->address == address ? found->size : 0;
+}
+
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   std::vector<Slot> found;
   for (const ElfFile::Slot& slot : file_.Slots()) {

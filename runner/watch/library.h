@@ -24,6 +24,8 @@ class LoadedLibrary {
   // The function that begins at or holds `place`; a name and a size that are not known are empty and what
   // lies before the next function.
   ElfFile::Function FunctionAt(std::uintptr_t place) const;
+  // Of the function that begins at this address of the file; 0: none is known to.
+  std::uint64_t SizeOf(std::uint64_t address) const;
 
   struct Slot {
     std::string name;

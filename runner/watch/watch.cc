@@ -1,6 +1,6 @@
 #include "watch/watch.h"
 
-#include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,6 @@
 
 #if defined(__linux__)
 #include <sched.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #endif
 
 namespace etprof::runner {
@@ -49,12 +47,42 @@ struct Live {
   std::array<LiveThread, kMostThreads> threads;
 };
 
+// Copies memory of this process through a pipe, where what is not mapped is an error and no crash.
+class MemoryReader {
+ public:
+  MemoryReader() {
+    if (::pipe(ends_) != 0) throw Error(ExitCode::kDeviceFailed, "there is no pipe left to read memory through");
+  }
+  ~MemoryReader() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  MemoryReader(const MemoryReader&) = delete;
+  MemoryReader& operator=(const MemoryReader&) = delete;
+
+  // How many of `words` words there are, at most up to the end of a page.
+  std::size_t Read(Word from, Word* to, std::size_t words) const {
+    const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
+    for (const std::size_t wanted : {words, std::min<std::size_t>(words, (page - from % page) / sizeof(Word))}) {
+      const std::size_t size = wanted * sizeof(Word);
+      if (size == 0 || ::write(ends_[1], reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
+        continue;
+      return ::read(ends_[0], to, size) == static_cast<ssize_t>(size) ? wanted : 0;
+    }
+    return 0;
+  }
+
+ private:
+  int ends_[2];
+};
+
 }  // namespace watching
 
 namespace {
 
 using watching::Live;
 using watching::LiveThread;
+using watching::MemoryReader;
 using watching::Parallelize;
 using watching::Task;
 using watching::Word;
@@ -84,23 +112,6 @@ void TaskOf(Word live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, W
   RunTask(*reinterpret_cast<Live*>(live), a, b, c, d, e, f, g, h, i);
 }
 
-// Reads this process's memory without failing where there is none.
-std::size_t ReadMemory(Word from, Word* to, std::size_t words) {
-#if defined(__linux__)
-  const iovec local{.iov_base = to, .iov_len = words * sizeof(Word)};
-  const iovec remote{.iov_base = reinterpret_cast<void*>(from), .iov_len = words * sizeof(Word)};
-  const ssize_t read = ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
-  if (read > 0) return static_cast<std::size_t>(read) / sizeof(Word);
-  // The whole is read or nothing of a page: up to the page's end at least.
-  const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
-  const std::size_t rest = (page - from % page) / sizeof(Word);
-  if (rest == 0 || rest >= words) return 0;
-  return ReadMemory(from, to, rest);
-#else
-  return 0;
-#endif
-}
-
 }  // namespace
 
 struct Watch::State {
@@ -111,6 +122,7 @@ struct Watch::State {
   std::map<Word, std::size_t> trampolines;  // of a function
   std::vector<Word> functions;              // by trampoline
   std::vector<Region> regions;
+  MemoryReader memory;
   Live live;
 
   // The trampoline of a function; nullptr: there is none left.
@@ -152,7 +164,7 @@ struct Watch::State {
     std::ranges::fill(live.threads, LiveThread{0, 0, 0, -1});
     // Word by word, what leads into the library's code leads to a trampoline meanwhile.
     std::array<Word, kContextWords> words;
-    const std::size_t readable = ReadMemory(context, words.data(), words.size());
+    const std::size_t readable = memory.Read(context, words.data(), words.size());
     std::array<std::pair<Word*, Word>, kContextWords> changed;
     std::size_t changes = 0;
     for (std::size_t w = 0; w < readable; ++w) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "boundary_recorder.h"
 #include "core/error.h"
@@ -181,6 +183,21 @@ std::string Hexadecimal(ByteView bytes) {
   return text;
 }
 
+// Where the branches B and BL of aarch64 code lead out of it (Arm Architecture Reference Manual, C6.2.26 and
+// C6.2.34: six bits x00101, then a distance in words).
+std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
+  std::set<std::uint64_t> callees;
+  for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, code.data() + at, sizeof(word));
+    if ((word & 0x7c000000U) != 0x14000000U) continue;
+    const auto distance = static_cast<std::int64_t>(static_cast<std::int32_t>(word << 6U) >> 4);
+    const std::uint64_t target = address + at + static_cast<std::uint64_t>(distance);
+    if (target - address >= code.size()) callees.insert(target);
+  }
+  return callees;
+}
+
 // The functions of a reply, each once.
 class FunctionList {
  public:
@@ -191,7 +208,14 @@ class FunctionList {
       const ElfFile::Function found = library_.FunctionAt(function);
       const ByteView code =
           library_.file().AtAddress(found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
-      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code)});
+      std::string called;
+      if (library_.file().machine() == ElfFile::kAarch64) {
+        for (const std::uint64_t callee : Callees(found.address, code)) {
+          if (called.size() > 2 * protocol::WatchedFunction::kMostCode) break;
+          called += Hexadecimal(library_.file().AtAddress(callee, library_.SizeOf(callee)));
+        }
+      }
+      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code), called});
     }
     return static_cast<std::int64_t>(known->second);
   }

@@ -175,6 +175,8 @@ void AddKindOptions(CLI::App& app, MeasureRequest& request) {
   app.add_flag(
       "--counters", request.counters,
       "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
+  app.add_flag("--watch", request.watch,
+               "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)");
   app.add_flag("--no-peaks", request.no_peaks,
                "Do not measure the machine's peaks (docs/guides/bottlenecks.md)");
 }

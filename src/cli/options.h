@@ -42,7 +42,7 @@ void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureText
 void AddModelOptions(CLI::App& app, MeasureRequest& request);
 // --warmup, --precision, and --margin.
 void AddPrecisionOptions(CLI::App& app, MeasureRequest& request);
-// --sustained, --counters, and --no-peaks.
+// --sustained, --counters, --watch, and --no-peaks.
 void AddKindOptions(CLI::App& app, MeasureRequest& request);
 
 // --time-scale: what one tick of the ETDumps' clock is.

@@ -16,12 +16,13 @@
 #include "say/counters.h"
 #include "say/devices.h"
 #include "say/roofline.h"
+#include "say/watched.h"
 #include "say/wording.h"
 
 namespace etprof {
 namespace {
 
-constexpr const char *kRoofline = "roofline", *kCounters = "counters";
+constexpr const char *kRoofline = "roofline", *kCounters = "counters", *kProven = "proven", *kThreads = "threads";
 
 TerminalOptions ScreenOf(const View& view, const std::string& more) {
   TerminalOptions options = OptionsOfStdout();
@@ -39,6 +40,10 @@ void ShowBy(const Report& report, View view) {
   } else if (view.by == kCounters) {
     document = say::SayCounters(say::CountersOf(report.run));
     nothing = "no counters were read in this run (etprof profile --counters)";
+  } else if (view.by == kProven || view.by == kThreads) {
+    const auto watched = WatchedOf(report.run);
+    document.sections = view.by == kProven ? say::SayProven(watched) : say::SayThreads(watched);
+    nothing = "no calls were watched in this run (etprof profile --watch)";
   } else {
     const say::By named = say::ByNamed(view.by).value();
     document.sections = say::SayBreakdownBy(report, named);
@@ -70,7 +75,7 @@ void ShowTable(const Report& report, const std::string& table) {
 
 std::vector<std::string> AllByNames() {
   std::vector<std::string> names = say::ByNames();
-  names.insert(names.end(), {kRoofline, kCounters});
+  names.insert(names.end(), {kRoofline, kCounters, kProven, kThreads});
   return names;
 }
 

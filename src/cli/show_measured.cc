@@ -152,9 +152,9 @@ int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
   if (view.json) {
-    PrintJson(PlanJson(devices, request.counters));
+    PrintJson(PlanJson(devices, request));
   } else {
-    ShowDocument(PlanDocument(devices, request.counters), {}, "");
+    ShowDocument(PlanDocument(devices, request), {}, "");
   }
   return code;
 }

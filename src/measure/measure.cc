@@ -18,7 +18,7 @@
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
 #include "measure/config/export_info.h"
-#include "measure/measure_counters.h"
+#include "measure/measure_besides.h"
 #include "measure/measure_peaks.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
@@ -86,7 +86,8 @@ class Measurement {
     try {
       MeasureTimed();
       MeasureTraceEnabled();
-      if (options_.counters) ReadCounters();
+      if (options_.counters) Besides("the counters were not read", &MeasureCounters);
+      if (options_.watch) Besides("the calls were not watched", &MeasureWatch);
       MeasureRoofs();
     } catch (const DeviceLost&) {
       FinishAfterFailure(RunData::Status::kInterrupted);
@@ -462,11 +463,11 @@ class Measurement {
     }
   }
 
-  void ReadCounters() {
+  void Besides(const char* otherwise, decltype(&MeasureCounters) measure) {
     try {
-      MeasureCounters(plan_, [this](std::size_t u) { return Setup(u); }, options_.progress, run_);
+      measure(plan_, [this](std::size_t u) { return Setup(u); }, options_.progress, run_);
     } catch (const DeviceLost& lost) {
-      run_.warnings.push_back("the counters were not read: " + lost.problem());
+      run_.warnings.push_back(fmt::format("{}: {}", otherwise, lost.problem()));
     }
   }
 

@@ -14,6 +14,7 @@ struct MeasureOptions {
   bool resume = false;
   bool look_at_load = true;           // at what other processes use, before it begins
   bool counters = false;              // read the processor's counters in runs of their own, too
+  bool watch = false;                 // watch XNNPACK's calls in runs of their own, too
   std::function<bool()> interrupted;  // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;

@@ -32,6 +32,7 @@ struct WatchedFunction {
   std::uint64_t address = 0;  // in the library's file
   std::uint64_t size = 0;     // bytes; 0: not known
   std::string code;           // these bytes in hexadecimal, at most kMostCode; empty: not known
+  std::string called;         // aarch64: those of the functions of the library that it calls directly, together
 
   static constexpr std::uint64_t kMostCode = 65'536;
   static constexpr const char* kSchemaName = "watched_function";
@@ -40,6 +41,9 @@ struct WatchedFunction {
     v("address", &WatchedFunction::address, {.meaning = "in the library's file"});
     v("size", &WatchedFunction::size, {.meaning = "bytes; 0: not known"});
     v("code", &WatchedFunction::code, {.meaning = "its bytes in hexadecimal", .pattern = "^([0-9a-f]{2})*$"});
+    v("called", &WatchedFunction::called,
+      {.meaning = "aarch64: the bytes of the functions of the library that it calls directly, together",
+       .pattern = "^([0-9a-f]{2})*$"});
   }
 };
 

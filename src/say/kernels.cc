@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "say/watched.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -167,6 +168,10 @@ Document SayKernels(const KernelReport& report) {
     if (!report.filter.empty()) document.title += ": " + report.filter;
   }
   document.sections_are = "log";
+  for (Section& section : SayProven(report.watched)) {
+    section.title = "Watched: " + section.title;
+    document.sections.push_back(std::move(section));
+  }
   for (const KernelView& view : report.views) document.sections.push_back(SectionOf(view));
   if (report.comparison) document.sections.push_back(SectionOf(*report.comparison));
   for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));

@@ -16,6 +16,7 @@
 #include "say/report_parts.h"
 #include "say/roofline.h"
 #include "say/sustained.h"
+#include "say/watched.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -245,6 +246,14 @@ Document SayReport(const Report& report) {
     section.title = "Counters: " + section.title;
     section.level = Level::kPage;
     appendix.push_back(std::move(section));
+  }
+  const std::vector<WatchedExperiment> watched = WatchedOf(report.run);
+  for (const auto& [found, what] : {std::pair(SayProven(watched), "Proven kernels: "), std::pair(SayThreads(watched), "Threads: ")}) {
+    for (Section section : found) {
+      section.title = what + section.title;
+      section.level = Level::kPage;
+      appendix.push_back(std::move(section));
+    }
   }
   Append(SayArtifacts(report), appendix);
   return document;

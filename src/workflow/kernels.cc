@@ -42,6 +42,7 @@ std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& repo
 void Add(KernelReport&& more, KernelReport& report) {
   if (report.model_id.empty()) report.model_id = more.model_id;
   std::move(more.views.begin(), more.views.end(), std::back_inserter(report.views));
+  std::move(more.watched.begin(), more.watched.end(), std::back_inserter(report.watched));
   std::move(more.evidence.begin(), more.evidence.end(), std::back_inserter(report.evidence));
   std::move(more.notes.begin(), more.notes.end(), std::back_inserter(report.notes));
 }
@@ -62,13 +63,12 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
   }
   for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
   if (problem && own.views.empty()) throw *problem;
-  if (own.views.empty() && own.evidence.empty()) {
+  if (own.views.empty() && own.evidence.empty() && own.watched.empty()) {
     throw Error(ExitCode::kBadInput,
-                "holds no log of a trace-enabled run, and no two variants whose operators could be compared")
+                "holds no watched run, no log of a trace-enabled run, and no two variants whose operators could "
+                "be compared")
         .InFile(folder.string())
-        .Remedy(
-            "run a configuration with \"mode\": \"xnntrace\", or measure two variants "
-            "(docs/concepts/kernels.md)");
+        .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
   }
   Add(std::move(own), report);
 }

@@ -284,6 +284,7 @@ RunData MeasureConfig(const Config& config, Device& device, const MeasureRequest
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
+  options.watch = request.watch;
   options.interrupted = [&progress] { return progress.Interrupted(); };
   if (options.progress == nullptr) options.progress = progress.Of(0);
   options.etprof_version = ETPROF_VERSION;

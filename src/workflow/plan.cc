@@ -109,14 +109,15 @@ void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
 }
 
 // What is not in that time.
-std::vector<std::string> BesidesWords(const Planned& planned, bool counters) {
+std::vector<std::string> BesidesWords(const Planned& planned, const MeasureRequest& request) {
   const Config& config = planned.on.config;
   std::vector<std::string> words;
   if (planned.forecast.traced > 0) {
     words.push_back(Count(planned.forecast.traced, "trace-enabled experiment") +
                     ", as long as the runs take");
   }
-  if (counters) words.emplace_back("runs for the processor's counters");
+  if (request.counters) words.emplace_back("runs for the processor's counters");
+  if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
   if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
     words.push_back(Count(planned.forecast.roofs, "measurement") + " of the machine's roofs");
   if (config.max_temp) {
@@ -198,7 +199,7 @@ say::Table UnitsOf(const Planned& planned) {
   return table;
 }
 
-say::Section SectionOf(const Planned& planned, bool counters) {
+say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
   say::Facts facts{"plan", "", {}};
   const auto add = [&](const char* name, std::string text) {
     facts.facts.emplace_back(name, std::move(text));
@@ -212,7 +213,7 @@ say::Section SectionOf(const Planned& planned, bool counters) {
   std::vector<std::string> time = TimeWords(planned);
   AddRoofWords(planned.forecast, time);
   for (std::string& words : time) add("time", std::move(words));
-  for (std::string& words : BesidesWords(planned, counters)) add("besides", std::move(words));
+  for (std::string& words : BesidesWords(planned, request)) add("besides", std::move(words));
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.on.config.output_root.string());
@@ -272,7 +273,7 @@ struct PairJson {
 };
 
 struct PlannedJson {
-  bool counters;
+  const MeasureRequest& request;
   const Planned& planned;
 
   static constexpr const char* kSchemaName = "device";
@@ -302,14 +303,14 @@ struct PlannedJson {
     });
     v("how", [](J json) { return TimeWords(json.planned); },
       {.meaning = "how the seconds come about", .some = true});
-    v("besides", [](J json) { return BesidesWords(json.planned, json.counters); },
+    v("besides", [](J json) { return BesidesWords(json.planned, json.request); },
       {.meaning = "what is not in the seconds"});
   }
 };
 
 struct PlansJson {
   const std::vector<Planned>& all;
-  bool counters;
+  const MeasureRequest& request;
 
   // They measure side by side, so that the slowest one counts.
   SecondsJson Seconds() const {
@@ -327,25 +328,25 @@ struct PlansJson {
     v.Constant("schema_version", 1);
     v("seconds", &PlansJson::Seconds,
       {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.counters); }, {.some = true});
+    v("devices", [](J json) { return ViewsOf<PlannedJson>(json.all, json.request); }, {.some = true});
   }
 };
 
 }  // namespace
 
-say::Document PlanDocument(const std::vector<Measured>& devices, bool counters) {
+say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
   const std::vector<Planned> all = PlansOf(devices);
   say::Document document;
   document.title = "etprof run --dry-run";
   document.sections_are = "device";
-  for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, counters));
+  for (const Planned& planned : all) document.sections.push_back(SectionOf(planned, request));
   if (all.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
 
-nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, bool counters) {
+nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
   const std::vector<Planned> all = PlansOf(devices);
-  return ToJson(PlansJson{all, counters});
+  return ToJson(PlansJson{all, request});
 }
 
 nlohmann::ordered_json DryRunSchema() {

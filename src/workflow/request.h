@@ -27,7 +27,7 @@ struct MeasureRequest {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> launches;
   std::string sustained, output_root;
-  bool no_peaks = false, counters = false, resume = false;
+  bool no_peaks = false, counters = false, watch = false, resume = false;
 
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
   // The first option of one model's measurement, but --runs, --warmup and --threads, that was given; empty:

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "measure/store/watch.h"
 
 namespace etprof {
 namespace {
@@ -69,10 +70,7 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
   std::vector<CountersRow> rows;
   for (const protocol::OperatorCounts& counts : reply.operators) {
     CountersRow row;
-    // KeyText of analysis/profile.h.
-    row.key = fmt::format("{}/{}/{}/{}", method, counts.instruction, counts.kind, counts.ordinal);
-    if (counts.chain > 0) row.key += fmt::format("/chain{}", counts.chain);
-    if (counts.occurrence > 0) row.key += fmt::format("/again{}", counts.occurrence);
+    row.key = KeyTextOf(method, counts);
     row.name = counts.name;
     row.runs = counts.runs;
     for (std::size_t i = 0; i < reply.counters.size() && i < counts.means.size(); ++i)

@@ -19,6 +19,7 @@
 #include "measure/store/peaks.h"
 #include "measure/store/run_data.h"
 #include "measure/store/run_directory.h"
+#include "measure/store/watch.h"
 #include "xnnpack/kernel_log.h"
 
 namespace etprof {
@@ -150,7 +151,10 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     AddForeignTraces(run);
   }
   Try(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
-  for (ExperimentData& data : run.experiments) Try(run.problems, [&] { data.counters = LoadCounters(data); });
+  for (ExperimentData& data : run.experiments) {
+    Try(run.problems, [&] { data.counters = LoadCounters(data); });
+    Try(run.problems, [&] { data.watch = ReadWatch(data); });
+  }
   const bool nothing =
       std::none_of(run.experiments.begin(), run.experiments.end(),
                    [](const ExperimentData& data) { return !data.etdump.empty() || !data.launches.empty(); });

@@ -30,6 +30,8 @@ namespace etprof {
 
 inline constexpr int kManifestSchema = 1;
 
+struct WatchData;  // measure/store/watch.h
+
 // Consecutive runs of one launch.
 struct Burst {
   int round = 0;  // of its launch, counted from 0
@@ -294,6 +296,7 @@ struct ExperimentData {
   std::vector<RunLabel> etdump_runs;  // run by run of `etdump`; empty: not known, as for a bare file
   std::filesystem::path log, latency_csv, xnntrace_log;  // absolute; empty: none
   std::vector<CountersRow> counters;                     // of runs of their own (--counters); empty: none
+  std::shared_ptr<const WatchData> watch;                // likewise (--watch); null: none
   std::string error;                                     // why it has failed; empty: it has not
   std::vector<std::string> warnings;
 

@@ -49,4 +49,10 @@ std::vector<CountersRow> TracedJson::Counters() const {
   return rows;
 }
 
+std::vector<WatchedRow> TracedJson::Watched() const {
+  const std::string method = Of().operators.empty() ? "" : Of().operators.front().key.method;
+  if (data.watch == nullptr || data.watch->method != method) return {};
+  return WatchedRows(*data.watch);
+}
+
 }  // namespace etprof

@@ -10,6 +10,7 @@
 #include "core/views.h"
 #include "measure/config/config_keys.h"
 #include "program/tensors.h"
+#include "report/kernels/watched.h"
 #include "report/report.h"
 #include "say/facts.h"
 
@@ -246,6 +247,7 @@ struct TracedJson {
   RestJson Rest() const;
   // Of the experiment's own method: a program of several has them in one file.
   std::vector<CountersRow> Counters() const;
+  std::vector<WatchedRow> Watched() const;  // likewise
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
@@ -278,6 +280,9 @@ struct TracedJson {
     v("counters", &TracedJson::Counters,
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
+    v("watched", &TracedJson::Watched,
+      {.meaning = "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
+                  "empty: they were not watched"});
     v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
   }
 };

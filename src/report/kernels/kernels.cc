@@ -230,6 +230,7 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
       report.notes.push_back(error.Message());
     }
   }
+  report.watched = WatchedOf(run);
   CompareOffWithOn(report);
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= profiles.size() || pair.candidate >= profiles.size() || !profiles[pair.baseline] ||
@@ -269,6 +270,8 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
       return !operator_has(row.baseline) && !operator_has(row.candidate);
     });
   }
+  for (WatchedExperiment& watched : report.watched)
+    std::erase_if(watched.rows, [&](const auto& row) { return !operator_has(row.name); });
   for (OperatorEvidence& evidence : report.evidence) {
     std::erase_if(evidence.changed, [&](const auto& row) {
       return !operator_has(row.baseline) && !operator_has(row.candidate);

@@ -9,6 +9,7 @@
 
 #include "analysis/profile.h"
 #include "measure/store/run_data.h"
+#include "report/kernels/watched.h"
 #include "xnnpack/kernel_use.h"
 
 namespace etprof {
@@ -121,6 +122,7 @@ struct KernelReport {
   std::vector<KernelView> views;
   std::optional<KernelComparison> comparison;
   std::vector<OperatorEvidence> evidence;
+  std::vector<WatchedExperiment> watched;
   std::vector<std::string> notes;
 
   static void Describe(auto& v) {
@@ -130,6 +132,7 @@ struct KernelReport {
     v("logs", &KernelReport::views);
     v("comparison", &KernelReport::comparison);
     v("pairs", &KernelReport::evidence);
+    v("watched", &KernelReport::watched, {.meaning = "experiments of which the runner watched the calls (--watch)"});
     v("notes", &KernelReport::notes);
   }
 };

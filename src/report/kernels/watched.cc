@@ -1,0 +1,175 @@
+#include "report/kernels/watched.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+
+namespace etprof {
+namespace {
+
+// An operator's tasks are as many as its threads, or its threads are not used.
+constexpr double kOneThreadShare = 0.8;   // of the busy time
+constexpr double kSlowCoreRatio = 1.5;    // of a thread's mean task to the others', alone
+constexpr std::int64_t kEnoughTasks = 8;  // of a thread, for a mean of its tasks
+constexpr double kNoSpeedup = 1.3;        // over one task after the other: below this, threads do not help
+constexpr double kEvenShare = 0.65;       // no thread has more of the busy time, where the tasks are shared out
+constexpr double kWakeShare = 0.25;       // of the parallel time
+
+// Higher ones need more of a CPU.
+constexpr std::string_view kClasses[] = {"scalar", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "F16C", "FMA3",
+                                         "AVX2", "AVX-VNNI", "AVX-512", "AVX-512 VBMI", "AVX-512 VNNI",
+                                         "AVX-512 BF16", "AVX-512 FP16", "AMX", "NEON", "NEON FP16",
+                                         "NEON dot product", "NEON i8mm", "NEON BF16", "SVE", "SVE2", "SME", "SME2"};
+
+std::vector<std::byte> FromHexadecimal(std::string_view hexadecimal) {
+  const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i + 1 < hexadecimal.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>(digit(hexadecimal[i]) << 4U | digit(hexadecimal[i + 1])));
+  return bytes;
+}
+
+std::string CodeOf(const protocol::WatchedFunction& function, const std::string& architecture) {
+  const auto of = architecture == isa::Name(isa::Architecture::kAarch64) ? isa::Architecture::kAarch64
+                                                                         : isa::Architecture::kX86_64;
+  if (function.code.empty()) return "";
+  const std::string own = isa::ClassifyCode(FromHexadecimal(function.code), of).name;
+  const std::string called = isa::ClassifyCode(FromHexadecimal(function.called), of).name;
+  return CodeRank(called) > CodeRank(own) ? called : own;
+}
+
+std::string NameOfFunction(const protocol::WatchedFunction& function) {
+  return function.name.empty() ? fmt::format("code at {:#x}", function.address) : function.name;
+}
+
+// Of a KleidiAI function that computes, rather than packs.
+bool Computes(std::string_view name) { return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos; }
+
+std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
+  const auto threads = static_cast<std::int64_t>(use.threads.size());
+  const std::int64_t tasks = use.Tasks(), busy = use.BusyNs();
+  if (contended || threads < 2 || use.regions == 0 || busy == 0 || use.parallel_ns == 0) return std::nullopt;
+  if (tasks < threads * use.regions) return ThreadCause::kFewTasks;
+  if (*use.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
+  // A core is slow when its tasks take longer while no other runs.
+  double slowest = 0, rest_ns = 0, rest_tasks = 0;
+  for (const protocol::WatchedThread& thread : use.threads) {
+    if (thread.alone_tasks < kEnoughTasks) continue;
+    slowest = std::max(slowest, static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks));
+  }
+  for (const protocol::WatchedThread& thread : use.threads) {
+    if (thread.alone_tasks < kEnoughTasks) continue;
+    if (static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks) >= slowest) continue;
+    rest_ns += static_cast<double>(thread.alone_ns);
+    rest_tasks += static_cast<double>(thread.alone_tasks);
+  }
+  if (rest_tasks > 0 && slowest >= kSlowCoreRatio * rest_ns / rest_tasks) return ThreadCause::kSlowCore;
+  const auto speedup = use.SpeedupOverOne();
+  if (speedup && *speedup < kNoSpeedup && tasks >= 2 * threads * use.regions && *use.BusiestShare() <= kEvenShare)
+    return ThreadCause::kSharedUnit;
+  std::int64_t wake = 0, woken = 0;
+  for (const protocol::WatchedThread& thread : use.threads) {
+    wake += thread.wake_ns;
+    woken += thread.regions;
+  }
+  if (woken > 0 && static_cast<double>(wake) / static_cast<double>(woken) >=
+                       kWakeShare * static_cast<double>(use.parallel_ns) / static_cast<double>(use.regions))
+    return ThreadCause::kWakeUp;
+  return std::nullopt;
+}
+
+template <typename Member>
+std::int64_t SumOf(const std::vector<protocol::WatchedThread>& threads, Member member) {
+  return std::accumulate(threads.begin(), threads.end(), std::int64_t{0},
+                         [&](std::int64_t sum, const auto& thread) { return sum + thread.*member; });
+}
+
+}  // namespace
+
+int CodeRank(std::string_view name) {
+  const auto* const found = std::ranges::find(kClasses, name);
+  return found == std::end(kClasses) ? -1 : static_cast<int>(found - std::begin(kClasses));
+}
+
+std::int64_t ProvenFunction::Calls() const { return std::accumulate(calls.begin(), calls.end(), std::int64_t{0}); }
+std::int64_t ProvenFunction::Threads() const {
+  return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
+}
+
+std::int64_t ThreadUse::Tasks() const { return SumOf(threads, &protocol::WatchedThread::tasks); }
+std::int64_t ThreadUse::BusyNs() const { return SumOf(threads, &protocol::WatchedThread::busy_ns); }
+std::optional<double> ThreadUse::Efficiency() const {
+  if (parallel_ns == 0) return std::nullopt;
+  return static_cast<double>(BusyNs()) / (static_cast<double>(threads.size()) * static_cast<double>(parallel_ns));
+}
+std::optional<double> ThreadUse::BusiestShare() const {
+  const std::int64_t busy = BusyNs();
+  if (busy == 0) return std::nullopt;
+  const auto busiest = std::ranges::max_element(threads, {}, &protocol::WatchedThread::busy_ns);
+  return static_cast<double>(busiest->busy_ns) / static_cast<double>(busy);
+}
+std::optional<double> ThreadUse::SpeedupOverOne() const {
+  const std::int64_t alone = SumOf(threads, &protocol::WatchedThread::alone_ns);
+  if (alone == 0 || parallel_ns == 0) return std::nullopt;
+  return static_cast<double>(alone) / static_cast<double>(parallel_ns);
+}
+
+std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
+  for (const bool tasks : {false, true}) {
+    std::vector<const ProvenFunction*> found;
+    for (const ProvenFunction& function : functions) {
+      if (function.is_task == tasks && (tasks || function.code == code || Computes(function.name)))
+        found.push_back(&function);
+    }
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
+  const protocol::WatchReply& reply = watch.reply;
+  std::vector<std::string> codes;
+  for (const protocol::WatchedFunction& function : reply.functions)
+    codes.push_back(CodeOf(function, reply.architecture));
+  std::vector<WatchedRow> rows;
+  for (const protocol::WatchedOperator& op : reply.operators) {
+    if (op.kind != "backend" && op.kind != "kernel") continue;
+    WatchedRow row;
+    row.key = KeyTextOf(watch.method, op);
+    row.name = op.name;
+    for (const protocol::WatchedCalls& calls : op.functions) {
+      const auto index = static_cast<std::size_t>(calls.function);
+      ProvenFunction function{NameOfFunction(reply.functions[index]), codes[index], calls.is_task, calls.calls};
+      for (std::int64_t& count : function.calls)
+        count = std::llround(static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
+      row.kleidiai = row.kleidiai || Computes(function.name);
+      if (CodeRank(function.code) > CodeRank(row.code)) row.code = function.code;
+      row.functions.push_back(std::move(function));
+    }
+    std::ranges::stable_sort(row.functions, {}, [](const ProvenFunction& function) {
+      return std::tuple(function.is_task, -CodeRank(function.code), -function.Calls());
+    });
+    row.threads = {op.time_ns, op.parallel_ns, op.regions, op.threads, op.runs, {}};
+    row.threads.cause = CauseOf(row.threads, reply.contended);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
+  std::vector<WatchedExperiment> watched;
+  std::set<std::filesystem::path> seen;
+  for (const ExperimentData& data : run.experiments) {
+    if (data.watch != nullptr && seen.insert(WatchFile(data)).second)
+      watched.push_back({data.label, data.watch->reply.contended, WatchedRows(*data.watch)});
+  }
+  return watched;
+}
+
+}  // namespace etprof

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/describe.h"
+#include "isa/code_class.h"
+#include "measure/store/watch.h"
+
+namespace etprof {
+
+// A function that computed an operator, as the runner saw it called.
+struct ProvenFunction {
+  std::string name;  // its symbol; "code at 0x100c40" where the library has none for it
+  std::string code;  // what it needs, as CodeClass::name says, of it and of what it calls directly
+  bool is_task = false;  // the thread pool was given it; else a task called it
+  std::vector<std::int64_t> calls;  // in one run, by thread; rounded
+
+  std::int64_t Calls() const;    // of all threads
+  std::int64_t Threads() const;  // that called it
+
+  static constexpr const char* kSchemaName = "proven_function";
+  static void Describe(auto& v) {
+    using F = ProvenFunction;
+    v("name", &F::name);
+    v("code", &F::code);
+    v("is_task", &F::is_task);
+    v("calls", &F::calls, {.meaning = "in one run, by thread"});
+  }
+};
+
+// Why an operator's threads do not make it faster.
+enum class ThreadCause {
+  kFewTasks,    // there were fewer tasks than threads
+  kOneThread,   // one did most of the work
+  kSlowCore,    // the tasks of one take much longer than those of the others, even alone
+  kSharedUnit,  // tasks took nearly as long together as one after the other
+  kWakeUp,      // until the threads had begun, much of the time was gone
+};
+
+// How the threads shared an operator. Sums over the runs of `WatchReply`, nanoseconds.
+struct ThreadUse {
+  std::int64_t time_ns = 0, parallel_ns = 0;  // of it, in parallel regions
+  std::int64_t regions = 0;                   // parallel regions
+  std::vector<protocol::WatchedThread> threads;
+  std::int64_t runs = 0;
+
+  std::int64_t Tasks() const;
+  std::int64_t BusyNs() const;
+  std::optional<double> Efficiency() const;  // busy time over threads x parallel time; absent: no region
+  std::optional<double> BusiestShare() const;  // of the busy time: of the thread with most of it
+  std::optional<double> SpeedupOverOne() const;  // of its tasks one after the other; absent: not measured
+  // Absent: the threads help, or the times say too little (`contended`, or one thread).
+  std::optional<ThreadCause> cause;
+
+  static constexpr const char* kSchemaName = "thread_use";
+  static void Describe(auto& v) {
+    using U = ThreadUse;
+    v("runs", &U::runs);
+    v("time_ns", &U::time_ns, {.meaning = "over all `runs`, as the other times"});
+    v("parallel_ns", &U::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
+    v("regions", &U::regions, {.meaning = "parallel regions: calls of the thread pool"});
+    v("threads", &U::threads);
+    v("efficiency", &U::Efficiency,
+      {.meaning = "busy time over the number of threads times `parallel_ns`", .least = 0});
+    v("speedup_over_one", &U::SpeedupOverOne,
+      {.meaning = "of its tasks one after the other; null: not measured", .least = 0});
+    v("cause", &U::cause, {.meaning = "why the threads do not make it faster; null: they do, or it is not known"});
+  }
+};
+
+struct WatchedRow {
+  std::string key;  // as KeyText of the operator in the analysis
+  std::string name;
+  std::string code;  // the highest class among its functions; empty: none was seen
+  bool kleidiai = false;  // one of its functions is KleidiAI's and computes
+  std::vector<ProvenFunction> functions;  // what tasks called first, then the tasks
+  ThreadUse threads;
+
+  // What computed it: of what tasks called, those of the highest class; else of the tasks themselves.
+  std::vector<const ProvenFunction*> Kernels() const;
+
+  static constexpr const char* kSchemaName = "watched_row";
+  static void Describe(auto& v) {
+    using W = WatchedRow;
+    v("key", &W::key);
+    v("name", &W::name);
+    v("code", &W::code, {.meaning = "the highest class of instructions among its functions", .or_null = true});
+    v("kleidiai", &W::kleidiai);
+    v("functions", &W::functions);
+    v("threads", &W::threads);
+  }
+};
+
+// The operators of a watched run, those of delegates and portable kernels, in the order of the run.
+std::vector<WatchedRow> WatchedRows(const WatchData& watch);
+
+struct WatchedExperiment {
+  std::string label;
+  bool contended = false;  // of its times: see WatchReply
+  std::vector<WatchedRow> rows;
+
+  static constexpr const char* kSchemaName = "watched";
+  static void Describe(auto& v) {
+    using W = WatchedExperiment;
+    v("label", &W::label);
+    v("contended", &W::contended);
+    v("operators", &W::rows);
+  }
+};
+
+// Those of a run that were watched. Of a program of several methods the experiments share a file: it is there
+// once.
+std::vector<WatchedExperiment> WatchedOf(const RunData& run);
+
+// How `name` (CodeClass::name) stands among the classes of its architecture: a higher one needs more of a CPU.
+int CodeRank(std::string_view name);
+
+}  // namespace etprof
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
+                                                                  {ThreadCause::kOneThread, "one_thread"},
+                                                                  {ThreadCause::kSlowCore, "slow_core"},
+                                                                  {ThreadCause::kSharedUnit, "shared_unit"},
+                                                                  {ThreadCause::kWakeUp, "wake_up"}};
+
+}  // namespace etprof

@@ -1,0 +1,139 @@
+#include "say/watched.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualWatched = 20;
+constexpr std::size_t kMostNames = 2;
+
+std::string CountedText(std::int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string NamesOf(const WatchedRow& row) {
+  std::vector<std::string> names;
+  for (const ProvenFunction* const function : row.Kernels()) names.push_back(function->name);
+  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "");
+}
+
+std::int64_t CallsOfKernels(const WatchedRow& row) {
+  std::int64_t calls = 0;
+  for (const ProvenFunction* const function : row.Kernels()) calls += function->Calls();
+  return calls;
+}
+
+std::int64_t ThreadsOfKernels(const WatchedRow& row) {
+  std::int64_t threads = 0;
+  for (const ProvenFunction* const function : row.Kernels()) threads = std::max(threads, function->Threads());
+  return threads;
+}
+
+std::string CauseText(const ThreadUse& use) {
+  if (!use.cause) return "";
+  const auto threads = use.threads.size();
+  switch (*use.cause) {
+    case ThreadCause::kFewTasks:
+      return fmt::format("{} for {} threads", CountedText(use.Tasks() / use.regions, "task"), threads);
+    case ThreadCause::kOneThread:
+      return fmt::format("one thread did {} of the work", PercentText(use.BusiestShare().value_or(0)));
+    case ThreadCause::kSlowCore: return "one thread on a slow core";
+    case ThreadCause::kSharedUnit: return "tasks wait for each other: probably one shared matrix unit";
+    case ThreadCause::kWakeUp: return "waking the threads takes much of the time";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ProofText(const WatchedRow& row) {
+  if (row.code.empty()) return "";
+  return fmt::format("{} ({}), {} on {}", row.code, NamesOf(row), CountedText(CallsOfKernels(row), "call"),
+                     CountedText(ThreadsOfKernels(row), "thread"));
+}
+
+std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
+  std::vector<Section> sections;
+  for (const WatchedExperiment& experiment : experiments) {
+    Table table{"proven",
+                "",
+                {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
+                 {"code", "proven"},
+                 {.id = "functions", .title = "functions", .goes = 1, .keep = Table::Keep::kEnd},
+                 {"calls", "calls", true, 2},
+                 {"threads", "threads", true, 3}},
+                {}};
+    for (const WatchedRow& row : experiment.rows) {
+      const bool seen = !row.code.empty();
+      table.rows.push_back({row.name, seen ? Cell(row.code) : Cell(), seen ? Cell(NamesOf(row)) : Cell(),
+                            seen ? Cell(Count{CallsOfKernels(row)}) : Cell(),
+                            seen ? Cell(Count{ThreadsOfKernels(row)}) : Cell()});
+    }
+    table.usual_rows = kUsualWatched;
+    table.elsewhere = "in its `_watch.json`";
+    sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
+  }
+  if (!sections.empty()) {
+    sections.front().parts.emplace_back(
+        Paragraph{"Proven: the runner saw these functions called in this operator; their machine code needs what "
+                  "is named. —: no call of XNNPACK was seen."});
+  }
+  return sections;
+}
+
+std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments) {
+  std::vector<Section> sections;
+  for (const WatchedExperiment& experiment : experiments) {
+    std::vector<const WatchedRow*> rows;
+    for (const WatchedRow& row : experiment.rows) {
+      if (row.threads.regions > 0) rows.push_back(&row);
+    }
+    if (rows.empty()) continue;
+    std::ranges::stable_sort(rows, std::ranges::greater(), [](const WatchedRow* row) { return row->threads.time_ns; });
+    Table table{"threads",
+                "",
+                {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
+                 {"time", "time", true},
+                 {"tasks", "tasks", true, 2},
+                 {"efficiency", "efficiency", true},
+                 {"busiest", "busiest thread", true, 3},
+                 {"waiting", "waiting", true, 4},
+                 {.id = "cause", .title = "why threads do not help", .goes = 1, .most = 40}},
+                {}};
+    for (const WatchedRow* const row : rows) {
+      const ThreadUse& use = row->threads;
+      const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
+      const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
+      table.rows.push_back({row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
+                            Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
+                            whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(),
+                            CauseText(use)});
+    }
+    table.usual_rows = kUsualWatched;
+    table.elsewhere = "in its `_watch.json`";
+    Section section{experiment.label, Level::kUsual, {std::move(table)}};
+    if (experiment.contended) {
+      section.parts.emplace_back(
+          Paragraph{"Other processes took the processors in each of these runs: no cause is named. Repeat it on a "
+                    "machine that is idle."});
+    }
+    sections.push_back(std::move(section));
+  }
+  if (!sections.empty()) {
+    sections.front().parts.emplace_back(
+        Paragraph{"Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
+                  "Waiting: the share of all threads' time in the operator that is in no task. Watching costs "
+                  "time: compare these times with each other only."});
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/store/run_data.h"
+#include "report/kernels/watched.h"
+#include "say/document.h"
+
+namespace etprof::say {
+
+// An experiment is a section: what computed each operator, by what the runner saw called. Without a watched
+// run (--watch) there is none.
+std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments);
+
+// The same, of how the threads shared the operators: those with the most time first.
+std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments);
+
+// "SME2", "proven by kai_run_..., 96 calls on 1 thread"; empty: nothing was seen.
+std::string ProofText(const WatchedRow& row);
+
+}  // namespace etprof::say
