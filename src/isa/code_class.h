@@ -7,7 +7,14 @@
 
 #include "isa/features.h"
 
-// Which instructions a function's machine code uses: evidence for what ran, from bytes alone.
+// Which instructions a function's machine code uses: evidence for what ran, from bytes alone. Built for the
+// host only, as the library etprof_code: the runner does not need it, nor Capstone.
+//
+// Sources of the rules: Intel SDM volume 2 (2.3 and 2.6: VEX and EVEX; chapters 3 to 5 and appendix A:
+// opcodes and CPUID flags), Intel's Architecture Instruction Set Extensions reference (AMX, AVX-VNNI, FP16),
+// and the Arm Architecture Reference Manual (DDI 0487), C4.1, with its SVE and SME encodings. Capstone
+// decodes x86-64's legacy encodings. VEX and EVEX are decoded here, so that no version of Capstone changes a
+// class. python/tests/test_code_class.py compares with binutils.
 namespace etprof::isa {
 
 struct CodeClass {
@@ -16,11 +23,14 @@ struct CodeClass {
   // "AVX-VNNI", "AVX2", "FMA3", "F16C", "AVX", "SSE4.2", "SSE4.1", "SSSE3", "SSE3", "SSE2", "scalar".
   // aarch64: "SME2", "SME", "SVE2", "SVE", "NEON BF16", "NEON i8mm", "NEON dot product", "NEON FP16", "NEON",
   // "scalar".
-  // One instruction of a level is enough: XNNPACK runs no such code where a CPU lacks the level.
+  // One instruction of a level is enough: XNNPACK runs no such code where a CPU lacks the level. "scalar"
+  // means no vector instruction and no feature that has a level. Scalar code in VEX encoding is "AVX".
   std::string name;
 
-  // A feature of Features(architecture) and how many instructions need it directly, in the order of that table.
-  // WithNeeds() adds what those features need. Empty for code of the architecture's base.
+  // A feature of Features(architecture) and how many instructions need it directly, in the order of that
+  // table. WithNeeds() adds what those features need. Empty for code of the architecture's base. Code with
+  // SME instructions runs its SVE instructions in streaming mode, which needs no SVE: there they count as
+  // "sme".
   struct Use {
     std::string feature;
     std::size_t instructions = 0;
@@ -28,13 +38,16 @@ struct CodeClass {
   };
   std::vector<Use> features;
 
-  std::size_t instructions = 0;  // decoded, padding after the end not counted
-  std::size_t vector = 0;        // of these, work on more than one element: vectors, tiles
-  std::size_t unknown = 0;       // that no rule decodes
+  std::size_t instructions = 0;  // decoded, without padding after the last one
+  // Of these, work on vectors or tiles: also loads and stores of whole vector registers. Not what serves
+  // scalars too: loads and stores of scalars (each prologue saves d8), copies of a register, constants, and
+  // bitwise operations (which clear a register, or change a sign).
+  std::size_t vector = 0;
+  std::size_t unknown = 0;  // stretches that no rule decodes
 };
 
-// Total: any bytes of any length, also those of data between instructions or of half a function. Padding after
-// the last instruction (nop, int3, zeros) is no instruction.
+// Total: any bytes of any length, also those of data between instructions or of half a function. Padding
+// (nop, int3, zeros) after the last instruction is no instruction.
 CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architecture);
 
 }  // namespace etprof::isa

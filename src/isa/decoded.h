@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+// One instruction, as far as a function's class depends on it. Internal to code_class.
+namespace etprof::isa {
+
+struct Decoded {
+  std::size_t length = 0;  // bytes to go on by, at least 1
+  bool known = false;
+  bool vector = false;
+  bool padding = false;
+  std::array<std::string_view, 2> features{};  // by the names of Features(); empty: none
+};
+
+// Calls `each` for every instruction of `code`, in order.
+void DecodeX86(std::span<const std::byte> code, const std::function<void(const Decoded&)>& each);
+
+Decoded DecodeAarch64(std::uint32_t word);
+
+}  // namespace etprof::isa
