@@ -38,6 +38,7 @@ const std::vector<CheckInfo>& AllChecks() {
        "pipeline_summary.json is JSON, has the keys and types of its schema, and says what the data give"},
       {"peaks",
        "peaks.json, where it is, is JSON, has the keys and types of its schema, and is of these experiments"},
+      {"watch", "a watched run's busy and waiting times are all threads' time in each operator"},
       {"sums", "the rows of every table add up exactly to the whole"},
       {"deltas", "the rows of every comparison add up exactly to the whole's delta"},
       {"timeline", "the timeline CSVs are what the ETDump gives, row by row"},

@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/sha256.h"
+#include "measure/store/watch.h"
 #include "measure/store/manifest.h"
 #include "validate/json_schema.h"
 
@@ -71,6 +72,7 @@ std::vector<Finding> Validator::Finish() {
     CheckConfig();
     CheckNamedFiles();
     CheckPeaks();
+    CheckWatch();
     CheckAnalysis();
     CheckKernels();
     CheckDifferences();
@@ -273,6 +275,20 @@ void Validator::CheckPeaks() {
       if (labels.contains(label.get<std::string>())) continue;
       findings_.Broken("peaks", "peaks.json",
                        fmt::format("has the roofs of {}, which is no experiment here", label.dump()));
+    }
+  }
+}
+
+void Validator::CheckWatch() {
+  for (const ExperimentData& data : run_.experiments) {
+    if (data.watch == nullptr) continue;
+    for (const protocol::WatchedOperator& op : data.watch->reply.operators) {
+      std::int64_t sum = 0;
+      for (const protocol::WatchedThread& thread : op.threads) sum += thread.busy_ns + thread.waiting_ns;
+      if (sum == op.time_ns * data.watch->reply.threads) continue;
+      findings_.Broken("watch", Relative(WatchFile(data)),
+                       fmt::format("the times of the threads in {} do not add up", op.name));
+      break;
     }
   }
 }

@@ -81,6 +81,7 @@ class Validator {
   void CheckKernels();
   void CheckLatencies(const nlohmann::json& result);
   void CheckPeaks();
+  void CheckWatch();
   void CheckAnalysis();
   void CheckAnalysisOfTraces(const nlohmann::json& summary);
   void CheckOtherCsvFiles();

@@ -41,7 +41,7 @@ def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path, isa: str)
     path = folder / "config.json"
     folder.mkdir()
     path.write_text(json.dumps(config), encoding="utf-8")
-    done = call(ETPROF, "run", path, "--watch", "--no-peaks", "--quiet")
+    done = call(ETPROF, "run", path, "--watch", "--no-peaks")
     assert done.returncode == 0, done.stderr
     (experiment,) = json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))["experiments"]
     assert not [warning for warning in experiment["warnings"] if warning.startswith("watch")]

@@ -27,7 +27,7 @@ def measured(tmp_path_factory) -> Path:
         "experiments": [{"name": "one"}, {"name": "same"}, {"name": "threads", "threads": [1, 2]}],
     }
     (folder / "config.json").write_text(json.dumps(config))
-    done = program.run("run", folder / "config.json")
+    done = program.run("run", folder / "config.json", "--watch")
     assert done.returncode == 0, done.stderr
     return folder / "out"
 

@@ -178,6 +178,13 @@ def move_between_groups(run: Path) -> None:
     edit(run / "analysis_summary.json", more)
 
 
+def a_thread_busier_than_time(run: Path) -> None:
+    def more(watch: dict) -> None:
+        watch["operators"][0]["threads"][0]["busy_ns"] += 1
+
+    edit(one(run, "_watch.json"), more)
+
+
 def cut_the_page(run: Path) -> None:
     page = run / "report.html"
     page.write_bytes(page.read_bytes()[:-30_000])
@@ -199,6 +206,7 @@ DAMAGE = {
     "pipeline summary empty": (lambda run: (run / "pipeline_summary.json").write_text(""), {"pipeline_summary"}, "pipeline_summary.json"),
     "roofs cut": (lambda run: truncate_last_byte(run / "peaks.json") or truncate_last_byte(run / "peaks.json"), {"peaks"}, "peaks.json"),
     "roofs of no experiment": (lambda run: change(run / "peaks.json", '"one"', '"two"'), {"peaks"}, "peaks.json"),
+    "watched times that do not add up": (a_thread_busier_than_time, {"watch"}, "one/toy_cnn_one_t1_watch.json"),
     "report missing": (lambda run: (run / "report.md").unlink(), {"files"}, "report.md"),
     "configuration missing": (lambda run: (run / "config.json").unlink(), {"files"}, "config.json"),
     "latencies missing": (lambda run: one(run, "_latency.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_latency.csv"),
