@@ -14,7 +14,7 @@
 // opcodes and CPUID flags), Intel's Architecture Instruction Set Extensions reference (AMX, AVX-VNNI, FP16),
 // and the Arm Architecture Reference Manual (DDI 0487), C4.1, with its SVE and SME encodings. Capstone
 // decodes x86-64's legacy encodings. VEX and EVEX are decoded here, so that no version of Capstone changes a
-// class. python/tests/test_code_class.py compares with binutils.
+// class. tests/devices/test_code_class.py compares with binutils.
 namespace etprof::isa {
 
 struct CodeClass {

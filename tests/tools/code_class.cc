@@ -1,7 +1,7 @@
 // Reads functions, one a line: architecture ("x86-64", "aarch64") and code in hexadecimal. Writes of each the
 // name of its class, its features as "feature=instructions", the numbers of instructions, vector
 // instructions, and unknown stretches, and its features with all that they need, separated by tabs.
-// python/tests/test_code_class.py compares them with binutils.
+// tests/devices/test_code_class.py compares them with binutils.
 #include "isa/code_class.h"
 
 #include <cstddef>
