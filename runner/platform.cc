@@ -169,7 +169,8 @@ int SetThreads(int threads) {
 
 int PoolThreads() {
   namespace pool = executorch::extension::threadpool;
-  return pool::NoThreadPoolGuard::is_enabled() ? 1 : static_cast<int>(pool::get_threadpool()->get_thread_count());
+  return pool::NoThreadPoolGuard::is_enabled() ? 1
+                                               : static_cast<int>(pool::get_threadpool()->get_thread_count());
 }
 
 void SetCpus(const std::string& cpus) {

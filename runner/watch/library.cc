@@ -111,8 +111,7 @@ void LoadedLibrary::Write(const Slot& slot, void* function) {
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.place) / page_size * page_size;
   // It stays writable: nobody tells what it was, and a library's other slots may share the page.
   if (::mprotect(reinterpret_cast<void*>(page), page_size, PROT_READ | PROT_WRITE) != 0) {
-    throw CannotWatch(
-        fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
+    throw CannotWatch(fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
   }
   __atomic_store_n(slot.place, function, __ATOMIC_SEQ_CST);
 }

@@ -33,7 +33,8 @@ using Word = std::uintptr_t;
 // pthreadpool.h of XNNPACK's thread pool: every function takes the pool, the task's function, and its
 // context, then at most 11 integers; a task takes its context, then at most 9. Passing more of them than a
 // function reads is harmless on both ABIs: they lie in registers that nobody reads and on the caller's stack.
-using Parallelize = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+using Parallelize = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,
+                             Word);
 using Task = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
 
 struct alignas(128) LiveThread {
@@ -51,7 +52,8 @@ struct Live {
 class MemoryReader {
  public:
   MemoryReader() {
-    if (::pipe(ends_) != 0) throw Error(ExitCode::kDeviceFailed, "there is no pipe left to read memory through");
+    if (::pipe(ends_) != 0)
+      throw Error(ExitCode::kDeviceFailed, "there is no pipe left to read memory through");
   }
   ~MemoryReader() {
     ::close(ends_[0]);
@@ -63,9 +65,11 @@ class MemoryReader {
   // How many of `words` words there are, at most up to the end of a page.
   std::size_t Read(Word from, Word* to, std::size_t words) const {
     const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
-    for (const std::size_t wanted : {words, std::min<std::size_t>(words, (page - from % page) / sizeof(Word))}) {
+    for (const std::size_t wanted :
+         {words, std::min<std::size_t>(words, (page - from % page) / sizeof(Word))}) {
       const std::size_t size = wanted * sizeof(Word);
-      if (size == 0 || ::write(ends_[1], reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
+      if (size == 0 ||
+          ::write(ends_[1], reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
         continue;
       return ::read(ends_[0], to, size) == static_cast<ssize_t>(size) ? wanted : 0;
     }
@@ -156,8 +160,8 @@ struct Watch::State {
     if (!between.calls.empty()) regions.push_back(std::move(between));
   }
 
-  void Run(Parallelize parallelize, Word pool, Word function, Word context, Word a, Word b, Word c, Word d, Word e,
-           Word f, Word g, Word h, Word i, Word j, Word k) {
+  void Run(Parallelize parallelize, Word pool, Word function, Word context, Word a, Word b, Word c, Word d,
+           Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
     CloseWhatHasNoTask();
     live.function = reinterpret_cast<Task>(function);
     live.context = context;
@@ -178,8 +182,8 @@ struct Watch::State {
     Region region;
     region.task = function;
     region.begin_ns = MonotonicNow();
-    parallelize(pool, reinterpret_cast<Word>(&TaskOf), reinterpret_cast<Word>(&live), a, b, c, d, e, f, g, h, i, j,
-                k);
+    parallelize(pool, reinterpret_cast<Word>(&TaskOf), reinterpret_cast<Word>(&live), a, b, c, d, e, f, g, h,
+                i, j, k);
     region.end_ns = MonotonicNow();
     for (std::size_t w = changes; w-- > 0;) *changed[w].first = changed[w].second;
     region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
@@ -195,12 +199,12 @@ struct Watch::State {
 namespace {
 
 std::array<void*, kMostEntries> parallelize_functions;
-void (*run_watched)(void* function, Word pool, Word task, Word context, Word, Word, Word, Word, Word, Word, Word, Word,
-                    Word, Word, Word) = nullptr;
+void (*run_watched)(void* function, Word pool, Word task, Word context, Word, Word, Word, Word, Word, Word,
+                    Word, Word, Word, Word, Word) = nullptr;
 
 template <std::size_t index>
-void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f, Word g,
-                      Word h, Word i, Word j, Word k) {
+void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f,
+                      Word g, Word h, Word i, Word j, Word k) {
   run_watched(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
 }
 
@@ -238,9 +242,10 @@ Watch::Watch() {
       LoadedLibrary::Write(slot, stand_in);
     }
     if (pool_functions == 0) {
-      throw Error(ExitCode::kDeviceFailed,
-                  "calls the thread pool in a way that cannot be watched (it is linked into it, or bound with "
-                  "-Bsymbolic or -fno-plt)")
+      throw Error(
+          ExitCode::kDeviceFailed,
+          "calls the thread pool in a way that cannot be watched (it is linked into it, or bound with "
+          "-Bsymbolic or -fno-plt)")
           .InFile(state.library.path());
     }
   } catch (...) {
@@ -248,8 +253,8 @@ Watch::Watch() {
     throw;
   }
   active_watch = &state;
-  run_watched = [](void* function, Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f,
-                   Word g, Word h, Word i, Word j, Word k) {
+  run_watched = [](void* function, Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e,
+                   Word f, Word g, Word h, Word i, Word j, Word k) {
     static_cast<State*>(active_watch)
         ->Run(reinterpret_cast<Parallelize>(function), pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
   };

@@ -25,8 +25,8 @@ namespace etprof::runner {
 namespace {
 
 constexpr int kMostWatched = 1000;
-constexpr int kAttempts = 4;            // for each run whose threads had a processor whenever they wanted one
-constexpr double kMostWaiting = 0.01;   // of a run's time, that its threads waited for a processor
+constexpr int kAttempts = 4;           // for each run whose threads had a processor whenever they wanted one
+constexpr double kMostWaiting = 0.01;  // of a run's time, that its threads waited for a processor
 
 using Key = BoundaryRecorder::Key;
 
@@ -35,7 +35,8 @@ struct Sums {
   std::string name;
   std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
   std::vector<protocol::WatchedThread> threads;
-  std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;  // by function and whether a task
+  std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>>
+      calls;  // by function and whether a task
 
   void Add(const Sums& other) {
     runs += other.runs;
@@ -124,7 +125,8 @@ class Watching {
               values[0] = watch_.Regions().size();
               values[1] = static_cast<std::uint64_t>(MonotonicNow());
             },
-            [this](const Key& key, const std::string& name, const std::uint64_t* from, const std::uint64_t* to) {
+            [this](const Key& key, const std::string& name, const std::uint64_t* from,
+                   const std::uint64_t* to) {
               const std::span<const Region> regions = watch_.Regions();
               Merge({{key, SumsOf(name, regions.subspan(from[0], to[0] - from[0]),
                                   static_cast<std::int64_t>(to[1] - from[1]))}},
@@ -201,13 +203,14 @@ std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
 // The functions of a reply, each once.
 class FunctionList {
  public:
-  FunctionList(const LoadedLibrary& library, protocol::WatchReply& reply) : library_(library), reply_(reply) {}
+  FunctionList(const LoadedLibrary& library, protocol::WatchReply& reply)
+      : library_(library), reply_(reply) {}
   std::int64_t Index(std::uintptr_t function) {
     const auto [known, added] = index_.try_emplace(function, reply_.functions.size());
     if (added) {
       const ElfFile::Function found = library_.FunctionAt(function);
-      const ByteView code =
-          library_.file().AtAddress(found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
+      const ByteView code = library_.file().AtAddress(
+          found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
       std::string called;
       if (library_.file().machine() == ElfFile::kAarch64) {
         for (const std::uint64_t callee : Callees(found.address, code)) {
@@ -226,7 +229,8 @@ class FunctionList {
   std::map<std::uintptr_t, std::size_t> index_;
 };
 
-void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library, protocol::WatchReply& reply) {
+void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library,
+          protocol::WatchReply& reply) {
   std::vector<const AllSums::value_type*> ordered;
   for (const auto& entry : all) ordered.push_back(&entry);
   std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.place; });
@@ -310,13 +314,15 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     const std::size_t seen = watch.Regions().size();
     watch.Release();
     run_unwatched();
-    if (watch.Regions().size() != seen) throw Error(ExitCode::kDeviceFailed, "calls are still watched after the end");
+    if (watch.Regions().size() != seen)
+      throw Error(ExitCode::kDeviceFailed, "calls are still watched after the end");
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::kDeviceFailed) throw;
     return refuse(error.what());
   }
   const bool any = std::ranges::any_of(reply.operators, [](const auto& op) { return !op.functions.empty(); });
-  if (!any) return refuse("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
+  if (!any)
+    return refuse("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
   return reply;
 }
 

@@ -22,7 +22,8 @@
 namespace etprof {
 namespace {
 
-constexpr const char *kRoofline = "roofline", *kCounters = "counters", *kProven = "proven", *kThreads = "threads";
+constexpr const char *kRoofline = "roofline", *kCounters = "counters", *kProven = "proven",
+                     *kThreads = "threads";
 
 TerminalOptions ScreenOf(const View& view, const std::string& more) {
   TerminalOptions options = OptionsOfStdout();

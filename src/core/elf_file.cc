@@ -7,14 +7,15 @@ namespace etprof {
 namespace {
 
 constexpr std::uint64_t kLoad = 1, kDynamic = 2, kUnwindTable = 0x6474e550;  // of segments
-constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6, kSlotsTable = 23;  // dynamic entries
+constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6,
+                        kSlotsTable = 23;                       // dynamic entries
 constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // of relocations
 constexpr std::uint64_t kRelocationSize = 24, kSymbolSize = 24;
-constexpr std::uint64_t kIsFunction = 2;      // of symbols
+constexpr std::uint64_t kIsFunction = 2;              // of symbols
 constexpr std::uint64_t kSymbolSections[] = {2, 11};  // SYMTAB, DYNSYM
 constexpr std::uint64_t kMostEntries = 1 << 20;       // of any table: more than a library of this kind has
-constexpr std::uint64_t kExecutable = 1;                            // of a segment's flags
-constexpr std::uint64_t kNoBits = 8;                                // a section without bytes in the file
+constexpr std::uint64_t kExecutable = 1;              // of a segment's flags
+constexpr std::uint64_t kNoBits = 8;                  // a section without bytes in the file
 constexpr std::size_t kLongestText = 4096;
 
 }  // namespace
@@ -151,8 +152,8 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
     if (At(segment.offset, 1) != 1 || At(segment.offset + 2, 1) != 0x03 || At(segment.offset + 3, 1) != 0x3b)
       continue;
     const auto from_here = [&](std::uint64_t offset) {
-      return segment.address + static_cast<std::uint64_t>(
-                                   static_cast<std::int64_t>(static_cast<std::int32_t>(At(offset, 4))));
+      return segment.address +
+             static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(At(offset, 4))));
     };
     const std::uint64_t count = std::min<std::uint64_t>(At(segment.offset + 8, 4), kMostEntries);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -168,7 +169,8 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
   for (std::uint64_t i = 0; i < sections && header_size >= 64 && headers < file_.bytes().size(); ++i) {
     const std::uint64_t header = headers + i * header_size;
     if (std::ranges::find(kSymbolSections, At(header + 4, 4)) == std::end(kSymbolSections)) continue;
-    const std::uint64_t table = At(header + 24, 8), strings = At(headers + At(header + 40, 4) * header_size + 24, 8);
+    const std::uint64_t table = At(header + 24, 8),
+                        strings = At(headers + At(header + 40, 4) * header_size + 24, 8);
     if (table > file_.bytes().size() || strings > file_.bytes().size()) continue;
     const std::uint64_t count = std::min(Bytes(table, At(header + 32, 8)).size() / kSymbolSize, kMostEntries);
     for (std::uint64_t k = 0; k < count; ++k) {

@@ -125,4 +125,14 @@ CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architectur
   return result;
 }
 
+int CodeRank(std::string_view name) {
+  if (name == "scalar") return 0;
+  for (const Architecture architecture : {Architecture::kX86_64, Architecture::kAarch64}) {
+    const std::vector<CodeLevel>& levels = CodeLevels(architecture);
+    const auto found = std::ranges::find(levels, name, &CodeLevel::name);
+    if (found != levels.end()) return static_cast<int>(levels.end() - found);
+  }
+  return -1;
+}
+
 }  // namespace etprof::isa

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/features.h"
@@ -49,5 +50,9 @@ struct CodeClass {
 // Total: any bytes of any length, also those of data between instructions or of half a function. Padding
 // (nop, int3, zeros) after the last instruction is no instruction.
 CodeClass ClassifyCode(std::span<const std::byte> code, Architecture architecture);
+
+// How the level of a CodeClass's name stands among those of its architecture: a higher one needs more of a
+// CPU; "scalar" is 0, what is no such name -1.
+int CodeRank(std::string_view name);
 
 }  // namespace etprof::isa

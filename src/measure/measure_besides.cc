@@ -15,8 +15,8 @@ namespace {
 
 // One thing to ask of a worker that has loaded the model.
 struct Besides {
-  const char* what;  // as it begins warnings and the log: "counters"
-  const char* only;  // why a foreign runner has none
+  const char* what;                // as it begins warnings and the log: "counters"
+  const char* only;                // why a foreign runner has none
   const char* emulated = nullptr;  // why an emulated CPU has none; null: it has
   std::function<void(WorkerClient&, const ParticipantSetup&, ExperimentData&)> ask;
 };
@@ -86,9 +86,10 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress
     if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
     if (reply.unmatched_calls > 0) {
       Warn(watch,
-           fmt::format("in {} delegate calls the operators could not be told apart (without the exact operator "
-                       "clock they cannot)",
-                       reply.unmatched_calls),
+           fmt::format(
+               "in {} delegate calls the operators could not be told apart (without the exact operator "
+               "clock they cannot)",
+               reply.unmatched_calls),
            data);
     }
     data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});

@@ -32,7 +32,7 @@ struct WatchedFunction {
   std::uint64_t address = 0;  // in the library's file
   std::uint64_t size = 0;     // bytes; 0: not known
   std::string code;           // these bytes in hexadecimal, at most kMostCode; empty: not known
-  std::string called;         // aarch64: those of the functions of the library that it calls directly, together
+  std::string called;  // aarch64: those of the functions of the library that it calls directly, together
 
   static constexpr std::uint64_t kMostCode = 65'536;
   static constexpr const char* kSchemaName = "watched_function";
@@ -48,8 +48,8 @@ struct WatchedFunction {
 };
 
 struct WatchedCalls {
-  std::int64_t function = 0;  // index into WatchReply::functions
-  bool is_task = false;       // what the thread pool was given, not what a task called
+  std::int64_t function = 0;        // index into WatchReply::functions
+  bool is_task = false;             // what the thread pool was given, not what a task called
   std::vector<std::int64_t> calls;  // by thread
 
   static constexpr const char* kSchemaName = "watched_calls";
@@ -69,7 +69,7 @@ struct WatchedThread {
   std::int64_t regions = 0;     // parallel regions in which it had a task
   std::int64_t alone_ns = 0;    // its tasks' time in the runs in which only one task ran at any moment
   std::int64_t alone_tasks = 0;
-  std::int64_t cpu = -1;        // it was last seen on; -1: not known
+  std::int64_t cpu = -1;  // it was last seen on; -1: not known
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
@@ -120,12 +120,12 @@ struct WatchedOperator {
 };
 
 struct WatchReply {
-  std::string why_not;       // it cannot be watched here; empty: it was
-  int runs = 0;              // that count
-  bool contended = false;    // in each of them threads waited for a processor: times say little
-  int threads = 0;           // the caller and those of the pool
-  std::string architecture;  // of the code: "x86-64", "aarch64"
-  std::string library;       // that was watched, its file's name
+  std::string why_not;            // it cannot be watched here; empty: it was
+  int runs = 0;                   // that count
+  bool contended = false;         // in each of them threads waited for a processor: times say little
+  int threads = 0;                // the caller and those of the pool
+  std::string architecture;       // of the code: "x86-64", "aarch64"
+  std::string library;            // that was watched, its file's name
   bool outputs_compared = false;  // those of watched and unwatched runs; false: they differ without watching
   std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
   std::vector<WatchedFunction> functions;
@@ -143,7 +143,8 @@ struct WatchReply {
     v("architecture", &R::architecture);
     v("library", &R::library);
     v("outputs_compared", &R::outputs_compared,
-      {.meaning = "watched and unwatched runs gave the same outputs; false: they differ without watching, too"});
+      {.meaning =
+           "watched and unwatched runs gave the same outputs; false: they differ without watching, too"});
     v("unmatched_calls", &R::unmatched_calls);
     v("functions", &R::functions);
     v("operators", &R::operators);

@@ -248,7 +248,8 @@ Document SayReport(const Report& report) {
     appendix.push_back(std::move(section));
   }
   const std::vector<WatchedExperiment> watched = WatchedOf(report.run);
-  for (const auto& [found, what] : {std::pair(SayProven(watched), "Proven kernels: "), std::pair(SayThreads(watched), "Threads: ")}) {
+  for (const auto& [found, what] :
+       {std::pair(SayProven(watched), "Proven kernels: "), std::pair(SayThreads(watched), "Threads: ")}) {
     for (Section section : found) {
       section.title = what + section.title;
       section.level = Level::kPage;

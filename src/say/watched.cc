@@ -45,9 +45,12 @@ std::string CauseText(const ThreadUse& use) {
       return fmt::format("{} for {} threads", CountedText(use.Tasks() / use.regions, "task"), threads);
     case ThreadCause::kOneThread:
       return fmt::format("one thread did {} of the work", PercentText(use.BusiestShare().value_or(0)));
-    case ThreadCause::kSlowCore: return "one thread on a slow core";
-    case ThreadCause::kSharedUnit: return "tasks wait for each other: probably one shared matrix unit";
-    case ThreadCause::kWakeUp: return "waking the threads takes much of the time";
+    case ThreadCause::kSlowCore:
+      return "one thread on a slow core";
+    case ThreadCause::kSharedUnit:
+      return "tasks wait for each other: probably one shared matrix unit";
+    case ThreadCause::kWakeUp:
+      return "waking the threads takes much of the time";
   }
   return "";
 }
@@ -82,9 +85,9 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
     sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
   }
   if (!sections.empty()) {
-    sections.front().parts.emplace_back(
-        Paragraph{"Proven: the runner saw these functions called in this operator; their machine code needs what "
-                  "is named. —: no call of XNNPACK was seen."});
+    sections.front().parts.emplace_back(Paragraph{
+        "Proven: the runner saw these functions called in this operator; their machine code needs what "
+        "is named. —: no call of XNNPACK was seen."});
   }
   return sections;
 }
@@ -97,7 +100,8 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
       if (row.threads.regions > 0) rows.push_back(&row);
     }
     if (rows.empty()) continue;
-    std::ranges::stable_sort(rows, std::ranges::greater(), [](const WatchedRow* row) { return row->threads.time_ns; });
+    std::ranges::stable_sort(rows, std::ranges::greater(),
+                             [](const WatchedRow* row) { return row->threads.time_ns; });
     Table table{"threads",
                 "",
                 {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
@@ -112,26 +116,26 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
       const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
-      table.rows.push_back({row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
-                            Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
-                            whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(),
-                            CauseText(use)});
+      table.rows.push_back(
+          {row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
+           Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
+           whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(), CauseText(use)});
     }
     table.usual_rows = kUsualWatched;
     table.elsewhere = "in its `_watch.json`";
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
     if (experiment.contended) {
-      section.parts.emplace_back(
-          Paragraph{"Other processes took the processors in each of these runs: no cause is named. Repeat it on a "
-                    "machine that is idle."});
+      section.parts.emplace_back(Paragraph{
+          "Other processes took the processors in each of these runs: no cause is named. Repeat it on a "
+          "machine that is idle."});
     }
     sections.push_back(std::move(section));
   }
   if (!sections.empty()) {
-    sections.front().parts.emplace_back(
-        Paragraph{"Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
-                  "Waiting: the share of all threads' time in the operator that is in no task. Watching costs "
-                  "time: compare these times with each other only."});
+    sections.front().parts.emplace_back(Paragraph{
+        "Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
+        "Waiting: the share of all threads' time in the operator that is in no task. Watching costs "
+        "time: compare these times with each other only."});
   }
   return sections;
 }

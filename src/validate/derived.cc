@@ -100,9 +100,9 @@ void Validator::CheckDerived(const std::filesystem::path& file,
 }
 
 bool Validator::InputsAreSound() const {
-  static constexpr std::array kInputs = {"finished",    "manifest",       "etdump",         "run_counts",
-                                         "latency_csv", "latency_counts", "latency_values", "peaks",
-                                         "watch"};
+  static constexpr std::array kInputs = {"finished",       "manifest",    "etdump",
+                                         "run_counts",     "latency_csv", "latency_counts",
+                                         "latency_values", "peaks",       "watch"};
   return !inputs_missing_ && std::none_of(kInputs.begin(), kInputs.end(),
                                           [&](const char* check) { return findings_.HasBroken(check); });
 }

@@ -33,9 +33,10 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"peaks",
        SchemaOf<Peaks>("peaks.json of an etprof run directory",
                        "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
-      {"watch", SchemaOf<WatchData>("_watch.json of an experiment",
-                                    "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
-                                    "counts are sums over the runs.")},
+      {"watch",
+       SchemaOf<WatchData>("_watch.json of an experiment",
+                           "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
+                           "counts are sums over the runs.")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
       {"kernels", SchemaOf<KernelReport>("etprof kernels --json",

@@ -12,8 +12,8 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/sha256.h"
-#include "measure/store/watch.h"
 #include "measure/store/manifest.h"
+#include "measure/store/watch.h"
 #include "validate/json_schema.h"
 
 namespace etprof {

@@ -64,9 +64,10 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
   for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
   if (problem && own.views.empty()) throw *problem;
   if (own.views.empty() && own.evidence.empty() && own.watched.empty()) {
-    throw Error(ExitCode::kBadInput,
-                "holds no watched run, no log of a trace-enabled run, and no two variants whose operators could "
-                "be compared")
+    throw Error(
+        ExitCode::kBadInput,
+        "holds no watched run, no log of a trace-enabled run, and no two variants whose operators could "
+        "be compared")
         .InFile(folder.string())
         .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
   }

@@ -32,9 +32,9 @@ def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path, isa: str)
         "output_root": str(folder),
         "runner_path": str(bundle.folder / "etprof-runner"),
         "exec_wrapper": qemu,
-        "launches": 1,
+        "launches": 2,
         "rounds": 1,
-        "runs": 1,
+        "runs": 2,
         "warmup": 1,
         "experiments": [{"name": "one", "threads": 1, "isa": isa}],
     }
@@ -77,7 +77,11 @@ def test_what_ran_is_what_the_rules_say(
         kleidiai, classes = expected(row["name"], isa)
         assert row["kleidiai"] is kleidiai, row
         assert row["code"] in classes, row
-        names = [one["name"] for one in row["functions"] if one["name"].startswith("kai_run_") and "matmul_clamp" in one["name"]]
+        names = [
+            one["name"]
+            for one in row["functions"]
+            if one["name"].startswith("kai_run_") and "matmul_clamp" in one["name"]
+        ]
         assert bool(names) is kleidiai
         if row["code"] in ("SME", "SME2"):
             assert all(f"_{row['code'].lower()}_" in one for one in names), row
@@ -94,7 +98,19 @@ def test_the_library_calls_what_readelf_lists(bundle: Bundle) -> None:
     """All of KleidiAI's kernels and packing are called through slots: none is out of sight."""
     library = bundle.folder / "libexecutorch_backend_xnnpack.so"
     slots = subprocess.run(["readelf", "-rW", library], capture_output=True, text=True, check=True).stdout
-    symbols = subprocess.run(["readelf", "--dyn-syms", "-W", library], capture_output=True, text=True, check=True).stdout
-    called = {word for line in slots.splitlines() if "JUMP_SLO" in line for word in line.split() if word.startswith("kai_run_")}
-    defined = {line.split()[-1] for line in symbols.splitlines() if " FUNC " in line and line.split()[-1].startswith("kai_run_")}
+    symbols = subprocess.run(
+        ["readelf", "--dyn-syms", "-W", library], capture_output=True, text=True, check=True
+    ).stdout
+    called = {
+        word
+        for line in slots.splitlines()
+        if "JUMP_SLO" in line
+        for word in line.split()
+        if word.startswith("kai_run_")
+    }
+    defined = {
+        line.split()[-1]
+        for line in symbols.splitlines()
+        if " FUNC " in line and line.split()[-1].startswith("kai_run_")
+    }
     assert called and called == defined

@@ -122,7 +122,11 @@ def test_gdb_sees_the_same_entries(runner: Path, worker: Any, toy: Path, tmp_pat
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     program = [runner, "--model_path", toy, "--num_executions", "2", "--cpu_threads", "1"]
     done = subprocess.run(
-        ["gdb", "-q", "-batch", "-x", script, "--args", *program], capture_output=True, text=True, check=False, timeout=300
+        ["gdb", "-q", "-batch", "-x", script, "--args", *program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     if "Could not trace the inferior" in done.stdout + done.stderr or "ptrace" in done.stderr:
         skip("gdb may not trace here")

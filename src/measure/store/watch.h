@@ -25,8 +25,8 @@ struct WatchData {
 // As KeyText (analysis/profile.h) of the operator that a reply of the runner names.
 template <typename O>
 std::string KeyTextOf(const std::string& method, const O& op) {
-  std::string key = method + "/" + std::to_string(op.instruction) + "/" + op.kind + "/" +
-                    std::to_string(op.ordinal);
+  std::string key =
+      method + "/" + std::to_string(op.instruction) + "/" + op.kind + "/" + std::to_string(op.ordinal);
   if (op.chain > 0) key += "/chain" + std::to_string(op.chain);
   if (op.occurrence > 0) key += "/again" + std::to_string(op.occurrence);
   return key;

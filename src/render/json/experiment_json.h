@@ -281,8 +281,9 @@ struct TracedJson {
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
     v("watched", &TracedJson::Watched,
-      {.meaning = "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
-                  "empty: they were not watched"});
+      {.meaning =
+           "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
+           "empty: they were not watched"});
     v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
   }
 };

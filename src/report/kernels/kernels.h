@@ -132,7 +132,8 @@ struct KernelReport {
     v("logs", &KernelReport::views);
     v("comparison", &KernelReport::comparison);
     v("pairs", &KernelReport::evidence);
-    v("watched", &KernelReport::watched, {.meaning = "experiments of which the runner watched the calls (--watch)"});
+    v("watched", &KernelReport::watched,
+      {.meaning = "experiments of which the runner watched the calls (--watch)"});
     v("notes", &KernelReport::notes);
   }
 };

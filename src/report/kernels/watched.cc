@@ -9,7 +9,6 @@
 #include <set>
 #include <tuple>
 
-
 namespace etprof {
 namespace {
 
@@ -18,14 +17,8 @@ constexpr double kOneThreadShare = 0.8;   // of the busy time
 constexpr double kSlowCoreRatio = 1.5;    // of a thread's mean task to the others', alone
 constexpr std::int64_t kEnoughTasks = 8;  // of a thread, for a mean of its tasks
 constexpr double kNoSpeedup = 1.3;        // over one task after the other: below this, threads do not help
-constexpr double kEvenShare = 0.65;       // no thread has more of the busy time, where the tasks are shared out
-constexpr double kWakeShare = 0.25;       // of the parallel time
-
-// Higher ones need more of a CPU.
-constexpr std::string_view kClasses[] = {"scalar", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "F16C", "FMA3",
-                                         "AVX2", "AVX-VNNI", "AVX-512", "AVX-512 VBMI", "AVX-512 VNNI",
-                                         "AVX-512 BF16", "AVX-512 FP16", "AMX", "NEON", "NEON FP16",
-                                         "NEON dot product", "NEON i8mm", "NEON BF16", "SVE", "SVE2", "SME", "SME2"};
+constexpr double kEvenShare = 0.65;  // no thread has more of the busy time, where the tasks are shared out
+constexpr double kWakeShare = 0.25;  // of the parallel time
 
 std::vector<std::byte> FromHexadecimal(std::string_view hexadecimal) {
   const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
@@ -41,7 +34,7 @@ std::string CodeOf(const protocol::WatchedFunction& function, const std::string&
   if (function.code.empty()) return "";
   const std::string own = isa::ClassifyCode(FromHexadecimal(function.code), of).name;
   const std::string called = isa::ClassifyCode(FromHexadecimal(function.called), of).name;
-  return CodeRank(called) > CodeRank(own) ? called : own;
+  return isa::CodeRank(called) > isa::CodeRank(own) ? called : own;
 }
 
 std::string NameOfFunction(const protocol::WatchedFunction& function) {
@@ -49,7 +42,9 @@ std::string NameOfFunction(const protocol::WatchedFunction& function) {
 }
 
 // Of a KleidiAI function that computes, rather than packs.
-bool Computes(std::string_view name) { return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos; }
+bool Computes(std::string_view name) {
+  return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos;
+}
 
 std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
   const auto threads = static_cast<std::int64_t>(use.threads.size());
@@ -61,7 +56,8 @@ std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
   double slowest = 0, rest_ns = 0, rest_tasks = 0;
   for (const protocol::WatchedThread& thread : use.threads) {
     if (thread.alone_tasks < kEnoughTasks) continue;
-    slowest = std::max(slowest, static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks));
+    slowest =
+        std::max(slowest, static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks));
   }
   for (const protocol::WatchedThread& thread : use.threads) {
     if (thread.alone_tasks < kEnoughTasks) continue;
@@ -71,7 +67,8 @@ std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
   }
   if (rest_tasks > 0 && slowest >= kSlowCoreRatio * rest_ns / rest_tasks) return ThreadCause::kSlowCore;
   const auto speedup = use.SpeedupOverOne();
-  if (speedup && *speedup < kNoSpeedup && tasks >= 2 * threads * use.regions && *use.BusiestShare() <= kEvenShare)
+  if (speedup && *speedup < kNoSpeedup && tasks >= 2 * threads * use.regions &&
+      *use.BusiestShare() <= kEvenShare)
     return ThreadCause::kSharedUnit;
   std::int64_t wake = 0, woken = 0;
   for (const protocol::WatchedThread& thread : use.threads) {
@@ -92,12 +89,9 @@ std::int64_t SumOf(const std::vector<protocol::WatchedThread>& threads, Member m
 
 }  // namespace
 
-int CodeRank(std::string_view name) {
-  const auto* const found = std::ranges::find(kClasses, name);
-  return found == std::end(kClasses) ? -1 : static_cast<int>(found - std::begin(kClasses));
+std::int64_t ProvenFunction::Calls() const {
+  return std::accumulate(calls.begin(), calls.end(), std::int64_t{0});
 }
-
-std::int64_t ProvenFunction::Calls() const { return std::accumulate(calls.begin(), calls.end(), std::int64_t{0}); }
 std::int64_t ProvenFunction::Threads() const {
   return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
 }
@@ -106,7 +100,8 @@ std::int64_t ThreadUse::Tasks() const { return SumOf(threads, &protocol::Watched
 std::int64_t ThreadUse::BusyNs() const { return SumOf(threads, &protocol::WatchedThread::busy_ns); }
 std::optional<double> ThreadUse::Efficiency() const {
   if (parallel_ns == 0) return std::nullopt;
-  return static_cast<double>(BusyNs()) / (static_cast<double>(threads.size()) * static_cast<double>(parallel_ns));
+  return static_cast<double>(BusyNs()) /
+         (static_cast<double>(threads.size()) * static_cast<double>(parallel_ns));
 }
 std::optional<double> ThreadUse::BusiestShare() const {
   const std::int64_t busy = BusyNs();
@@ -145,15 +140,17 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
     row.name = op.name;
     for (const protocol::WatchedCalls& calls : op.functions) {
       const auto index = static_cast<std::size_t>(calls.function);
-      ProvenFunction function{NameOfFunction(reply.functions[index]), codes[index], calls.is_task, calls.calls};
+      ProvenFunction function{NameOfFunction(reply.functions[index]), codes[index], calls.is_task,
+                              calls.calls};
       for (std::int64_t& count : function.calls)
-        count = std::llround(static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
+        count = std::llround(static_cast<double>(count) /
+                             static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
       row.kleidiai = row.kleidiai || Computes(function.name);
-      if (CodeRank(function.code) > CodeRank(row.code)) row.code = function.code;
+      if (isa::CodeRank(function.code) > isa::CodeRank(row.code)) row.code = function.code;
       row.functions.push_back(std::move(function));
     }
     std::ranges::stable_sort(row.functions, {}, [](const ProvenFunction& function) {
-      return std::tuple(function.is_task, -CodeRank(function.code), -function.Calls());
+      return std::tuple(function.is_task, -isa::CodeRank(function.code), -function.Calls());
     });
     row.threads = {op.time_ns, op.parallel_ns, op.regions, op.threads, op.runs, {}};
     row.threads.cause = CauseOf(row.threads, reply.contended);

@@ -13,8 +13,8 @@ namespace etprof {
 
 // A function that computed an operator, as the runner saw it called.
 struct ProvenFunction {
-  std::string name;  // its symbol; "code at 0x100c40" where the library has none for it
-  std::string code;  // what it needs, as CodeClass::name says, of it and of what it calls directly
+  std::string name;      // its symbol; "code at 0x100c40" where the library has none for it
+  std::string code;      // what it needs, as CodeClass::name says, of it and of what it calls directly
   bool is_task = false;  // the thread pool was given it; else a task called it
   std::vector<std::int64_t> calls;  // in one run, by thread; rounded
 
@@ -49,8 +49,8 @@ struct ThreadUse {
 
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
-  std::optional<double> Efficiency() const;  // busy time over threads x parallel time; absent: no region
-  std::optional<double> BusiestShare() const;  // of the busy time: of the thread with most of it
+  std::optional<double> Efficiency() const;      // busy time over threads x parallel time; absent: no region
+  std::optional<double> BusiestShare() const;    // of the busy time: of the thread with most of it
   std::optional<double> SpeedupOverOne() const;  // of its tasks one after the other; absent: not measured
   // Absent: the threads help, or the times say too little (`contended`, or one thread).
   std::optional<ThreadCause> cause;
@@ -67,15 +67,16 @@ struct ThreadUse {
       {.meaning = "busy time over the number of threads times `parallel_ns`", .least = 0});
     v("speedup_over_one", &U::SpeedupOverOne,
       {.meaning = "of its tasks one after the other; null: not measured", .least = 0});
-    v("cause", &U::cause, {.meaning = "why the threads do not make it faster; null: they do, or it is not known"});
+    v("cause", &U::cause,
+      {.meaning = "why the threads do not make it faster; null: they do, or it is not known"});
   }
 };
 
 struct WatchedRow {
   std::string key;  // as KeyText of the operator in the analysis
   std::string name;
-  std::string code;  // the highest class among its functions; empty: none was seen
-  bool kleidiai = false;  // one of its functions is KleidiAI's and computes
+  std::string code;                       // the highest class among its functions; empty: none was seen
+  bool kleidiai = false;                  // one of its functions is KleidiAI's and computes
   std::vector<ProvenFunction> functions;  // what tasks called first, then the tasks
   ThreadUse threads;
 
@@ -87,7 +88,8 @@ struct WatchedRow {
     using W = WatchedRow;
     v("key", &W::key);
     v("name", &W::name);
-    v("code", &W::code, {.meaning = "the highest class of instructions among its functions", .or_null = true});
+    v("code", &W::code,
+      {.meaning = "the highest class of instructions among its functions", .or_null = true});
     v("kleidiai", &W::kleidiai);
     v("functions", &W::functions);
     v("threads", &W::threads);
@@ -114,9 +116,6 @@ struct WatchedExperiment {
 // Those of a run that were watched. Of a program of several methods the experiments share a file: it is there
 // once.
 std::vector<WatchedExperiment> WatchedOf(const RunData& run);
-
-// How `name` (CodeClass::name) stands among the classes of its architecture: a higher one needs more of a CPU.
-int CodeRank(std::string_view name);
 
 }  // namespace etprof
 

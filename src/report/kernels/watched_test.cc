@@ -16,8 +16,9 @@ WatchData Watched(std::int64_t parallel_ns, std::vector<WatchedThread> threads, 
   reply.architecture = "x86-64";
   // vfmadd231ps %ymm1,%ymm2,%ymm0; ret
   reply.functions = {{"", 0x1000, 6, "c4e26db8c1c3", ""}, {"", 0x2000, 1, "c3", ""}};
-  protocol::WatchedOperator op{0, 3, "backend", 2, 0, "Convolution (NHWC, F32) IGEMM #1", 10, parallel_ns + 100,
-                               parallel_ns, regions, {}, threads};
+  protocol::WatchedOperator op{
+      0,           3,       "backend", 2,      0, "Convolution (NHWC, F32) IGEMM #1", 10, parallel_ns + 100,
+      parallel_ns, regions, {},        threads};
   protocol::WatchedCalls kernel{0, false, {}}, task{1, true, {}};
   for (WatchedThread& thread : op.threads) {
     thread.waiting_ns = op.time_ns - thread.busy_ns;
@@ -30,7 +31,8 @@ WatchData Watched(std::int64_t parallel_ns, std::vector<WatchedThread> threads, 
   return data;
 }
 
-WatchedThread Thread(std::int64_t tasks, std::int64_t busy_ns, std::int64_t alone_ns, std::int64_t wake_ns = 0) {
+WatchedThread Thread(std::int64_t tasks, std::int64_t busy_ns, std::int64_t alone_ns,
+                     std::int64_t wake_ns = 0) {
   WatchedThread thread;
   thread.tasks = thread.alone_tasks = tasks;
   thread.busy_ns = busy_ns;
@@ -86,9 +88,11 @@ TEST(WatchedRows, OneThreadDidMostOfIt) {
 }
 
 TEST(WatchedRows, ASlowCoreIsSlowAloneToo) {
-  EXPECT_EQ(CauseIn(Watched(10'000, {Thread(50, 9'500, 9'500), Thread(20, 9'500, 9'500)})), ThreadCause::kSlowCore);
+  EXPECT_EQ(CauseIn(Watched(10'000, {Thread(50, 9'500, 9'500), Thread(20, 9'500, 9'500)})),
+            ThreadCause::kSlowCore);
   // Tasks that take longer only beside others are no slow core's.
-  EXPECT_NE(CauseIn(Watched(10'000, {Thread(50, 9'500, 5'000), Thread(20, 9'500, 2'000)})), ThreadCause::kSlowCore);
+  EXPECT_NE(CauseIn(Watched(10'000, {Thread(50, 9'500, 5'000), Thread(20, 9'500, 2'000)})),
+            ThreadCause::kSlowCore);
 }
 
 TEST(WatchedRows, ASharedUnitGivesNoSpeedupToEvenTasks) {
