@@ -68,6 +68,9 @@ function(etprof_stage stage)
     if(ARG_ORCHESTRATES)
       target_compile_options(etprof_${stage} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
+    if(NOT stage IN_LIST ETPROF_RUNNER_STAGES)
+      target_compile_options(etprof_${stage} PRIVATE ${ETPROF_UNLINKED_OPTIONS})
+    endif()
     if("nlohmann_json::nlohmann_json" IN_LIST ARG_LINK AND NOT stage STREQUAL "cli")
       target_precompile_headers(etprof_${stage} REUSE_FROM etprof_pch)
     endif()
@@ -101,8 +104,10 @@ function(etprof_included target source file)
 endfunction()
 
 # etprof_test(<target> SOURCES a_test.cc LINK etprof_core): a GoogleTest program, which ctest runs as one test: to start
-# it for each of its tests takes longer than most of them. --gtest_filter chooses among them.
+# it for each of its tests takes longer than most of them. --gtest_filter chooses among them. etprof_tests is all that ctest runs.
+add_custom_target(etprof_tests)
 function(etprof_test target)
+  add_dependencies(etprof_tests ${target})
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
   etprof_unity(${target})

@@ -18,10 +18,12 @@ set(CMAKE_CXX_ARCHIVE_CREATE "${zig} ar qc <TARGET> <OBJECTS>")
 set(CMAKE_CXX_ARCHIVE_APPEND "${zig} ar q <TARGET> <OBJECTS>")
 set(CMAKE_CXX_ARCHIVE_FINISH "")
 # zig would compile the whole C++ library to link anything. What is looked for in it stays undefined, and the test of the
-# runner says that nothing else does.
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostdlib++ -Wl,-undefined,dynamic_lookup")
+# runner says that nothing else does. Nor is the compiler's own library needed, or the sanitizers', which zig links without -O.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostdlib++ -rtlib=none -O2 -Wl,-undefined,dynamic_lookup")
 # Nor does CMake link anything to find out what the compiler is and can: for the first it takes the flags that it would begin
 # with, were there none.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_CXX_FLAGS "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS_INIT -c)
+# Only the runner is linked. Of all else LLVM's code is made, which the compiler has a third sooner than the machine's.
+set(ETPROF_UNLINKED_OPTIONS -Xclang -emit-llvm-bc)

@@ -4,13 +4,40 @@ ETPROF_TEST_EXPORTS names a folder that keeps the exports between sessions. One 
 sources and versions made it and its files are unchanged.
 """
 
+import copy
+import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+# Before PyTorch is imported: its threads wait for each other by computing, and other tests need the processors.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from etprof.export import Request, export_model
 from exports import Exported, is_current
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patterns_traced_once() -> Iterator[None]:
+    """XNNPACK's quantizer traces the same patterns for each model, which takes 2 s: here once for all models."""
+    from executorch.backends.xnnpack.quantizer import xnnpack_quantizer_utils as quantizer
+
+    trace = quantizer._get_aten_graph_module_for_pattern
+    traced: dict[Any, Any] = {}
+
+    def once(pattern: Any, example_inputs: tuple, is_cuda: bool = False) -> Any:
+        # What the pattern's function is made of: the kind of convolution, and whether a ReLU follows it, in place.
+        key = (is_cuda, *sorted(inspect.getclosurevars(pattern.fn).nonlocals.items(), key=lambda item: item[0]))
+        if key not in traced:
+            traced[key] = trace(pattern, example_inputs, is_cuda)
+        return copy.deepcopy(traced[key])  # the quantizer changes it
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quantizer, "_get_aten_graph_module_for_pattern", once)
+        yield
 
 
 @pytest.fixture(scope="session")

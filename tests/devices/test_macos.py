@@ -13,6 +13,7 @@ from bundle_bench import ROOT, call, skip
 PRESET = "macos-arm64-zig"
 MACH_O_64 = b"\xcf\xfa\xed\xfe"
 CPU_TYPE_ARM64 = b"\x0c\x00\x00\x01"
+LLVM_CODE = b"\xde\xc0\x17\x0b"
 TOOLS = ROOT / ".venv" / "bin"
 
 
@@ -59,6 +60,13 @@ def ninja(folder: Path, *targets: str) -> None:
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
 
+def is_for_macos(made: bytes) -> bool:
+    """Whether it is an object file or, of what nothing links (the toolchain file), LLVM's code, which names its target."""
+    if made.startswith(LLVM_CODE):
+        return re.search(rb"arm64-apple-macosx?14\.0", made) is not None
+    return made.startswith(MACH_O_64 + CPU_TYPE_ARM64)
+
+
 def undefined(program: bytes) -> set[str]:
     """The symbols that the linker found neither in the program nor in any of its libraries, which it was allowed to leave."""
     commands = 32  # behind the header, which has their number at 16
@@ -92,6 +100,12 @@ def test_what_the_cxx_library_has_is_told_from_what_is_missing() -> None:
     assert not any(map(is_of_the_cxx_library, missing))
 
 
+def test_what_is_for_macos_is_told_from_the_rest() -> None:
+    code = LLVM_CODE + b"triple%s-apple-macosx14.0.0"
+    assert is_for_macos(code.replace(b"%s", b"arm64")) and not is_for_macos(code.replace(b"%s", b"x86_64"))
+    assert is_for_macos(MACH_O_64 + CPU_TYPE_ARM64) and not is_for_macos(MACH_O_64 + b"\x07\x00\x00\x01")
+
+
 def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> None:
     ninja(macos_build, "etprof-runner")
     program = (macos_build / "etprof-runner").read_bytes()
@@ -121,4 +135,4 @@ def test_everything_compiles_for_macos(macos_build: Path) -> None:
     objects = list((macos_build / "src").rglob("*.o"))
     assert {path.relative_to(macos_build / "src").parts[0] for path in objects} == sources
     for path in objects:
-        assert path.read_bytes()[:8] == MACH_O_64 + CPU_TYPE_ARM64, path
+        assert is_for_macos(path.read_bytes()), path

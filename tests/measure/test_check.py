@@ -363,7 +363,7 @@ def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):
     if isa["widest"] is None:
         pytest.skip("this CPU has nothing but its architecture's baseline")
     junit = tmp_path / "junit.xml"
-    arguments = ["--runner", runner, "--budget", "240", "--output-root", tmp_path / "out", "--junit", junit, "--json"]
+    arguments = ["--runner", runner, "--budget", "60", "--output-root", tmp_path / "out", "--junit", junit, "--json"]
     result = subprocess.run(
         [etprof, "check", MODEL, "--candidate", "isa=none", *map(str, arguments)],
         capture_output=True,
