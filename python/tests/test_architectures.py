@@ -52,11 +52,16 @@ def _libraries():
     need_libraries()
 
 
-def multiply_adds(built: find.BuiltModel) -> float:
-    # It does not know the attention kernel that PyTorch has for CPUs.
+def multiply_adds(built: find.BuiltModel) -> int:
+    """PyTorch's count, and what it does not count: a batch normalization behind a linear layer, which is not folded into it."""
+    factors = []
+    for norm in built.module.modules():
+        if isinstance(norm, torch.nn.BatchNorm1d):
+            norm.register_forward_hook(lambda _norm, _args, out: factors.append(out.numel()))
+    # The counter does not know the attention kernel that PyTorch has for CPUs.
     with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         built.module(*built.args, **built.kwargs)
-    return counter.get_total_flops() / 2
+    return counter.get_total_flops() // 2 + sum(factors)
 
 
 def test_they_are_twelve_or_more_of_three_libraries():
@@ -78,14 +83,16 @@ def is_of_the_model(experiment: dict, model: str, delegation: dict):
     # Of reshapes several may fit equally well.
     assert {one["type"] for one in operators if one["program"]["join"] == "none"} <= {"Static Reshape (NC)"}
     built = find.build_model(find.find_model(model))
-    found = sum(one["program"]["macs"] or 0 for one in operators)
-    assert found == pytest.approx(multiply_adds(built), rel=0.005)
+    assert sum(one["program"]["macs"] or 0 for one in operators) == multiply_adds(built)
     portable = [one for one in operators if one["portable"]]
     modules = dict(built.module.named_modules())
     for one in portable:
-        assert one["program"]["layer"] in modules
-        assert re.fullmatch(r".+\.py:\d+", one["program"]["source"])
         assert one["total_ns"] > 0
+        if one["type"] != "copy_":  # of a buffer's new value: no module's
+            assert one["program"]["layer"] in modules
+    lines = [one["program"]["source"] for one in portable if one["program"]["source"]]
+    assert all(re.fullmatch(r".+\.py:\d+", line) for line in lines)
+    assert 2 * len(lines) >= len(portable)
     whys = Counter(one["program"]["why_not_delegated"] for one in portable)
     assert whys == sum((Counter({one["why"]: one["calls"]}) for one in delegation["not_delegated"]), Counter())
 

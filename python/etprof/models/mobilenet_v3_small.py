@@ -134,7 +134,7 @@ class MobileNetV3Small(nn.Module):
         self.classifier = nn.Sequential(
             nn.Linear(_LAST_CONVOLUTION, _LAST_CHANNELS),
             nn.Hardswish(),
-            nn.Dropout(p=0.2),
+            nn.Dropout(p=0.2, inplace=True),
             nn.Linear(_LAST_CHANNELS, classes),
         )
         self.apply(_initialize)
