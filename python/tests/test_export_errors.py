@@ -70,7 +70,7 @@ def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     assert shown in fix or textwrap.indent(shown, "    ") in re.sub(r"^ +$", "", fix, flags=re.M)
 
 
-CUSTOM = """
+CUSTOM = """\
 @torch.library.custom_op("guide::twice", mutates_args=())
 def twice(x: torch.Tensor) -> torch.Tensor:
     return x * 2
