@@ -4,7 +4,7 @@ One row each: the share of multiply-adds that XNNPACK takes, the largest differe
 ratio, the median latency, and what the CPU's widest extension (`etprof isa --widest`) is worth: the ratio of the latencies
 without and with it, with its 95 % interval.
 
-With --libraries those of bench/libraries.py instead (transformers, timm, torchvision), with their multiply-adds against
+With --libraries those of bench/architectures.py instead (transformers, timm, torchvision), with their multiply-adds against
 PyTorch's own counter.
 
     .venv/bin/python bench/models.py [MODEL...] [--libraries] [--seconds 30] [--threads 1] [--folder DIR] [--out bench/results/models.md]
@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: every example model")
     parser.add_argument("--types", nargs="+", choices=VARIANTS, help="default: all that make sense")
-    parser.add_argument("--libraries", action="store_true", help="the architectures of bench/libraries.py")
+    parser.add_argument("--libraries", action="store_true", help="the architectures of bench/architectures.py")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where exports are kept; default: nowhere")
@@ -191,9 +191,9 @@ def main() -> None:
     chosen = settings.models or example_models()
     types = dict.fromkeys(chosen, settings.types or list(VARIANTS))
     if settings.libraries:
-        from libraries import TYPES
+        from architectures import TYPES
 
-        chosen = [f"{ROOT / 'bench' / 'libraries.py'}:{name}" for name in settings.models or TYPES]
+        chosen = [f"{ROOT / 'bench' / 'architectures.py'}:{name}" for name in settings.models or TYPES]
         types = {model: settings.types or TYPES[model.rpartition(":")[2]] for model in chosen}
     for model in chosen:
         for variant in types[model]:

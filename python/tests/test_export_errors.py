@@ -24,6 +24,10 @@ def sections(document: Path) -> dict[str, str]:
 MODELS = sections(Path(__file__).with_name("export_errors.md"))
 
 
+def anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def block(section: str, language: str, holding: str = "") -> str:
     (found,) = [one for one in re.findall(rf"```{language}\n(.*?)```", section, re.S) if holding in one]
     return found
@@ -53,6 +57,7 @@ def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     message = block(section, "text")
     code, err = export(capfd, MODELS[title], "Failing")
     assert message in err
+    assert f"docs/guides/export-errors.md#{anchor(title)}" in err
     is_note = message.startswith("  note ")
     assert code == (0 if is_note else 3)
     assert is_note or not Path("out").exists()
@@ -65,11 +70,40 @@ def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     assert shown in fix or textwrap.indent(shown, "    ") in re.sub(r"^ +$", "", fix, flags=re.M)
 
 
+CUSTOM = """\
+@torch.library.custom_op("guide::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class Failing(nn.Module):
+    def forward(self, x):
+        return twice(x) + 1
+
+    def get_example_inputs(self):
+        return (torch.ones(1, 3),)
+"""
+
+
+def test_an_operator_of_the_users_own_needs_a_kernel_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(HEAD + CUSTOM)
+    assert main(["model.py:Failing", "--outdir", "out"]) == 3
+    err = capfd.readouterr().err
+    assert "ExecuTorch has no kernel for guide.twice (model.py, line 18: return twice(x) + 1)" in err
+    assert f"#{anchor('Operators that ExecuTorch lacks')}" in err
+
+
 def test_every_section_that_a_message_names_is_there():
     text = GUIDE.read_text(encoding="utf-8")
-    titles = {
-        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)
-    }
+    titles = {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.M)}
     source = Path(explain.__file__).read_text() + Path(explain.__file__).with_name("export.py").read_text()
     named = set(re.findall(r"_to_do\([^#]*?\"([a-z-]+)\"\s*,?\s*\)", source)) | set(
         re.findall(r"GUIDE\}#([a-z-]+)", source)

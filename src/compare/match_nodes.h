@@ -51,6 +51,8 @@ struct NodePair {
   double score = 0;            // of what agrees, less what contradicts; above 0
   std::uint16_t evidence = 0;  // of a pair
   bool moved = false;          // the other pairs' order is not its own
+
+  bool Has(Evidence of) const { return (evidence & static_cast<std::uint16_t>(of)) != 0; }
 };
 
 // All nodes of both sides, each once, in an order that keeps that of both but for what moved. One alignment

@@ -5,22 +5,18 @@
 
 #include "analysis/operators.h"
 #include "core/text.h"
+#include "measure/config/config.h"
 #include "measure/store/peaks.h"
 #include "report/ladder/matrix.h"
 #include "report/pair.h"
 #include "report/report.h"
+#include "report/stored_runs.h"
 #include "stats/launches.h"
 #include "timeline/timeline_csv.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
-
-std::string StemOfModel(const std::filesystem::path& model) {
-  std::string stem = model.filename().string();
-  if (stem.ends_with(".pte")) stem.resize(stem.size() - 4);
-  return stem;
-}
 
 // "<model>_<backend>_<dtype>.pte", the name that export gives.
 void SplitModelName(const std::string& stem, std::string& backend, std::string& dtype) {
@@ -439,14 +435,14 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
-  SplitModelName(StemOfModel(report.run.model), report.backend, report.dtype);
+  SplitModelName(ModelId(report.run.model), report.backend, report.dtype);
   // Of several models only what they share is the report's.
   std::set<std::string> models;
   for (const ExperimentData& data : report.run.experiments) {
     if (data.model.empty()) continue;
     std::string backend, dtype;
-    models.insert(StemOfModel(data.model));
-    SplitModelName(StemOfModel(data.model), backend, dtype);
+    models.insert(ModelId(data.model));
+    SplitModelName(ModelId(data.model), backend, dtype);
     if (backend != report.backend) report.backend.clear();
     if (dtype != report.dtype) report.dtype.clear();
   }
@@ -475,7 +471,7 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments) names.push_back(data.name);
   const NamesApart apart = TellApart(names);
-  if (!apart.shared.empty()) run.model_id = apart.shared.substr(0, apart.shared.size() - 1);
+  if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
   }

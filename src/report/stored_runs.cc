@@ -171,4 +171,8 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
   return run;
 }
 
+std::string ModelOfNames(const NamesApart& apart) {
+  return apart.shared.substr(0, apart.shared.size() - (apart.shared.empty() ? 0 : 1));
+}
+
 }  // namespace etprof

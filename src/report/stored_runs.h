@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {
@@ -29,5 +30,9 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
 // only one run has, and what two sessions cannot show, is said in its warnings; trace-enabled experiments are
 // left out. Throws Error (kBadInput) where nothing is common.
 RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate);
+
+// The model of experiments whose names alone hint at it: "toy_cnn" of "toy_cnn.sme2_off" and
+// "toy_cnn.sme2_on"; "" where they do not.
+std::string ModelOfNames(const NamesApart& apart);
 
 }  // namespace etprof

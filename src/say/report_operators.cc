@@ -267,17 +267,25 @@ Table PortableOf(const ReportExperiment& experiment) {
   Table table{"portable",
               "",
               {{"operator", "Portable operator"},
-               {"category", "category"},
+               {"category", "category", false, 1},
+               {"module", "module", false, 3},
+               {"source", "line", false, 4},
                {"mean", "self time", true},
-               {"share", "% of total", true}},
+               {"share", "% of total", true},
+               {"why", "why not delegated", false, 2}},
               {}};
   table.elsewhere = "in `--csv=operators`";
-  if (experiment.operators.empty()) return table;
-  const OperatorNames names(*experiment.profile);
   for (const OperatorRow& of : experiment.operators) {
-    const Operator& op = experiment.profile->operators[of.op];
+    const Profile& profile = *experiment.profile;
+    const Operator& op = profile.operators[of.op];
     if (!op.portable) continue;
-    Row row{op.type + names.Where(of.op), std::string(op.category.name), Time{of.mean_self}, Share{of.share}};
+    Row row{op.type,
+            std::string(op.category.name),
+            LayerOf(profile, of.op).value_or(""),
+            SourceLineOf(profile, of.op).value_or(""),
+            Time{of.mean_self},
+            Share{of.share},
+            profile.program ? profile.program->operators[of.op].why_not_delegated : ""};
     if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
   }
@@ -326,6 +334,8 @@ std::vector<Section> SayPlaces(const Report& report) {
       section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});
     } else {
       section.parts.emplace_back(std::move(portable));
+      section.parts.emplace_back(
+          Paragraph{"What XNNPACK takes instead of some of them: docs/guides/models.md#wrappers"});
     }
     sections.push_back(std::move(section));
   }

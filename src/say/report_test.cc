@@ -207,6 +207,32 @@ Report WithFactors(double candidate_of_peak) {
   return report;
 }
 
+TEST(SayReport, OfWhatIsNotDelegatedWhereItIsWhatItCostsAndWhy) {
+  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  ProgramJoin& program = profile.program.emplace();
+  program.operators.resize(profile.operators.size());
+  program.places = {{{{"head.scale", "Scale"}}, SourceFrame{"/home/net.py", 12, "forward", ""}}};
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].type != "mul.Scalar_out") continue;
+    program.operators[op].place = 0;
+    program.operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Document document = SayReport(Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles)));
+  const Table& table = TableNamed(document, "portable");
+  const auto texts = [&](const std::string& name) {
+    std::string text;
+    for (const Cell& cell : RowNamed(table, name).cells) text += TextOf(cell) + "|";
+    return text;
+  };
+  EXPECT_EQ(texts("mul.Scalar_out"),
+            "mul.Scalar_out|ELEMENTWISE|head.scale|net.py:12|200 µs|3.8%|XNNPACK takes it of two tensors|");
+  EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
+}
+
 TEST(FactorsText, SaysBothFactors) {
   EXPECT_EQ(
       FactorsText(WithFactors(0.85).comparisons[0]),

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "render/json/json.h"
 #include "render/report.h"
+#include "report/stored_runs.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -144,8 +145,7 @@ RunData Join(const CompareRunsOptions& options) {
       const NamesApart apart = TellApart({baseline.name, candidate.name});
       baseline.label = apart.names[0];
       candidate.label = apart.names[1];
-      if (run.model_id.empty() && !apart.shared.empty())
-        run.model_id = apart.shared.substr(0, apart.shared.size() - 1);
+      if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
     }
     if (baseline.label == candidate.label) {
       baseline.label += options.name1.empty() ? " (A)" : ", " + options.name1;

@@ -1,16 +1,18 @@
 """MobileNetV3-Small, from table 2 of "Searching for MobileNetV3" (Howard et al., arXiv:1905.02244).
 
-Layout and module names are torchvision's, so that its weights load and a profile's paths (`features.4.block.2.fc1`)
-are the known ones. torchvision itself is not used: it is published without a CPU build that fits every platform.
+It is torchvision's where that is installed. Else it is the one below, with torchvision's modules, initial weights, and graph;
+a test compares them. `script/bootstrap --models` installs torchvision, which has no CPU build for every platform.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from etprof import torchvision_operators
 from etprof.models.seeded import seeded
 
 
@@ -89,7 +91,7 @@ class SqueezeExcitation(nn.Module):
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """(N, C, H, W) to the same shape."""
         gate = self.activation(self.fc1(self.avgpool(features)))
-        return features * self.scale_activation(self.fc2(gate))
+        return self.scale_activation(self.fc2(gate)) * features
 
 
 class InvertedResidual(nn.Module):
@@ -115,7 +117,7 @@ class InvertedResidual(nn.Module):
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """(N, channels_in, H, W) to (N, channels_out, H / stride, W / stride)."""
         result = self.block(features)
-        return features + result if self.residual else result
+        return result + features if self.residual else result
 
 
 class MobileNetV3Small(nn.Module):
@@ -132,14 +134,14 @@ class MobileNetV3Small(nn.Module):
         self.classifier = nn.Sequential(
             nn.Linear(_LAST_CONVOLUTION, _LAST_CHANNELS),
             nn.Hardswish(),
-            nn.Dropout(p=0.2),
+            nn.Dropout(p=0.2, inplace=True),
             nn.Linear(_LAST_CHANNELS, classes),
         )
         self.apply(_initialize)
 
-    def forward(self, image: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(N, 3, H, W) to (N, classes)."""
-        return self.classifier(self.avgpool(self.features(image)).flatten(1))
+        return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
 def _initialize(module: nn.Module) -> None:
@@ -168,13 +170,22 @@ def _settle(network: nn.Module) -> None:
         norm.momentum = 0.01
 
 
+def _network() -> nn.Module:
+    if importlib.util.find_spec("torchvision") is None:
+        return MobileNetV3Small()
+    torchvision_operators.declare_when_missing()
+    import torchvision
+
+    return torchvision.models.mobilenet_v3_small(weights=None)
+
+
 class MobileNetV3SmallModel:
     """`mobilenet_v3_small` in the registry."""
 
     def get_eager_model(self) -> nn.Module:
         """The network with seeded random weights."""
         with seeded():
-            network = MobileNetV3Small()
+            network = _network()
             _settle(network)
         return network.eval()
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "compare/module_paths.h"
 #include "program/data_file.h"
 #include "program/summary.h"
 #include "report/diff/program_nodes.h"
@@ -169,16 +168,14 @@ class MethodDiffer {
 
   MethodDiff Run() {
     const std::vector<NodePair> pairs = MatchNodes(nodes_a_.match, nodes_b_.match);
-    const ModulePrefixes prefixes = CommonModules(PathsOf(nodes_a_), PathsOf(nodes_b_));
     double told_a = 0, told_b = 0;
     for (const NodePair& pair : pairs) {
       const ProgramNode* a = pair.baseline ? &nodes_a_.nodes[*pair.baseline] : nullptr;
       const ProgramNode* b = pair.candidate ? &nodes_b_.nodes[*pair.candidate] : nullptr;
       if (a != nullptr && b != nullptr) {
         ++result_.matched;
-        const bool renamed = WithoutPrefix(a->node.module, prefixes.baseline) !=
-                             WithoutPrefix(b->node.module, prefixes.candidate);
-        result_.renamed += renamed ? 1 : 0;
+        const bool placed = nodes_a_.match[*pair.baseline].placed && nodes_b_.match[*pair.candidate].placed;
+        result_.renamed += placed && !pair.Has(Evidence::kModule) ? 1 : 0;
         CompareWeights(*a, *b);
       }
       auto change =
@@ -216,12 +213,6 @@ class MethodDiffer {
     if (side.sources == nullptr) return nullptr;
     const auto found = side.sources->methods.find(method.name);
     return found == side.sources->methods.end() ? nullptr : &found->second;
-  }
-
-  static std::vector<std::string> PathsOf(const ProgramNodes& nodes) {
-    std::vector<std::string> paths;
-    for (const ProgramNode& node : nodes.nodes) paths.push_back(node.node.module);
-    return paths;
   }
 
   void CompareWeights(const ProgramNode& a, const ProgramNode& b) {

@@ -1,4 +1,7 @@
-"""Architectures of transformers, timm and torchvision with random weights and small inputs, for bench/models.py --libraries."""
+"""Architectures of transformers, timm and torchvision with random weights and small inputs.
+
+bench/models.py --libraries measures them as they are. python/tests/test_architectures.py exports each with few layers.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ class _Network:
     inputs: tuple[torch.Tensor, ...] = ()
     weights_kept = False  # of what no calibration reaches, such as a cache
     types: tuple[str, ...] = ("fp32", "fp16", "int8")  # that make sense
+    options: dict = {}  # noqa: RUF012 - of network()
+    few: dict | None = None  # those that differ where it has few layers; None: its library makes no smaller one
 
     def network(self) -> nn.Module:
         raise NotImplementedError
@@ -46,7 +51,6 @@ class _Network:
 class _Timm(_Network):
     name = ""
     side = 64
-    options: dict = {}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         import timm
@@ -59,6 +63,7 @@ class _Timm(_Network):
 
 class TimmRepvit(_Timm):
     name = "repvit_m1"
+    few = {"embed_dim": (16, 32), "depth": (1, 1)}  # noqa: RUF012
 
 
 class TimmMobilenetv3(_Timm):
@@ -68,10 +73,12 @@ class TimmMobilenetv3(_Timm):
 class TimmVit(_Timm):
     name = "vit_tiny_patch16_224"
     options = {"img_size": 64, "depth": 2}  # noqa: RUF012
+    few = {"depth": 1}  # noqa: RUF012
 
 
 class TimmConvnext(_Timm):
     name = "convnext_atto"
+    few = {"depths": (1, 1, 1, 1), "dims": (8, 16, 24, 32)}  # noqa: RUF012
 
 
 class TimmEfficientnet(_Timm):
@@ -80,36 +87,58 @@ class TimmEfficientnet(_Timm):
 
 class TimmLevit(_Timm):
     name = "levit_128s"
-    side = 224
+    options = {"img_size": 224}  # noqa: RUF012
+    few = {"img_size": 64, "embed_dim": (32,), "num_heads": (2,), "depth": (1,)}  # noqa: RUF012
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (_image(self.options["img_size"]),)
 
 
-class _Torchvision(_Network):
-    name = ""
+class TvResnet18(_Network):
+    options = {"layers": [2, 2, 2, 2]}  # noqa: RUF012
+    few = {"layers": [1, 1, 1, 1]}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        from torchvision.models import resnet
+
+        return resnet.ResNet(resnet.BasicBlock, **self.options)
+
+
+class TvMobilenetV3Small(_Network):
+    options = {"arch": "mobilenet_v3_small"}  # noqa: RUF012
+    few = {"blocks": 3}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        from torchvision.models import mobilenetv3
+
+        blocks, last = mobilenetv3._mobilenet_v3_conf(self.options["arch"])
+        return mobilenetv3.MobileNetV3(blocks[: self.options.get("blocks")], last)
+
+
+class TvMobilenetV2(_Network):
+    few = {"inverted_residual_setting": [[1, 16, 1, 1], [6, 24, 2, 2]]}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         import torchvision
 
-        return getattr(torchvision.models, self.name)(weights=None)
+        return torchvision.models.mobilenet_v2(weights=None, **self.options)
 
 
-class TvResnet18(_Torchvision):
-    name = "resnet18"
+class TvSqueezenet(_Network):
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.squeezenet1_1(weights=None)
 
 
-class TvMobilenetV3Small(_Torchvision):
-    name = "mobilenet_v3_small"
+class TvShufflenet(_Network):
+    options = {"stages_repeats": [4, 8, 4]}  # noqa: RUF012
+    few = {"stages_repeats": [2, 1, 1]}  # noqa: RUF012
 
+    def network(self) -> nn.Module:
+        import torchvision
 
-class TvMobilenetV2(_Torchvision):
-    name = "mobilenet_v2"
-
-
-class TvSqueezenet(_Torchvision):
-    name = "squeezenet1_1"
-
-
-class TvShufflenet(_Torchvision):
-    name = "shufflenet_v2_x0_5"
+        return torchvision.models.ShuffleNetV2(stages_out_channels=[24, 48, 96, 192, 1024], **self.options)
 
 
 class TvSsdlite(_Network):
@@ -117,21 +146,34 @@ class TvSsdlite(_Network):
 
     weights_kept = True
     types = ("fp32",)
+    options = {"side": 320}  # noqa: RUF012
+    few = {"side": 32}  # noqa: RUF012
 
     def network(self) -> nn.Module:
-        import torchvision
+        from torchvision.models import detection
 
-        return torchvision.models.detection.ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None)
+        if self.options["side"] == 320:
+            return detection.ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None)
+        # The same detector on another backbone.
+        backbone = nn.Conv2d(3, 8, 3, stride=8)
+        backbone.out_channels = [8]
+        anchors = detection.anchor_utils.DefaultBoxGenerator([[2]])
+        return detection.ssd.SSD(backbone, anchors, (32, 32), num_classes=3)
 
     def example(self) -> tuple[list[torch.Tensor]]:
-        return ([torch.randn(3, 320, 320)],)
+        return ([torch.randn(3, self.options["side"], self.options["side"])],)
 
 
 _TOKEN_TYPES = ("fp32", "fp16", "int8dyn")
-_SIZES = {"vocab_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
+_SIZES = {"vocab_size": 256, "num_attention_heads": 4, "hidden_size": 64}
 
 
-class _Tokens(_Network):
+class _Layers(_Network):
+    options = {"num_hidden_layers": 2}  # noqa: RUF012
+    few = {"num_hidden_layers": 1}  # noqa: RUF012
+
+
+class _Tokens(_Layers):
     types = _TOKEN_TYPES
 
     def example(self) -> tuple[torch.Tensor, ...]:
@@ -143,7 +185,7 @@ class HfDistilbert(_Tokens):
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         config = DistilBertConfig(
-            vocab_size=256, dim=64, n_heads=4, n_layers=2, hidden_dim=128, max_position_embeddings=32
+            vocab_size=256, dim=64, n_heads=4, **self.options, hidden_dim=128, max_position_embeddings=32
         )
         return wrappers.Select(DistilBertForSequenceClassification(config), "logits")
 
@@ -152,7 +194,7 @@ class HfBert(_Tokens):
     def network(self) -> nn.Module:
         from transformers import BertConfig, BertForSequenceClassification
 
-        config = BertConfig(**_SIZES, intermediate_size=128, max_position_embeddings=32)
+        config = BertConfig(**_SIZES, **self.options, intermediate_size=128, max_position_embeddings=32)
         return wrappers.Select(BertForSequenceClassification(config), "logits")
 
 
@@ -161,12 +203,17 @@ class HfLlama(_Tokens):
         from transformers import LlamaConfig, LlamaForCausalLM
 
         config = LlamaConfig(
-            **_SIZES, intermediate_size=128, num_key_value_heads=2, max_position_embeddings=32, use_cache=False
+            **_SIZES,
+            **self.options,
+            intermediate_size=128,
+            num_key_value_heads=2,
+            max_position_embeddings=32,
+            use_cache=False,
         )
         return wrappers.Select(LlamaForCausalLM(config), "logits")
 
 
-class HfLlamaStaticCache(_Network):
+class HfLlamaStaticCache(_Layers):
     weights_kept = True
     types = _TOKEN_TYPES
 
@@ -174,7 +221,9 @@ class HfLlamaStaticCache(_Network):
         from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
         from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
 
-        model = LlamaForCausalLM(LlamaConfig(**_SIZES, intermediate_size=128, num_key_value_heads=2)).eval()
+        model = LlamaForCausalLM(
+            LlamaConfig(**_SIZES, **self.options, intermediate_size=128, num_key_value_heads=2)
+        ).eval()
         model.generation_config = GenerationConfig(
             use_cache=True,
             cache_implementation="static",
@@ -190,19 +239,28 @@ class HfLlamaStaticCache(_Network):
         return {"input_ids": torch.tensor([[1]]), "cache_position": torch.tensor([3])}
 
 
-class HfVit(_Network):
+class HfVit(_Layers):
     def network(self) -> nn.Module:
         from transformers import ViTConfig, ViTForImageClassification
 
         sizes = {key: value for key, value in _SIZES.items() if key != "vocab_size"}
         return wrappers.Select(
-            ViTForImageClassification(ViTConfig(**sizes, intermediate_size=128, image_size=64)), "logits"
+            ViTForImageClassification(ViTConfig(**sizes, **self.options, intermediate_size=128, image_size=64)),
+            "logits",
         )
 
 
-# What is exported of each.
-TYPES = {
-    name: network.types
-    for name, network in list(globals().items())
+_all = {
+    name: network
+    for name, network in globals().items()
     if isinstance(network, type) and issubclass(network, _Network) and not name.startswith("_")
 }
+# What is exported of each.
+TYPES = {name: network.types for name, network in _all.items()}
+# The same with few layers: of TvResnet18 it is SmallTvResnet18.
+SMALL = {
+    f"Small{name}": type(f"Small{name}", (network,), {"options": {**network.options, **network.few}})
+    for name, network in _all.items()
+    if network.few is not None
+}
+globals().update(SMALL)
