@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "report/findings/noise.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -18,7 +17,7 @@ std::string CleanText(const Comparison& comparison);
 // What contention did to a pair, and what processor time says of it, where that is worth saying: a contended
 // verdict, and a speedup of the processor time that differs from that of the wall time by more than its
 // interval.
-std::optional<NoiseFinding> FindContended(const Report& report, const ReportComparison& pair);
-std::optional<NoiseFinding> FindCpuTime(const Report& report, const ReportComparison& pair);
+std::optional<Insight> FindContended(const Report& report, const ReportComparison& pair);
+std::optional<Insight> FindCpuTime(const Report& report, const ReportComparison& pair);
 
 }  // namespace etprof
