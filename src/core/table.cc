@@ -45,11 +45,6 @@ int CodePointWidth(std::uint32_t code) {
   return wide ? 2 : 1;
 }
 
-std::string Padded(const std::string& text, int width, Table::Align align) {
-  const std::string blanks(static_cast<std::size_t>(std::max(0, width - DisplayWidth(text))), ' ');
-  return align == Table::Align::kRight ? blanks + text : text + blanks;
-}
-
 }  // namespace
 
 int DisplayWidth(const std::string& text) {
@@ -63,30 +58,6 @@ void Table::AddRow(std::vector<std::string> cells) {
   assert(cells.size() == columns.size());
   cells.resize(columns.size());
   rows.push_back(std::move(cells));
-}
-
-std::string Table::ToText(int indent) const {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns) lines[0].push_back(OneLine(column.title));
-  for (const auto& row : rows) {
-    lines.emplace_back();
-    for (const std::string& cell : row) lines.back().push_back(OneLine(cell));
-  }
-  std::vector<int> widths(columns.size());
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
-  }
-  std::string text;
-  for (const auto& cells : lines) {
-    std::string line(static_cast<std::size_t>(indent), ' ');
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) line += "  ";
-      line += Padded(cells[i], widths[i], columns[i].align);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
 }
 
 std::string Table::ToMarkdown() const {

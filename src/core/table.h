@@ -21,9 +21,6 @@ struct Table {
 
   void AddRow(std::vector<std::string> cells);
 
-  // Aligned plain text, two spaces between columns, every line indented by `indent` and without trailing
-  // blanks.
-  std::string ToText(int indent = 0) const;
   // A GitHub-flavoured Markdown table.
   std::string ToMarkdown() const;
 };
