@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "report/example_run.h"
 #include "say/findings.h"
 #include "say/wording.h"

@@ -13,11 +13,12 @@ namespace {
 // Reading the clocks takes part of a microsecond, which processor time holds and wall time does not.
 constexpr double kLeastDisagreement = 0.02;
 
-}  // namespace
-
+// "1,204 of 1,960 runs".
 std::string CleanCount(std::int64_t clean, std::int64_t all) {
   return fmt::format("{} of {} run{}", FormatCount(clean), FormatCount(all), all == 1 ? "" : "s");
 }
+
+}  // namespace
 
 std::string CleanText(const Comparison& comparison) {
   return fmt::format("{} of {} and {} of {} had a processor whenever they wanted one",

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "report/report.h"
 
 namespace etprof {
-
-// "1,204 of 1,960 runs".
-std::string CleanCount(std::int64_t clean, std::int64_t all);
 
 // "12 of 1,960 runs of avx512 off and 900 of 1,960 of avx512 on had a processor whenever they wanted one".
 std::string CleanText(const Comparison& comparison);

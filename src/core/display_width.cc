@@ -1,10 +1,6 @@
-#include "core/table.h"
+#include "core/display_width.h"
 
-#include <algorithm>
-#include <cassert>
 #include <cstdint>
-
-#include "core/escape.h"
 
 namespace etprof {
 namespace {
@@ -52,26 +48,6 @@ int DisplayWidth(const std::string& text) {
   for (std::size_t position = 0; position < text.size();)
     width += CodePointWidth(NextCodePoint(text, position));
   return width;
-}
-
-void Table::AddRow(std::vector<std::string> cells) {
-  assert(cells.size() == columns.size());
-  cells.resize(columns.size());
-  rows.push_back(std::move(cells));
-}
-
-std::string Table::ToMarkdown() const {
-  std::string text = "|";
-  for (const Column& column : columns) text += ' ' + EscapeMarkdown(column.title) + " |";
-  text += "\n|";
-  for (const Column& column : columns) text += column.align == Align::kRight ? " ---: |" : " --- |";
-  text += '\n';
-  for (const auto& row : rows) {
-    text += '|';
-    for (const std::string& cell : row) text += ' ' + EscapeMarkdown(cell) + " |";
-    text += '\n';
-  }
-  return text;
 }
 
 }  // namespace etprof
