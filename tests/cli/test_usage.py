@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
 ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
@@ -15,7 +14,7 @@ ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
 
 def options():
     """Every option with a value, of every command but `export`, which is Python's."""
-    text = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+    text = (program.ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         command = section.split("\n", 1)[0]
         for names, value in ROW.findall(section):
