@@ -2,11 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,34 @@
 
 namespace {
 
+// Of an option whose value is missing, which is the last one where it does not say its name: what to give.
+// nullopt: the problem is another one.
+std::optional<etprof::Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
+                                          const std::string& problem) {
+  std::string name = problem.substr(0, problem.find(": "));
+  for (int i = argc - 1; i > 0 && name.empty(); --i) {
+    if (command.get_option_no_throw(argv[i]) != nullptr) name = argv[i];
+  }
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  if (option == nullptr) return std::nullopt;
+  std::string value = option->get_type_name(), what = option->get_description();
+  if (const std::size_t choices = value.find(":{"); choices != std::string::npos)
+    what += ": " + value.substr(choices + 2, value.size() - choices - 3);
+  value = value.substr(0, value.find(':'));
+  if (value.empty() || value == "TEXT") value = "VALUE";
+  if (what.size() > 1 && std::islower(static_cast<unsigned char>(what[1])) != 0)
+    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  const int count = option->get_items_expected_min();
+  return etprof::Error(etprof::ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
+                                                           : fmt::format("`{}` needs a value", name))
+      .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
+}
+
 // The error for a command line that does not parse: CLI11's `problem`, or that there is no such command, then
 // what was probably meant, and where to read on.
-etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv, const std::string& problem) {
-  std::string message = problem, current, suggestion;
+etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
+                         const CLI::ParseError& problem) {
+  std::string message = problem.what(), current, suggestion;
   std::map<std::string, std::vector<std::string>> options_of;  // of etprof itself under ""
   const std::vector<etprof::CommandSpec>& all = etprof::AllCommands();
   std::vector<std::string> commands;
@@ -48,6 +74,10 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
       if (command.get_option_no_throw(name) == nullptr)
         suggestion = etprof::Closest(name, options_of[current]);
     }
+  }
+  const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
+  if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
   }
   const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? See", suggestion);
   return etprof::Error(etprof::ExitCode::kUsage, message)
@@ -74,7 +104,7 @@ int Main(int argc, char** argv) {
     code = run_of.at(app.get_subcommands().front())();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      etprof::SayError(UsageError(app, argc, argv, error.what()));
+      etprof::SayError(UsageError(app, argc, argv, error));
       return static_cast<int>(etprof::ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version

@@ -41,7 +41,30 @@ std::string Default(const std::string& text, const std::string& value) {
   return value.empty() ? text : fmt::format("{} (default: {})", text, value);
 }
 
+// The tables that files have, too, which are worth offering. A report has more; which, only it knows.
+CLI::Validator TableName() {
+  return {[](const std::string& name) {
+            const bool may_be = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+              return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+            });
+            return may_be ? "" : fmt::format("{} not in {{{}}}", name, fmt::join(ReportTableNames(), ","));
+          },
+          ""};
+}
+
+void AddFileOptions(CLI::App& app, View& view) {
+  for (const DocumentFormat& format : DocumentFormats()) {
+    app.add_option(fmt::format("--{}", format.name), view.files[format.name],
+                   fmt::format("Write it {}", format.is))
+        ->type_name("FILE");
+  }
+}
+
 }  // namespace
+
+bool View::HasFiles() const {
+  return std::ranges::any_of(files, [](const auto& file) { return !file.second.empty(); });
+}
 
 void AddAllOption(CLI::App& app, bool& all) {
   app.add_flag("--all", all, "Show everything: every operator, layer, category, and finding, and plots");
@@ -50,10 +73,13 @@ void AddAllOption(CLI::App& app, bool& all) {
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv, ByOption by) {
   app.add_flag("--json", view.json, json);
   if (!csv.empty()) {
-    app.add_flag(
-           fmt::format("--csv{{{}}}", csv), view.csv,
-           Default(fmt::format("Show one table as CSV: --csv={}", fmt::join(ReportTableNames(), "|")), csv))
-        ->check(CLI::IsMember(ReportTableNames()).description(""));
+    app.add_flag(fmt::format("--csv{{{}}}", csv), view.csv,
+                 Default(fmt::format("Show one table as CSV: --csv={}, or any other of the report, which a "
+                                     "wrong name lists",
+                                     fmt::join(ReportTableNames(), "|")),
+                         csv))
+        ->check(TableName());
+    AddFileOptions(app, view);
   }
   if (by == ByOption::kYes) {
     app.add_option("--by", view.by,
@@ -71,11 +97,17 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string
                                   ->type_name("TABLE")
                                   ->excludes(app.get_option("--json"));
   if (!names.empty()) option->check(CLI::IsMember(names).description(""));
-  for (const DocumentFormat& format : DocumentFormats()) {
-    app.add_option(fmt::format("--{}", format.name), view.files[format.name],
-                   fmt::format("Write it {}", format.is))
-        ->type_name("FILE");
-  }
+  AddFileOptions(app, view);
+}
+
+void RequireTable(const View& view, bool several_devices) {
+  const std::vector<std::string>& names = ReportTableNames();
+  if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.csv) != names.end())) return;
+  throw Error(ExitCode::kUsage, several_devices
+                                    ? "--csv shows a table of one device"
+                                    : fmt::format("--csv={} is not among the tables of every run", view.csv))
+      .Remedy(fmt::format("give one of {}, or measure first and use `etprof report RUN --csv=TABLE`",
+                          fmt::join(names, ", ")));
 }
 
 void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several) {
@@ -190,11 +222,13 @@ void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {
 }
 
 void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option) {
-  app.add_option_function<std::vector<std::string>>(names,
-                                                    [option](const std::vector<std::string>& values) {
-                                                      option->add_result(values);
-                                                      option->run_callback();
-                                                    })
+  app.add_option_function<std::vector<std::string>>(
+         names,
+         [option](const std::vector<std::string>& values) {
+           option->add_result(values);
+           option->run_callback();
+         },
+         option->get_description())
       ->group("");
 }
 

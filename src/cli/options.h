@@ -16,15 +16,20 @@ struct View {
   std::string csv;  // a table, in place of the rest; empty: none
   std::string by;   // a breakdown, in place of the screen; empty: none
   bool json = false, all = false, quiet = false;
-  std::map<std::string, std::string> files;  // of a document: what it is written to, by the format's name
+  std::map<std::string, std::string> files;  // that it is written to, by the format's name; empty: not
+
+  bool HasFiles() const;
 };
-// --json, whose help `json` is; --csv[=TABLE] for a report, where `csv` is the usual table; --by; --all.
+// --json, whose help `json` is, and --all. For a report, where `csv` is its usual table: --csv[=TABLE], and
+// an option for each format of files (--html FILE, ...); and --by.
 enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv = "",
                     ByOption by = ByOption::kNo);
-// For a result that is a document: --csv TABLE, in place of the command's --json, and an option for each
-// format of files (--html FILE, ...). `names`: what TABLE may be; empty: that depends on the result.
+// For another result that is a document: --csv TABLE, in place of the command's --json, and those options.
+// `names`: what TABLE may be; empty: that depends on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::vector<std::string>& names = {});
+// Throws Error (kUsage) for a table of which only the measurement would show whether the report has it.
+void RequireTable(const View& view, bool several_devices);
 void AddAllOption(CLI::App& app, bool& all);
 
 // --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.

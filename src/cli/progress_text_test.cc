@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli/terminal_progress.h"
-#include "core/table.h"
+#include "core/display_width.h"
 
 namespace etprof {
 namespace {

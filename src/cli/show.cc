@@ -1,20 +1,25 @@
 #include "cli/show.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "render/csv/table_csv.h"
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/json/json.h"
+#include "render/page/html.h"
 #include "render/report.h"
 #include "say/breakdown_by.h"
 #include "say/counters.h"
 #include "say/devices.h"
+#include "say/report.h"
 #include "say/roofline.h"
 #include "say/watched.h"
 #include "say/wording.h"
@@ -60,7 +65,18 @@ void ShowBy(const Report& report, View view) {
   ShowDocument(document, view, "");
 }
 
+// One that files have, too, or one of the document.
 void ShowTable(const Report& report, const std::string& table) {
+  std::vector<std::string> names = ReportTableNames();
+  if (std::ranges::find(names, table) == names.end()) {
+    const say::Document document = say::SayReport(report);
+    const std::vector<std::string> others = TableIds(document);
+    if (std::ranges::find(others, table) != others.end())
+      return RenderDocumentCsv(document, table, std::cout);
+    for (const std::string& other : others) AddOnce(other, names);
+    throw Error(ExitCode::kUsage, fmt::format("--csv={}: there is no such table", table))
+        .Remedy(fmt::format("tables: {}", fmt::join(names, ", ")));
+  }
   if (table == "comparison" && report.comparisons.empty()) {
     throw Error(ExitCode::kUsage, "--csv=comparison: nothing is compared here")
         .Remedy("give a run with pairs, or use `etprof compare`");
@@ -72,6 +88,22 @@ void ShowTable(const Report& report, const std::string& table) {
   RenderReportTableCsv(report, table, std::cout);
 }
 
+// Writes the document to the files that were asked for; a page of `report`, where there is one, with its
+// views. Whether something is to be shown besides.
+bool WriteFiles(const say::Document& document, const View& view, const Report* report = nullptr) {
+  bool shows = !view.quiet;
+  for (const DocumentFormat& format : DocumentFormats()) {
+    const auto file = view.files.find(format.name);
+    if (file == view.files.end() || file->second.empty()) continue;
+    WriteOutput(file->second, [&](std::ostream& out) {
+      report != nullptr&& format.render == RenderDocumentHtml ? RenderHtml(*report, out)
+                                                              : format.render(document, out);
+    });
+    shows = shows && !IsStdout(file->second);
+  }
+  return shows;
+}
+
 }  // namespace
 
 std::vector<std::string> AllByNames() {
@@ -81,11 +113,10 @@ std::vector<std::string> AllByNames() {
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
-  if (view.quiet) return;
+  if (!view.by.empty() && view.csv.empty()) return ShowBy(report, view);
+  if (view.HasFiles() ? !WriteFiles(say::SayReport(report), view, &report) : view.quiet) return FlushStdout();
   if (!view.csv.empty()) {
     ShowTable(report, view.csv);
-  } else if (!view.by.empty()) {
-    ShowBy(report, view);
   } else if (view.json) {
     RenderAnalysisJson(report, std::cout);
   } else {
@@ -95,35 +126,25 @@ void ShowReport(const Report& report, const View& view, const std::string& more)
 }
 
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
-  if (view.json) {
-    RenderDevicesJson(report, std::cout);
-  } else {
-    RenderDocumentTerminal(say::SayDevices(report), ScreenOf(view, more), std::cout);
-    for (const Report& run : report.runs) {
-      if (view.all) RenderTerminal(run, ScreenOf(view, ""), std::cout << '\n');
-    }
-  }
+  const bool shown = ShowDocument(say::SayDevices(report), view, more,
+                                  [&](std::ostream& out) { RenderDevicesJson(report, out); });
+  if (!shown || !view.all || view.json || !view.csv.empty()) return;
+  for (const Report& run : report.runs) RenderTerminal(run, ScreenOf(view, ""), std::cout << '\n');
   FlushStdout();
 }
 
-void ShowDocument(const say::Document& document, const View& view, const std::string& more,
+bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json) {
-  bool shows = !view.quiet;
-  for (const DocumentFormat& format : DocumentFormats()) {
-    const auto file = view.files.find(format.name);
-    if (file == view.files.end() || file->second.empty()) continue;
-    WriteOutput(file->second, [&](std::ostream& out) { format.render(document, out); });
-    shows = shows && !IsStdout(file->second);
-  }
-  if (!shows) return FlushStdout();
-  if (view.json) {
+  const bool shows = WriteFiles(document, view);
+  if (shows && view.json) {
     json ? json(std::cout) : RenderDocumentJson(document, std::cout);
-  } else if (!view.csv.empty()) {
+  } else if (shows && !view.csv.empty()) {
     RenderDocumentCsv(document, view.csv, std::cout);
-  } else {
+  } else if (shows) {
     RenderDocumentTerminal(document, ScreenOf(view, more), std::cout);
   }
   FlushStdout();
+  return shows;
 }
 
 void PrintJson(const nlohmann::ordered_json& json) { Print("{}\n", JsonText(json, 2)); }

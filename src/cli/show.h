@@ -22,13 +22,13 @@ namespace etprof {
 std::vector<std::string> AllByNames();
 
 // The screen for a person, or what `view` asks for in its place; `more`: where the whole is. Throws Error
-// (kUsage) for a table that the report does not have.
+// (kUsage) for a table that is not there.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
 // Writes the document to the files that were asked for; then, unless one of them is stdout, shows JSON (what
 // `json` writes, else the document's) where that is asked for, the table of the id view.csv, or the screen.
-// Throws likewise.
-void ShowDocument(const say::Document& document, const View& view, const std::string& more,
+// Whether it showed one of these.
+bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json = nullptr);
 void PrintJson(const nlohmann::ordered_json& json);
 

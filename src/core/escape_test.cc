@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "core/json.h"
-#include "core/table.h"
 
 namespace etprof {
 namespace {
@@ -69,12 +68,6 @@ TEST(JsonText, IsTheSameValueWithoutWhatHarms) {
     EXPECT_NE(text.find("µ 漢 😀"), std::string::npos);
   }
   EXPECT_EQ(JsonText(json("a\xff")), "\"a\ufffd\"");
-}
-
-TEST(Table, CellsStayOnTheirLine) {
-  Table table{{{"a\n"}, {"b"}}, {}};
-  table.AddRow({"x\ny\x1b[2J", "1"});
-  EXPECT_EQ(table.ToText(), "a\\x0a          b\nx\\x0ay\\x1b[2J  1\n");
 }
 
 // What a buffer passes on of pieces of these lengths.

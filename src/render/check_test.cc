@@ -8,7 +8,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "render/document.h"
 #include "report/example_check.h"
 #include "say/check.h"

@@ -40,7 +40,4 @@ struct DocumentFormat {
 };
 std::span<const DocumentFormat> DocumentFormats();
 
-// One section of a screen.
-void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out);
-
 }  // namespace etprof

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/display_width.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/table.h"
 #include "render/cell_value.h"
 #include "render/example_documents.h"
 #include "render/json/read_formats.h"

@@ -12,6 +12,8 @@
 #include "report/sustained.h"
 #include "say/check.h"
 #include "say/counters.h"
+#include "say/cpu_features.h"
+#include "say/device_list.h"
 #include "say/document.h"
 #include "say/inspect.h"
 #include "say/kernels.h"
@@ -155,10 +157,37 @@ inline say::Document InspectDocument() {
   return say::SayInspect(ReadProgram(mapped.bytes(), file), file, nullptr);
 }
 
+// One that answers and one that does not.
+inline say::Document DeviceListDocument() {
+  DeviceSurvey board, gone;
+  board.name = "ssh:pi5";
+  board.properties.platform = "linux-aarch64";
+  board.properties.cores = 4;
+  board.properties.memory_available = 8'000'000'000;
+  board.vitals.cpu_celsius = 61;
+  board.vitals.battery_percent = 47;
+  board.vitals.battery_status = "Discharging";
+  board.stored.cache = 75'001;
+  gone.name = "ssh:gone";
+  gone.problem = "cannot be reached";
+  gone.remedy = "try again";
+  return say::SayDeviceList({board, gone}, {"install adb"});
+}
+
+inline say::Document CpuDocument() {
+  CpuFeatures cpu;
+  cpu.architecture = isa::Architecture::kX86_64;
+  cpu.state.detected = {"avx", "avx2"};
+  cpu.state.can_mask = false;
+  cpu.state.why_not = "not here";
+  return say::SayCpuFeatures(cpu);
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(),         KernelsDocument(),          say::SayCheck(Everything()), CountersDocument(),
-          SustainedDocument(), say::SayReport(MakePair()), say::SayReport(MakeBare())};
+  return {OneOfEach(),        KernelsDocument(),          say::SayCheck(Everything()),
+          CountersDocument(), SustainedDocument(),        DeviceListDocument(),
+          CpuDocument(),      say::SayReport(MakePair()), say::SayReport(MakeBare())};
 }
 
 }  // namespace etprof::example

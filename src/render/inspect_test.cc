@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "render/document.h"
 
 namespace etprof {

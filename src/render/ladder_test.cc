@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "render/csv/table_csv.h"
 #include "render/json/json.h"
 #include "render/report.h"

@@ -10,6 +10,7 @@
 #include "core/describe.h"
 #include "core/units.h"
 #include "measure/store/run_data.h"
+#include "report/findings/insight.h"
 #include "report/findings/speedup.h"
 #include "report/kernels/matrix_kernels.h"
 #include "report/ladder/ladder.h"
@@ -172,54 +173,6 @@ struct LatencyPlot {
   std::vector<std::size_t> experiments;  // indices into Report::experiments, those with times
   stats::SharedHistogram histogram;      // set by set; of the headline's runs, ns
 };
-
-// Something worth doing or knowing, with its number. Ranked by `at_stake`, behind those of kTracing.
-struct Insight {
-  enum class Kind {
-    kBottleneckShift,
-    kBottleneck,
-    kAmdahl,
-    kPortable,
-    kLayout,
-    kDelegates,
-    kSlower,
-    kFirstRun,
-    kUnknown,
-    kEvidence,
-    kNotOnKleidiai,
-    kRoofline,
-    kNoise,
-    kContention,
-    kCpuTime,
-    kCompilers,
-    kTracing,  // traced and untraced times disagree: it limits what the others mean, and stands first
-  };
-  Kind kind = Kind::kBottleneck;
-  std::string text;                   // one or two sentences, plain text, with its numbers and their units
-  std::vector<std::string> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms", plain text
-  std::string formula;                // how its numbers come about, plain text
-  double at_stake = 0;                // ns of one inference
-  std::size_t experiment = 0;         // index into Report::experiments
-};
-template <>
-inline constexpr NamedValue<Insight::Kind> kNames<Insight::Kind>[] = {
-    {Insight::Kind::kBottleneckShift, "bottleneck_shift"},
-    {Insight::Kind::kBottleneck, "bottleneck"},
-    {Insight::Kind::kAmdahl, "amdahl"},
-    {Insight::Kind::kPortable, "portable"},
-    {Insight::Kind::kLayout, "data_movement"},
-    {Insight::Kind::kDelegates, "delegate_overhead"},
-    {Insight::Kind::kSlower, "slower_operators"},
-    {Insight::Kind::kFirstRun, "first_run"},
-    {Insight::Kind::kUnknown, "unknown_operators"},
-    {Insight::Kind::kEvidence, "kernel_evidence"},
-    {Insight::Kind::kNotOnKleidiai, "not_on_kleidiai"},
-    {Insight::Kind::kRoofline, "roofline"},
-    {Insight::Kind::kNoise, "noise"},
-    {Insight::Kind::kContention, "contention"},
-    {Insight::Kind::kCpuTime, "cpu_time"},
-    {Insight::Kind::kCompilers, "compilers"},
-    {Insight::Kind::kTracing, "tracing"}};
 
 struct Report {
   std::string title;

@@ -26,7 +26,7 @@ struct PartOfModel {
   std::string name, type = {};
   int depth = 0;
   Nanoseconds baseline = 0, candidate = 0;
-  Nanoseconds own = 0;  // of a module: without those in it
+  Nanoseconds baseline_own = 0, own = 0;  // of a module: without those in it
   std::size_t operators = 0;
   Quantity quantity = {};
 };
@@ -89,17 +89,30 @@ PartsOfModel LayersOf(const Told& told) {
   if (told.pair == nullptr) {
     for (const LayerRow& layer : told.candidate->layers) {
       const std::string& parent = told.candidate->layers[layer.parent].path;
-      parts.push_back({NameBelow(layer.path, layer.depth == 0 ? "" : parent), ShortType(layer.type),
-                       layer.depth, 0, layer.total, layer.self, layer.operators.size()});
+      parts.push_back({.name = NameBelow(layer.path, layer.depth == 0 ? "" : parent),
+                       .type = ShortType(layer.type),
+                       .depth = layer.depth,
+                       .candidate = layer.total,
+                       .own = layer.self,
+                       .operators = layer.operators.size()});
     }
   } else {
     std::vector<std::string> parents;  // by depth
     for (const LayerDelta& layer : told.pair->layers) {
       parents.resize(static_cast<std::size_t>(layer.depth) + 1);
       parents.back() = layer.row.name;
-      parts.push_back({NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
-                       ShortType(layer.type), layer.depth, layer.row.baseline_total,
-                       layer.row.candidate_total, 0, 0, layer.row.quantity});
+      const auto own = [&](const ReportExperiment& side) {
+        const auto found = std::ranges::find(side.layers, layer.row.name, &LayerRow::path);
+        return found == side.layers.end() ? 0 : found->self;
+      };
+      parts.push_back({.name = NameBelow(layer.row.name, layer.depth == 0 ? "" : parents[parents.size() - 2]),
+                       .type = ShortType(layer.type),
+                       .depth = layer.depth,
+                       .baseline = layer.row.baseline_total,
+                       .candidate = layer.row.candidate_total,
+                       .baseline_own = own(*told.baseline),
+                       .own = own(*told.candidate),
+                       .quantity = layer.row.quantity});
     }
   }
   AddRest(told, parts);
@@ -181,7 +194,11 @@ Table TableOf(const Told& told, By by) {
   table.columns.push_back({"share", "% of total", true, pair ? 4 : 0});
   if (pair) {
     table.columns.push_back({"speedup", "speedup", true});
-    table.columns.push_back({"speedup_interval", "95% CI", false, 1});
+    table.columns.push_back({"speedup_interval", "95% CI", false, 2});
+    if (tree) {
+      table.columns.push_back({"baseline_own", "own, baseline", true, 1});
+      table.columns.push_back({"candidate_own", "own, candidate", true, 1});
+    }
   } else {
     if (tree) table.columns.push_back({"own_time", "own", true, 2});
     table.columns.push_back({"operators", "operators", true, 1});
@@ -202,12 +219,17 @@ Table TableOf(const Told& told, By by) {
     if (pair) add(part.baseline, told.baseline->common_runs);
     add(part.candidate, candidate.common_runs);
     cells.push_back(whole > 0 ? Cell(Share{static_cast<double>(part.candidate) / whole}) : Cell());
+    const Cell none = std::string();
+    const auto add_own = [&](Nanoseconds own, std::int64_t runs) {
+      if (tree) cells.push_back(own == 0 ? none : Cell(Time{MeanOf(own, runs)}));
+    };
     if (pair) {
       cells.emplace_back(Speedup{part.quantity});
       cells.emplace_back(Interval{part.quantity});
+      add_own(part.baseline_own, told.baseline->common_runs);
+      add_own(part.own, candidate.common_runs);
     } else {
-      const Cell none = std::string();
-      if (tree) cells.push_back(part.own == 0 ? none : Cell(Time{MeanOf(part.own, candidate.common_runs)}));
+      add_own(part.own, candidate.common_runs);
       cells.push_back(part.operators == 0 ? none : Cell(Count{static_cast<std::int64_t>(part.operators)}));
     }
     table.rows.emplace_back(std::move(cells), Row::Role::kPlain, part.depth);

@@ -11,6 +11,7 @@
 #include "report/ladder/matrix.h"
 #include "say/breakdown_by.h"
 #include "say/counters.h"
+#include "say/findings.h"
 #include "say/ladder.h"
 #include "say/matrix.h"
 #include "say/report_parts.h"
@@ -91,7 +92,7 @@ std::string MeasuredText(const Report& report) {
 
 // The id of the table with what a finding is about.
 const char* TableOf(const Insight& insight, const Report& report) {
-  switch (insight.kind) {
+  switch (insight.kind()) {
     case Insight::Kind::kPortable:
       return "portable";
     case Insight::Kind::kLayout:
@@ -122,11 +123,11 @@ std::vector<Section> SayFindings(const Report& report) {
       report.ladder ? kLadderFindings : kFindings - (report.warnings.size() > 1 ? 1 : 0);
   List list{"", {}, shown, true};
   for (const Insight& insight : report.insights) {
-    std::vector<std::string> details = insight.evidence;
-    if (!insight.formula.empty()) details.push_back("How: " + insight.formula);
+    auto [text, details, formula] = SayFinding(report, insight);
+    if (!formula.empty()) details.push_back("How: " + formula);
     // Each finding has its own bound.
-    const bool repeats = insight.kind == Insight::Kind::kAmdahl;
-    list.items.emplace_back(insight.text, std::move(details), repeats ? Level::kPage : Level::kUsual,
+    const bool repeats = insight.kind() == Insight::Kind::kAmdahl;
+    list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
                             TableOf(insight, report));
   }
   list.level = Level::kBrief;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/example_run.h"
@@ -176,6 +177,47 @@ TEST(SayReport, OperatorsOfOneNameAreToldApart) {
     EXPECT_THAT(TextOf(TableNamed(document, "operators").rows[i].cells[0]),
                 HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
   }
+}
+
+const Cell& CellOf(const Table& table, std::size_t row, const std::string& column) {
+  const auto found = std::ranges::find(table.columns, column, &Table::Column::id);
+  if (found == table.columns.end()) throw std::runtime_error("no column " + column);
+  return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
+}
+
+// Of a pair a screen has the speedup's interval, and pages those of the two medians, too.
+TEST(SayReport, EachMedianHasItsIntervalAndItsMemory) {
+  Report report = example::MakePair();
+  report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
+  report.experiments[1].peak_rss = 30'600'000;
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "latency");
+  EXPECT_EQ(std::get<TimeBounds>(CellOf(table, 0, "interval").value).high_ns, 5.1e6);
+  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
+  EXPECT_TRUE(IsNothing(CellOf(table, 0, "peak_memory")));
+  EXPECT_EQ(std::get<Size>(CellOf(table, 1, "peak_memory").value).bytes, 30.6e6);
+  const Document bare = SayReport(example::MakeBare());
+  const std::vector<Table::Column>& columns = TableNamed(bare, "latency").columns;
+  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
+  EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
+}
+
+TEST(SayReport, ModulesOfAPairHaveTheirOwnTime) {
+  Report report = example::MakePair();
+  report.comparisons[0].layers.resize(2);
+  report.comparisons[0].layers[1].depth = 1;
+  report.comparisons[0].layers[1].row.name = "block";
+  for (std::size_t side = 0; side < 2; ++side) {
+    ReportExperiment& experiment = report.experiments[side];
+    experiment.layers.resize(2);
+    experiment.layers[1].path = "block";
+    experiment.layers[1].self = static_cast<Nanoseconds>(side + 1) * 1000 * experiment.common_runs;
+  }
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "compared_by_layer");
+  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "baseline_own").value).ns, 1000);
+  EXPECT_EQ(std::get<Time>(CellOf(table, 1, "candidate_own").value).ns, 2000);
+  EXPECT_EQ(TextOf(CellOf(table, 0, "candidate_own")), "");
 }
 
 TEST(SayReport, ManyReportsAreALineAnExperiment) {

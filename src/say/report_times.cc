@@ -218,41 +218,56 @@ std::vector<Section> SayLatencies(const Report& report) {
   if (report.experiments.empty()) return {};
   const auto& all = report.experiments;
   const bool p99 = std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= 100; });
+  const bool pairs = !report.comparisons.empty();  // then a screen has the intervals of these
   const auto page = [](const char* id, const char* title, int goes) {
     return Table::Column{.id = id, .title = title, .right = true, .goes = goes, .level = Level::kPage};
   };
-  Table table{"latency",
-              "Latency",
-              {{.id = "experiment", .title = "Latency", .keep = kVariant},
-               {"median", "median", true},
-               {.id = "interval", .title = "95% CI", .goes = 9},
-               page("mean", "mean", 8),
-               page("p90", "p90", 7),
-               p99 ? Table::Column{"p99", "p99", true} : page("p99", "p99", 6),
-               page("min", "min", 5),
-               p99 ? page("max", "max", 6) : Table::Column{"max", "max", true},
-               page("sd", "sd", 3),
-               page("cv", "CV", 4),
-               {"runs", "runs", true},
-               page("outliers", "outliers", 2),
-               page("first_inference", "first inference", 1),
-               page("load", "load", 1)},
-              {}};
+  Table table{
+      "latency",
+      "Latency",
+      {{.id = "experiment", .title = "Latency", .keep = kVariant},
+       {"median", "median", true},
+       {.id = "interval", .title = "95% CI", .goes = 9, .level = pairs ? Level::kPage : Level::kUsual},
+       page("mean", "mean", 8),
+       page("p90", "p90", 7),
+       p99 ? Table::Column{"p99", "p99", true} : page("p99", "p99", 6),
+       page("min", "min", 5),
+       p99 ? page("max", "max", 6) : Table::Column{"max", "max", true},
+       page("sd", "sd", 3),
+       page("cv", "CV", 4),
+       {"runs", "runs", true},
+       page("outliers", "outliers", 2),
+       page("first_inference", "first inference", 1),
+       page("load", "load", 1)},
+      {}};
   table.level = Level::kBrief;
   table.span = SpanOfLatencies(report);
-  const TimeScale scale = ScaleFor(table.span->smallest_ns, table.span->largest_ns);
+  const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
+  const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
+  if (memory) table.columns.push_back(page("peak_memory", "peak memory", 1));
   for (const ReportExperiment& experiment : all) {
     const stats::Distribution& d = experiment.latency;
-    Cell interval("");
-    if (report.comparisons.empty() && experiment.interval)
-      interval = fmt::format("[{}, {}]", scale.Number(experiment.interval->low),
-                             scale.Number(experiment.interval->high));
+    Cell interval = intervals ? Cell() : Cell("");  // no column without any
+    if (experiment.interval) interval = TimeBounds{experiment.interval->low, experiment.interval->high};
     // A quantile that this few values cannot show is not shown.
-    table.rows.push_back({experiment.label, Maybe<Time>(d.p50), interval, Maybe<Time>(d.mean),
-                          d.n >= 10 ? Maybe<Time>(d.p90) : Cell(), d.n >= 100 ? Maybe<Time>(d.p99) : Cell(),
-                          Maybe<Time>(d.min), Maybe<Time>(d.max), Maybe<Time>(d.sd), Maybe<Share>(d.cv),
-                          Count{d.n}, Count{static_cast<std::int64_t>(d.outliers)},
-                          Maybe<Time>(experiment.first_run), Maybe<Time>(experiment.load)});
+    Row row = {experiment.label,
+               Maybe<Time>(d.p50),
+               interval,
+               Maybe<Time>(d.mean),
+               d.n >= 10 ? Maybe<Time>(d.p90) : Cell(),
+               d.n >= 100 ? Maybe<Time>(d.p99) : Cell(),
+               Maybe<Time>(d.min),
+               Maybe<Time>(d.max),
+               Maybe<Time>(d.sd),
+               Maybe<Share>(d.cv),
+               Count{d.n},
+               Count{static_cast<std::int64_t>(d.outliers)},
+               Maybe<Time>(experiment.first_run),
+               Maybe<Time>(experiment.load)};
+    if (memory)
+      row.cells.push_back(experiment.peak_rss ? Cell(Size{static_cast<double>(*experiment.peak_rss)})
+                                              : Cell());
+    table.rows.push_back(std::move(row));
   }
   std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {

@@ -259,26 +259,30 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
 
 void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData& joined,
                       const std::vector<std::string>& allowed) {
-  std::vector<std::string> refused;  // "runner (baseline 1.5, candidate 1.6)", each once
-  std::vector<std::string> names;
+  // "they differ in runner (baseline: 1.5; candidate: 1.6)", "neither says its device", each once.
+  std::vector<std::string> refused, names;
   for (const ComparePair& pair : joined.pairs) {
     for (const Mismatch& mismatch : FindMismatches(baseline, joined.experiments[pair.baseline], candidate,
                                                    joined.experiments[pair.candidate])) {
-      const std::string text = fmt::format("{} (baseline: {}; candidate: {})", mismatch.name,
-                                           mismatch.baseline, mismatch.candidate);
-      const bool accepted = std::ranges::find(allowed, mismatch.name) != allowed.end();
-      std::vector<std::string>& list = accepted ? joined.warnings : refused;
-      const std::string line = accepted ? "accepted as it is: the two runs differ in " + text : text;
-      AddOnce(line, list);
-      if (!accepted) AddOnce(mismatch.name, names);
+      const auto& [name, a, b] = mismatch;
+      const bool unknown = a == b;
+      const std::string text = unknown
+                                   ? "says its " + name
+                                   : fmt::format("differ in {} (baseline: {}; candidate: {})", name, a, b);
+      if (std::ranges::find(allowed, name) != allowed.end()) {
+        AddOnce(fmt::format("accepted as it is: {} {}", unknown ? "neither run" : "the two runs", text),
+                joined.warnings);
+      } else {
+        AddOnce(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
+        AddOnce(name, names);
+      }
     }
   }
   if (refused.empty()) return;
   throw Error(ExitCode::kBadInput,
-              fmt::format("the two runs cannot be compared: they differ in {}", fmt::join(refused, ", ")))
-      .Remedy(
-          fmt::format("let check measure both variants now, or accept the difference: `--allow-mismatch {}`",
-                      fmt::join(names, ",")));
+              fmt::format("the two runs cannot be compared: {}", fmt::join(refused, ", ")))
+      .Remedy(fmt::format("let check measure both variants now, or accept that: `--allow-mismatch {}`",
+                          fmt::join(names, ",")));
 }
 
 Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {

@@ -100,10 +100,6 @@ void ApplyToExperiments(const MeasureRequest& request, Config& config) {
   }
 }
 
-bool CpuFeatures::Has(std::string_view feature) const {
-  return std::ranges::find(state.detected, feature) != state.detected.end();
-}
-
 CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress) {
   const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.use, progress);
   if (!request.use.power_mode.empty()) device->SetPowerMode(request.use.power_mode);

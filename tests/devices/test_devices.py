@@ -52,7 +52,7 @@ def ask(lab: Lab, *arguments: str, code: int = 0, **options: Any) -> dict[str, A
 def shown(lab: Lab, *arguments: str) -> str:
     done = lab.run([etprof(), "devices", *arguments])
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return " ".join(done.stdout.split())  # lines are as wide as the screen
 
 
 def path_with(folder: Path, *programs: str) -> dict[str, str]:

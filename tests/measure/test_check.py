@@ -309,6 +309,20 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
     assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
 
 
+def test_what_neither_run_says_is_no_difference_and_not_alike_either(bench):
+    base = stored(bench, "base", 1)
+
+    def forget(manifest):
+        del manifest["device"]
+
+    edit_manifest(base, forget)
+    result = bench.run("check", base, base)
+    assert result.returncode == BAD_INPUT
+    assert "cannot be compared: neither says its device hint: " in bench.last_error(result)
+    found = check(bench, base, base, "--allow-mismatch", "device", code=PASS)
+    assert "accepted as it is: neither run says its device" in found["notes"]
+
+
 def test_one_message_for_what_makes_no_sense(bench):
     run = stored(bench, "base", 1)
     config = pair(bench)

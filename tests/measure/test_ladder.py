@@ -97,6 +97,14 @@ def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
     )
 
 
+def test_the_cpus_features_are_a_table(etprof):
+    found = json.loads(run(etprof, "isa", "--json").stdout)["features"]
+    rows = list(csv.DictReader(run(etprof, "isa", "--csv=features").stdout.splitlines()))
+    rows = list(csv.DictReader(run(etprof, "isa", "--csv=features").stdout.splitlines()))
+    assert {row["feature"] for row in rows if row["here"] == "yes"} <= set(found)
+    assert len(rows) >= len(set(found) & {row["feature"] for row in rows}) > 0
+
+
 def test_what_is_no_ladder_is_refused(etprof, tmp_path):
     data = MODEL.parent
     done = run(etprof, "isa", data / "sme2_emulated")

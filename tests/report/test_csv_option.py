@@ -81,6 +81,20 @@ def test_report_shows_a_table_and_writes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.etdump"]
 
 
+def test_every_table_of_the_document_is_offered(tmp_path):
+    done = program.run("analyze", FILE, "--quiet", "--document", tmp_path / "document.json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "document.json").read_text(encoding="utf-8"))
+    tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
+    of_files = {"operators", "groups", "categories", "latency", "layers", "sources", "delegates"}
+    names = [of["id"] for of in tables if of["id"] not in of_files]
+    assert {"self_times", "places"} <= set(names)
+    for name in names:
+        rows = table("analyze", FILE, f"--csv={name}")
+        assert len(rows) == sum(len(of["rows"]) for of in tables if of["id"] == name)
+    assert {row["value"] for row in table("analyze", FILE, "--csv=conditions")} == {FILE.name}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

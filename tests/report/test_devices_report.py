@@ -70,6 +70,22 @@ def test_as_a_page_it_has_every_table(runs, tmp_path):
             assert f"| {row['cells'][0]['text']} |" in text
 
 
+def test_several_have_every_table_and_format_that_others_have(runs, tmp_path):
+    done = program.run("report", *runs, "--csv=latency")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > len(runs)
+    files = {name: tmp_path / f"several.{name}" for name in ("html", "markdown", "document")}
+    done = program.run("report", *runs, *(word for name, file in files.items() for word in (f"--{name}", file)))
+    assert done.returncode == 0, done.stderr
+    assert "Latency across platforms" in done.stdout
+    assert not (runs[0].parent / "devices_report.md").exists()
+    for name in ("html", "markdown"):
+        assert program.run("report", *runs, "--out", tmp_path / f"out.{name}").returncode == 0
+        assert files[name].read_bytes() == (tmp_path / f"out.{name}").read_bytes()
+    document = json.loads(files["document"].read_text(encoding="utf-8"))
+    assert any("table" in part for section in document["sections"] for part in section["parts"])
+
+
 def test_what_cannot_be_told_of_several_is_said(runs, tmp_path):
     assert program.run("report", *runs, "--csv").returncode == 2
     missing = program.run("report", runs[0], tmp_path / "nothing")

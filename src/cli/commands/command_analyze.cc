@@ -33,12 +33,13 @@ int RunAnalyze(AnalyzeArguments& arguments) {
   for (const std::string& path : paths) (IsFolder(path) ? folders : files).emplace_back(path);
   const char* one_report = view.json                 ? "--json shows"
                            : !view.csv.empty()       ? "--csv shows"
+                           : view.HasFiles()         ? "a file is of"
                            : !options.output.empty() ? "-o takes"
                                                      : nullptr;
   if (one_report != nullptr && folders.size() + (files.empty() ? 0 : 1) > 1) {
     throw Error(ExitCode::kUsage, fmt::format("{} one report: give one run directory, or files", one_report));
   }
-  const bool list = paths.size() > kScreens && !view.json && view.csv.empty();
+  const bool list = paths.size() > kScreens && !view.json && view.csv.empty() && !view.HasFiles();
   say::Document lines;
   bool first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,

@@ -4,23 +4,24 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/show_devices.h"
-#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
+#include "core/json.h"
+#include "say/device_list.h"
 #include "workflow/devices.h"
 
 namespace etprof {
 namespace {
 
-int RunDevices(const DevicesOptions& options, bool as_json) {
-  TerminalProgress progress;
-  const auto [devices, notes] = FindDevices(options, progress);
-  if (as_json) {
-    PrintJson(DevicesJson(devices, notes));
-  } else {
-    Print("{}", ForTerminal(DevicesText(devices)));
-    for (const std::string& note : notes) progress.Message("warning: " + note);
-  }
+int RunDevices(const DevicesOptions& options, const View& view) {
+  const DevicesFound found = [&] {
+    TerminalProgress progress;
+    return FindDevices(options, progress);
+  }();
+  const auto& [devices, notes] = found;
+  ShowDocument(say::SayDeviceList(devices, notes), view, "", [&](std::ostream& out) {
+    out << JsonText(DevicesJson(found.devices, found.notes), 2) << '\n';
+  });
   const bool failed = std::ranges::any_of(devices, [&](const DeviceSurvey& device) {
     return !device.problem.empty() && std::ranges::find(options.named, device.name) != options.named.end();
   });
@@ -32,7 +33,7 @@ int RunDevices(const DevicesOptions& options, bool as_json) {
 std::function<int()> DevicesCommand(CLI::App& app) {
   struct Parsed {
     DevicesOptions options;
-    bool json = false;
+    View view;
   };
   const auto parsed = std::make_shared<Parsed>();
   DevicesOptions& options = parsed->options;
@@ -46,8 +47,9 @@ std::function<int()> DevicesCommand(CLI::App& app) {
                  "Seconds after which a device that does not answer is unreachable (default: 10)")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("S");
-  app.add_flag("--json", parsed->json, "Show them as JSON");
-  return [parsed] { return RunDevices(parsed->options, parsed->json); };
+  app.add_flag("--json", parsed->view.json, "Show them as JSON");
+  AddDocumentOptions(app, parsed->view);
+  return [parsed] { return RunDevices(parsed->options, parsed->view); };
 }
 
 }  // namespace etprof

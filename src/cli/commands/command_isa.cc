@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <memory>
 
 #include "cli/command_schemas.h"
@@ -9,9 +6,9 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/json_schema_of.h"
-#include "core/table.h"
-#include "isa/ladder.h"
+#include "say/cpu_features.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -31,24 +28,8 @@ int ShowFeatures(const IsaArguments& arguments) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
   }
-  if (arguments.view.json) {
-    PrintJson(ToJson(cpu));
-    return 0;
-  }
-  Table table{
-      {{"feature", Table::Align::kLeft}, {"here", Table::Align::kLeft}, {"needs", Table::Align::kLeft}}, {}};
-  for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
-    table.AddRow({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "-",
-                  fmt::format("{}", fmt::join(feature.needs, ", "))});
-  }
-  Print("{}\n{}", isa::Name(cpu.architecture), table.ToText(2));
-  if (cpu.widest)
-    Print("\nwidest extension: {}   etprof profile MODEL.pte --vs isa={}\n", cpu.widest->name,
-          cpu.widest->off);
-  std::vector<std::string> names;
-  for (const isa::Level& level : cpu.levels) names.push_back(level.name);
-  if (names.size() > 1) Print("levels: {}   etprof isa MODEL.pte\n", fmt::join(names, " "));
-  if (!cpu.state.can_mask) Print("features cannot be masked here: {}\n", cpu.state.why_not);
+  ShowDocument(say::SayCpuFeatures(cpu), arguments.view, "",
+               [&](std::ostream& out) { out << JsonText(ToJson(cpu), 2) << '\n'; });
   return 0;
 }
 
@@ -74,6 +55,7 @@ bool FailedAsAWhole(const Ladder& ladder) {
 }
 
 int MeasureLadder(const LadderOptions& options, const View& view) {
+  RequireTable(view, false);
   const std::vector<Measured> devices = MeasureAll(JobsOf(options), options.measure);
   const RunData& run = *devices.front().run;
   if (run.status == RunData::Status::kInterrupted)
@@ -88,12 +70,7 @@ int MeasureLadder(const LadderOptions& options, const View& view) {
 
 int RunIsa(const IsaArguments& arguments) {
   const std::string& what = arguments.options.model;
-  if (what.empty()) {
-    if (!arguments.view.csv.empty() || arguments.view.all)
-      throw Error(ExitCode::kUsage, "--csv and --all are for a ladder")
-          .Remedy("run `etprof isa MODEL.pte`, or `etprof isa RUN`");
-    return ShowFeatures(arguments);
-  }
+  if (what.empty()) return ShowFeatures(arguments);
   if (arguments.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");
   if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
   ShowLadder(ReportOf(OpenRunDirectory(what), {.join = false}), what, arguments.view);

@@ -28,10 +28,11 @@ std::function<int()> ProfileCommand(CLI::App& app) {
   AddPrecisionOptions(app, options.measure);
   AddModelOptions(app, options.measure);
   AddKindOptions(app, options.measure);
-  AddViewOptions(app, view, "Show the analysis as JSON");
+  AddViewOptions(app, view, "Show the analysis as JSON", "operators");
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const MeasureJobs jobs = JobsOf(given);
+    RequireTable(shown, jobs.several);
     const std::vector<Measured> measured = MeasureAll(jobs, given.measure);
     return ShowMeasured(measured, jobs.several, given.measure, shown, "the same command with --resume");
   };

@@ -14,7 +14,6 @@
 #include "core/escape.h"
 #include "core/file.h"
 #include "core/json_schema_of.h"
-#include "core/table.h"
 #include "validate/json_schema.h"
 #include "workflow/plan.h"
 

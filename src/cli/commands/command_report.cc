@@ -28,13 +28,11 @@ void PrintName(const std::filesystem::path& file) {
 
 void ReportSeveral(const ReportArguments& arguments) {
   const View& view = arguments.view;
-  if (!view.csv.empty())
-    throw Error(ExitCode::kUsage, "--csv shows a table of one run").Remedy("use --json for several");
   if (arguments.brief || view.all)
     throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--all"));
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
-  if (view.json) return ShowDevicesReport(report, view, "");
+  if (view.json || !view.csv.empty() || view.HasFiles()) return ShowDevicesReport(report, view, "");
   const std::filesystem::path file = WriteDevices(report, arguments.out);
   PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
 }
@@ -45,6 +43,8 @@ int RunReport(const ReportArguments& arguments) {
     ReportSeveral(arguments);
     return 0;
   }
+  if (brief && view.HasFiles())
+    throw Error(ExitCode::kUsage, "--brief is a form of its own").Remedy("give its file as `--out FILE`");
   Report report = ReadReport(runs.front());
   report.title = title;
   if (brief && out.empty() && !view.json) {
@@ -53,8 +53,9 @@ int RunReport(const ReportArguments& arguments) {
   } else if (view.json) {
     View json;
     json.json = true;
+    json.files = view.files;
     ShowReport(report, json, "");
-  } else if (!view.csv.empty() || !view.by.empty() || view.all) {
+  } else if (!view.csv.empty() || !view.by.empty() || view.all || view.HasFiles()) {
     ShowReport(report, view, "");
   } else {
     for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief)) PrintName(file);

@@ -24,6 +24,7 @@ int RunRun(const RunArguments& arguments) {
   const auto& [options, view, analysis_only, dry_run] = arguments;
   const MeasureRequest& request = options.measure;
   const MeasureJobs jobs = JobsOf(options);
+  if (!analysis_only) RequireTable(view, jobs.several);
   if (analysis_only) {
     const std::vector<Measured> found = [&] {
       TerminalProgress progress;
@@ -55,7 +56,7 @@ std::function<int()> RunCommand(CLI::App& app) {
                      .output_root = "the configuration's",
                      .several_devices = true});
   AddKindOptions(app, options.measure);
-  AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON");
+  AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
   return [arguments] { return RunRun(*arguments); };
 }
 

@@ -10,6 +10,7 @@
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
 #include "say/facts.h"
+#include "say/findings.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -76,16 +77,17 @@ struct PlotJson {
 struct InsightJson {
   const Report& report;
   const Insight& insight;
+  say::FindingWords words = say::SayFinding(report, insight);
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
-    v("kind", [](J json) { return json.insight.kind; });
-    v("text", [](J json) { return json.insight.text; });
+    v("kind", [](J json) { return json.insight.kind(); });
+    v("text", [](J json) { return json.words.text; });
     v("at_stake_ms", [](J json) { return json.insight.at_stake; }, {.scale = 1e6, .or_null = true});
     v("experiment",
       [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.insight.experiment]); });
-    v("evidence", [](J json) { return json.insight.evidence; });
-    v("formula", [](J json) { return json.insight.formula; });
+    v("evidence", [](J json) { return json.words.evidence; });
+    v("formula", [](J json) { return json.words.formula; });
   }
 };
 

@@ -31,7 +31,7 @@ inline std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// A cell as it was before core/table.h escaped it.
+// A cell as it was before page/document_markdown.cc escaped it.
 inline std::string Unescaped(const std::string& cell) {
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {

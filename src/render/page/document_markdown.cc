@@ -3,17 +3,45 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/escape.h"
 #include "render/document.h"
-#include "render/page/markdown_text.h"
 #include "render/table_text.h"
 #include "say/wording.h"
 
 namespace etprof {
 namespace {
 
+// A file of Markdown: what is written as a literal is Markdown; every other text is anybody's, and is shown
+// as it is (EscapeMarkdown).
+class MarkdownOut {
+ public:
+  explicit MarkdownOut(std::ostream& out) : out_(out) {}
+
+  // A literal: nobody else's text is of this type.
+  MarkdownOut& operator<<(const char* markup) {
+    out_ << markup;
+    return *this;
+  }
+  MarkdownOut& operator<<(char markup) {
+    out_ << markup;
+    return *this;
+  }
+  MarkdownOut& operator<<(int number) {
+    out_ << number;
+    return *this;
+  }
+  MarkdownOut& operator<<(const std::string& text) {
+    out_ << EscapeMarkdown(text);
+    return *this;
+  }
+
+ private:
+  std::ostream& out_;
+};
+
 class SectionPage {
  public:
-  SectionPage(int depth, say::Level most, markdown::Out& out) : depth_(depth), most_(most), out_(out) {}
+  SectionPage(int depth, say::Level most, MarkdownOut& out) : depth_(depth), most_(most), out_(out) {}
 
   void Write(const say::Section& section) {
     if (section.level > most_) return;
@@ -67,31 +95,33 @@ class SectionPage {
     if (text.rows.empty()) return;
     const say::Level level = brief && table.level == say::Level::kUsual ? say::Level::kFolded : table.level;
     Folded(level, table.title, tables_, [&] {
-      out_ << TableOf(table, text) << '\n';
+      Rows(table, text);
+      out_ << '\n';
       // Our own Markdown, with names of tables as code.
       if (!text.left.empty()) out_ << text.left << ' ' << table.elsewhere.c_str() << "\n\n";
     });
   }
 
-  Table TableOf(const say::Table& table, const TableText& text) const {
-    Table shown;
+  void Rows(const say::Table& table, const TableText& text) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const bool has_words = std::ranges::any_of(
           text.rows, [&](const TableText::Row& row) { return !row.cells[i].text.empty(); });
-      if (!has_words || (most_ == say::Level::kBrief && table.columns[i].level > say::Level::kUsual))
-        continue;
-      columns.push_back(i);
-      shown.columns.push_back(
-          {text.titles[i], table.columns[i].right ? Table::Align::kRight : Table::Align::kLeft});
+      if (has_words && (most_ > say::Level::kBrief || table.columns[i].level <= say::Level::kUsual))
+        columns.push_back(i);
     }
+    out_ << '|';
+    for (const std::size_t i : columns) out_ << ' ' << text.titles[i] << " |";
+    out_ << "\n|";
+    for (const std::size_t i : columns) out_ << (table.columns[i].right ? " ---: |" : " --- |");
+    out_ << '\n';
     for (const TableText::Row& row : text.rows) {
-      std::vector<std::string> cells;
-      for (const std::size_t i : columns) cells.push_back(row.cells[i].text);
-      for (int level = 0; level < row.depth; ++level) cells.front().insert(0, "· ");
-      shown.AddRow(std::move(cells));
+      out_ << "| ";
+      for (int level = 0; level < row.depth; ++level) out_ << "· ";
+      for (const std::size_t i : columns)
+        out_ << (i == columns.front() ? "" : " ") << row.cells[i].text << " |";
+      out_ << '\n';
     }
-    return shown;
   }
 
   void Part(const say::Chart&) {}  // its table says it
@@ -113,13 +143,13 @@ class SectionPage {
   int depth_;
   int tables_ = 0;  // depth of their titles
   say::Level most_;
-  markdown::Out& out_;
+  MarkdownOut& out_;
 };
 
 }  // namespace
 
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file, say::Level most) {
-  markdown::Out out(file);
+  MarkdownOut out(file);
   out << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << say::HeadingOf(document)
       << "\n\n";
   for (const say::Answer& answer : document.answers) {

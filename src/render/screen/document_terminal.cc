@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
+#include "core/display_width.h"
 #include "core/escape.h"
-#include "core/table.h"
 #include "render/document.h"
 #include "render/screen/latency_plot.h"
 #include "render/screen/roofline_plot.h"
@@ -318,10 +318,6 @@ class DocumentScreen {
 };
 
 }  // namespace
-
-void DrawSection(const say::Section& section, const TerminalOptions& options, std::ostream& out) {
-  SectionScreen(options, false, out).Draw(section);
-}
 
 void RenderDocumentTerminal(const say::Document& document, const TerminalOptions& options,
                             std::ostream& out) {

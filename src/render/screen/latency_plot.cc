@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/display_width.h"
 #include "core/escape.h"
-#include "core/table.h"
 #include "core/units.h"
 #include "render/screen/terminal_text.h"
 #include "say/wording.h"

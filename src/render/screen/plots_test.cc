@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "render/document.h"
 #include "render/screen/latency_plot.h"
 #include "render/screen/roofline_plot.h"
@@ -245,10 +245,11 @@ TEST(RooflinePlot, KeepsToTheWidthAndNeedsNoRoof) {
 TEST(RooflineTerminal, ThePictureStandsAboveItsTable) {
   Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6)});
   for (int i = 0; i < 12; ++i) roofline.rows.push_back(Row(1000, 4000, 1e5));
-  say::Section section = SectionOf(roofline);
-  section.level = say::Level::kUsual;
+  say::Document document;
+  document.sections = {SectionOf(roofline)};
+  document.sections[0].level = say::Level::kUsual;
   std::ostringstream out;
-  DrawSection(section, {}, out);
+  RenderDocumentTerminal(document, {}, out);
   EXPECT_THAT(out.str(), HasSubstr("FLOP/s\n"));
   EXPECT_THAT(out.str(), HasSubstr("\n  A  "));
   EXPECT_THAT(out.str(), HasSubstr("\n  B  "));
@@ -256,7 +257,7 @@ TEST(RooflineTerminal, ThePictureStandsAboveItsTable) {
   TerminalOptions all;
   all.all = true;
   out.str("");
-  DrawSection(section, all, out);
+  RenderDocumentTerminal(document, all, out);
   EXPECT_THAT(out.str(), Not(HasSubstr("and 4 more")));
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/table.h"
+#include "core/display_width.h"
 #include "render/screen/terminal_text.h"
 
 namespace etprof {

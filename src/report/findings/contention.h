@@ -1,16 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "report/findings/noise.h"
 #include "report/report.h"
 
 namespace etprof {
-
-// "1,204 of 1,960 runs".
-std::string CleanCount(std::int64_t clean, std::int64_t all);
 
 // "12 of 1,960 runs of avx512 off and 900 of 1,960 of avx512 on had a processor whenever they wanted one".
 std::string CleanText(const Comparison& comparison);
@@ -18,7 +13,7 @@ std::string CleanText(const Comparison& comparison);
 // What contention did to a pair, and what processor time says of it, where that is worth saying: a contended
 // verdict, and a speedup of the processor time that differs from that of the wall time by more than its
 // interval.
-std::optional<NoiseFinding> FindContended(const Report& report, const ReportComparison& pair);
-std::optional<NoiseFinding> FindCpuTime(const Report& report, const ReportComparison& pair);
+std::optional<Insight> FindContended(const Report& report, const ReportComparison& pair);
+std::optional<Insight> FindCpuTime(const Report& report, const ReportComparison& pair);
 
 }  // namespace etprof

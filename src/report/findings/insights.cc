@@ -1,15 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "analysis/operators.h"
 #include "program/delegable.h"
 #include "report/findings/contention.h"
-#include "report/findings/insight_words.h"
 #include "report/findings/noise.h"
 #include "report/findings/traced.h"
 #include "report/report.h"
@@ -17,62 +15,43 @@
 namespace etprof {
 namespace {
 
+using finding::TimePart;
+using finding::TypeTime;
+using finding::TypeTimes;
+using finding::UpperBound;
+
 // Below these shares of an inference nobody gains anything by acting.
 constexpr double kWorthSaying = 0.02;
 constexpr double kBottleneckShare = 0.05;
 constexpr double kNearlyAll = 0.9;
 constexpr double kLossWorthSaying = 0.001;
-constexpr std::size_t kEvidenceLines = 5;
-
-std::string Count(std::int64_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
-// Operators of one experiment that meet a condition, added up by type, most time first.
-struct TypeSum {
-  std::string type;
-  std::int64_t operators = 0;
-  double mean = 0;  // ns an inference
-  // Why they are in no delegate, where the program shows it: each reason once, that of the costliest first.
-  std::vector<std::string> not_delegated;
-};
 
 template <typename Keep>
-std::vector<TypeSum> SumByType(const ReportExperiment& experiment, const Keep& keep) {
-  std::map<std::string, TypeSum> sums;
+TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
+  std::map<std::string, TypeTime> sums;
   for (const OperatorRow& row : experiment.operators) {
     const Operator& op = experiment.profile->operators[row.op];
     if (!keep(op)) continue;
-    TypeSum& sum = sums[op.type];
+    TypeTime& sum = sums[op.type];
     sum.type = op.type;
     ++sum.operators;
-    sum.mean += row.mean_self;
+    sum.ns += row.mean_self;
     if (!experiment.profile->program) continue;
     const std::string& why = experiment.profile->program->operators[row.op].why_not_delegated;
     if (!why.empty() &&
         std::find(sum.not_delegated.begin(), sum.not_delegated.end(), why) == sum.not_delegated.end())
       sum.not_delegated.push_back(why);
   }
-  std::vector<TypeSum> sorted;
+  TypeTimes sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const TypeSum& a, const TypeSum& b) { return a.mean > b.mean; });
+                   [](const TypeTime& a, const TypeTime& b) { return a.ns > b.ns; });
   return sorted;
 }
 
-std::vector<std::string> Lines(const std::vector<TypeSum>& sums, const TimesWithin& times) {
-  std::vector<std::string> lines;
-  for (const TypeSum& sum : sums) {
-    if (lines.size() == kEvidenceLines) {
-      lines.push_back(fmt::format(
-          "and {}", Count(static_cast<std::int64_t>(sums.size() - lines.size()), "more type", "more types")));
-      break;
-    }
-    lines.push_back(fmt::format("{}: {}, {}{}{}", sum.type, Count(sum.operators, "operator", "operators"),
-                                times.Text(sum.mean), sum.not_delegated.empty() ? "" : "; ",
-                                fmt::join(sum.not_delegated, "; ")));
-  }
-  return lines;
+double TimeOf(const TypeTimes& types) {
+  return std::accumulate(types.begin(), types.end(), 0.0,
+                         [](double sum, const TypeTime& type) { return sum + type.ns; });
 }
 
 // The largest group that is an operator's.
@@ -85,30 +64,10 @@ Group LargestGroup(const ReportExperiment& experiment) {
   return largest;
 }
 
-double ShareOf(const ReportExperiment& experiment, Group group) {
-  const auto whole = experiment.MeanExecute();
-  return whole && *whole > 0 ? experiment.MeanOfGroup(group) / *whole : 0;
-}
-
-// Amdahl 1967: how many times as fast an inference would be at most if this part took no time. Part and whole
-// are means over the same traced runs, so that the bound is 1 / (1 - share) of the share beside it. Absent:
-// there is none, or no bound on the latency, since that was measured apart and disagrees.
-std::optional<double> BoundIfFree(double part, double whole, const ReportExperiment& experiment) {
+// Part and whole are means over the same traced runs, so that the bound is that of the share beside it.
+UpperBound BoundIfFree(const TimePart& part, const ReportExperiment& experiment) {
   if (TracedDisagree(experiment)) return std::nullopt;
-  return part < whole ? std::optional(whole / (whole - part)) : std::nullopt;
-}
-
-std::string IfFree(double part, double whole, const ReportExperiment& experiment) {
-  const auto bound = BoundIfFree(part, whole, experiment);
-  return bound ? fmt::format(" Upper bound if eliminated: {:.2f}x.", *bound) : "";
-}
-
-// "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
-std::string NameWithLayer(const ReportExperiment& experiment, std::size_t op) {
-  const std::string& name = experiment.profile->operators[op].name;
-  const auto layer =
-      experiment.profile->program ? ModulePath(*experiment.profile->program, op) : std::nullopt;
-  return layer && !layer->empty() ? fmt::format("{} ({})", name, *layer) : name;
+  return part.ns < part.whole_ns ? std::optional(part.whole_ns / (part.whole_ns - part.ns)) : std::nullopt;
 }
 
 // How much more a part grew, or less it shrank, than another at the least, by the ends of both intervals:
@@ -150,7 +109,7 @@ class Finder {
                      [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
     // What limits the meaning of the others stands before them.
     std::stable_partition(found_.begin(), found_.end(),
-                          [](const Insight& one) { return one.kind == Insight::Kind::kTracing; });
+                          [](const Insight& one) { return one.kind() == Insight::Kind::kTracing; });
     return std::move(found_);
   }
 
@@ -167,22 +126,25 @@ class Finder {
     return Sorted();
   }
 
-  void Add(Insight::Kind kind, std::size_t experiment, double at_stake, std::string text,
-           std::vector<std::string> evidence, std::string formula) {
-    if (subject_count() > 1) text = report_.experiments[experiment].label + ": " + text;
-    found_.push_back({kind, std::move(text), std::move(evidence), std::move(formula), at_stake, experiment});
+  void Add(std::size_t experiment, double at_stake, Insight::What what) {
+    found_.push_back({std::move(what), at_stake, experiment, pair_});
   }
-
-  std::size_t subject_count() const {
-    return report_.comparisons.empty() ? report_.experiments.size() : report_.comparisons.size();
+  void Add(std::size_t experiment, std::optional<Insight> found) {
+    if (found) Add(experiment, found->at_stake, std::move(found->what));
   }
 
   void AddPair(const ReportComparison& pair) {
+    pair_ = static_cast<std::size_t>(&pair - report_.comparisons.data());
+    FindInPair(pair);
+    pair_.reset();
+  }
+
+  void FindInPair(const ReportComparison& pair) {
     const ReportExperiment& baseline = report_.experiments[pair.baseline];
     const ReportExperiment& candidate = report_.experiments[pair.candidate];
     if (pair.comparison.latency.verdict != stats::Verdict::kEmulated) {
-      AddFinding(Insight::Kind::kContention, pair.candidate, FindContended(report_, pair));
-      AddFinding(Insight::Kind::kCpuTime, pair.candidate, FindCpuTime(report_, pair));
+      Add(pair.candidate, FindContended(report_, pair));
+      Add(pair.candidate, FindCpuTime(report_, pair));
     }
     AddCompilers(pair, baseline, candidate);
     if (!baseline.profile || !candidate.profile) return;
@@ -191,22 +153,8 @@ class Finder {
       AddShift(pair, baseline, candidate);
       AddSlower(pair);
     }
-    if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty()) {
-      const ReportExperiment& with = baseline.kernel_evidence.empty() ? candidate : baseline;
-      const ReportExperiment& without = baseline.kernel_evidence.empty() ? baseline : candidate;
-      Add(Insight::Kind::kEvidence, pair.candidate, 0,
-          fmt::format("Packed (KleidiAI SME) operators ran in {} and none in {}: {}.", with.label,
-                      without.label,
-                      Count(static_cast<std::int64_t>(with.kernel_evidence.size()), "type", "types")),
-          with.kernel_evidence,
-          "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel");
-    }
-  }
-
-  void AddFinding(Insight::Kind kind, std::size_t experiment, std::optional<NoiseFinding> found) {
-    if (!found) return;
-    Add(kind, experiment, found->at_stake, std::move(found->text), std::move(found->evidence),
-        std::move(found->formula));
+    if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
+      Add(pair.candidate, 0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
   }
 
   // Portable and optimized kernels are C++: two compilers make two kernels of one source.
@@ -217,131 +165,74 @@ class Finder {
     const auto compiler = [](const ExperimentData& data) {
       return data.runner_built ? data.runner_built->compiler : std::string();
     };
-    const std::string from = compiler(before), to = compiler(after);
-    if (from == to || before.runner_sha256 == after.runner_sha256) return;
-    const auto or_unknown = [](const std::string& text) {
-      return text.empty() ? "an unknown compiler" : text;
-    };
-    std::string text = fmt::format("The runners' compilers differ: {} is built with {}, {} with {}.",
-                                   baseline.label, or_unknown(from), candidate.label, or_unknown(to));
-    double time = 0;
-    std::vector<std::string> evidence;
+    finding::CompilersDiffer differ{compiler(before), compiler(after), {}, {}};
+    if (differ.baseline == differ.candidate || before.runner_sha256 == after.runner_sha256) return;
     if (TimesMean(pair.candidate)) {
-      const auto sums = SumByType(candidate, [](const Operator& op) { return op.portable; });
-      const double whole = candidate.MeanExecute().value_or(0);
-      for (const TypeSum& sum : sums) time += sum.mean;
-      if (time > 0 && whole > 0) {
-        const TimesWithin times(whole);
-        text += fmt::format(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
-                            times.Of(time));
-        evidence = Lines(sums, times);
+      TypeTimes types = SumByType(candidate, [](const Operator& op) { return op.portable; });
+      const TimePart portable{TimeOf(types), candidate.MeanExecute().value_or(0)};
+      if (portable.ns > 0 && portable.whole_ns > 0) {
+        differ.portable = portable;
+        differ.types = std::move(types);
       }
     }
-    Add(Insight::Kind::kCompilers, pair.candidate, time, std::move(text), std::move(evidence),
-        "compilers as etprof-build.json or the files' .comment sections name them");
+    Add(pair.candidate, differ.portable ? differ.portable->ns : 0, differ);
   }
 
   void AddShift(const ReportComparison& pair, const ReportExperiment& baseline,
                 const ReportExperiment& candidate) {
-    const Group before = LargestGroup(baseline);
-    const Group after = LargestGroup(candidate);
+    const double baseline_ns = baseline.MeanExecute().value_or(0);
+    const double candidate_ns = candidate.MeanExecute().value_or(0);
+    const auto shift_of = [&](Group group) {
+      return finding::GroupShift{
+          group, {baseline.MeanOfGroup(group), baseline_ns}, {candidate.MeanOfGroup(group), candidate_ns}};
+    };
+    const auto growth_of = [](const finding::GroupShift& shift) {
+      return shift.candidate.share() - shift.baseline.share();
+    };
+    finding::BottleneckShift shift{
+        shift_of(LargestGroup(baseline)), shift_of(LargestGroup(candidate)), {}, {}};
     // The group whose share grew most is where the bottleneck is going.
-    Group grown = after;
+    shift.grown = shift.to;
     for (const Group group : kAllGroups) {
-      const double gain = ShareOf(candidate, group) - ShareOf(baseline, group);
-      if (gain > ShareOf(candidate, grown) - ShareOf(baseline, grown)) grown = group;
+      finding::GroupShift one = shift_of(group);
+      if (growth_of(one) > growth_of(shift.grown)) shift.grown = one;
+      if (one.baseline.ns != 0 || one.candidate.ns != 0) shift.groups.push_back(one);
     }
-    const double from = ShareOf(baseline, grown);
-    const double to = ShareOf(candidate, grown);
-    if (before == after && to - from < 0.05) return;
+    if (!shift.Moved() && growth_of(shift.grown) < 0.05) return;
     const Comparison& comparison = pair.comparison;
-    const auto row_of = [&](Group group) {
+    const auto row_of = [&](const finding::GroupShift& of) {
       const auto row = std::find_if(comparison.groups.begin(), comparison.groups.end(),
-                                    [&](const DeltaRow& one) { return one.name == GroupName(group); });
+                                    [&](const DeltaRow& one) { return one.name == GroupName(of.group); });
       return row == comparison.groups.end() ? Quantity() : row->quantity;
     };
-    const auto growth = before != after ? GrowthAtLeast(row_of(after), row_of(before))
-                                        : GrowthAtLeast(row_of(grown), comparison.latency);
+    const auto growth = shift.Moved() ? GrowthAtLeast(row_of(shift.to), row_of(shift.from))
+                                      : GrowthAtLeast(row_of(shift.grown), comparison.latency);
     if (!growth || *growth <= 1) return;
-    std::string text;
-    if (before != after) {
-      text = fmt::format("The bottleneck moved from {} ({} of {}) to {} ({} of {}).", GroupName(before),
-                         Percent(ShareOf(baseline, before)), baseline.label, GroupName(after),
-                         Percent(ShareOf(candidate, after)), candidate.label);
-      grown = after;
-    } else {
-      text = fmt::format("{} grew from {} of an inference in {} to {} in {}. {} is still the largest, at {}.",
-                         GroupName(grown), Percent(from), baseline.label, Percent(to), candidate.label,
-                         GroupName(after), Percent(ShareOf(candidate, after)));
-    }
-    std::vector<std::string> evidence;
-    const TimesWithin times(std::max(*baseline.MeanExecute(), *candidate.MeanExecute()));
-    for (const Group group : kAllGroups) {
-      if (baseline.MeanOfGroup(group) == 0 && candidate.MeanOfGroup(group) == 0) continue;
-      evidence.push_back(
-          fmt::format("{}: {} ({}) before, {} ({}) after", GroupName(group),
-                      times.Text(baseline.MeanOfGroup(group)), Percent(ShareOf(baseline, group)),
-                      times.Text(candidate.MeanOfGroup(group)), Percent(ShareOf(candidate, group))));
-    }
-    Add(Insight::Kind::kBottleneckShift, pair.candidate, candidate.MeanOfGroup(grown), std::move(text),
-        std::move(evidence),
-        "share = mean self time of the group / mean Method::execute of the same traced runs, reported where "
-        "the intervals of both variants' times show that it grew; at stake: its time now");
+    Add(pair.candidate, (shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
   }
 
-  // Operators that are slower, by a verdict and not by a point estimate.
   void AddSlower(const ReportComparison& pair) {
-    const Comparison& comparison = pair.comparison;
-    const ReportExperiment& candidate = report_.experiments[pair.candidate];
-    struct Loss {
-      double ns;
-      const OperatorMatch* match;
-    };
-    std::vector<Loss> losses;
-    double lost = 0;
-    for (const OperatorMatch& match : comparison.operators) {
+    finding::SlowerOperators slower;
+    slower.lost.whole_ns = report_.experiments[pair.candidate].MeanExecute().value_or(0);
+    for (const OperatorMatch& match : pair.comparison.operators) {
       if (!match.candidate || !match.baseline || match.quantity.verdict != stats::Verdict::kSlower) continue;
-      const double ns = match.quantity.candidate_ns.value_or(0) - match.quantity.baseline_ns.value_or(0);
-      if (ns <= 0) continue;
-      lost += ns;
-      losses.push_back({ns, &match});
+      const finding::SlowerOperators::Loss loss{*match.candidate, match.quantity.baseline_ns.value_or(0),
+                                                match.quantity.candidate_ns.value_or(0)};
+      if (loss.ns() <= 0) continue;
+      slower.lost.ns += loss.ns();
+      slower.operators.push_back(loss);
     }
-    const auto whole = candidate.MeanExecute();
-    if (losses.empty() || !whole || lost / *whole < kLossWorthSaying) return;
-    std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
-    const TimesWithin times(*whole);
-    std::vector<std::string> evidence;
-    for (const Loss& loss : losses) {
-      if (evidence.size() == kEvidenceLines) break;
-      evidence.push_back(fmt::format(
-          "{}: {} before, {} after", candidate.profile->operators[*loss.match->candidate].name,
-          times.Text(*loss.match->quantity.baseline_ns), times.Text(*loss.match->quantity.candidate_ns)));
-    }
-    Add(Insight::Kind::kSlower, pair.candidate, lost,
-        fmt::format("{} slower in {}, by {} in total.",
-                    Count(static_cast<std::int64_t>(losses.size()), "operator is", "operators are"),
-                    comparison.candidate_label, times.Text(lost)),
-        std::move(evidence),
-        "sum of (candidate - baseline) mean self time over operators with the verdict slower");
+    if (slower.operators.empty() || slower.lost.share() < kLossWorthSaying) return;
+    std::ranges::stable_sort(slower.operators, std::greater(), &finding::SlowerOperators::Loss::ns);
+    Add(pair.candidate, slower.lost.ns, slower);
   }
 
   // The tables of a pair add up to another speedup than the headline's: what to believe, and why.
   void AddTracedRatio(const ReportComparison& pair, const ReportExperiment& baseline,
                       const ReportExperiment& candidate) {
-    auto finding = FindTracedRatioApart(pair.comparison, baseline, candidate);
-    if (!finding) return;
-    if (TracedDisagree(candidate)) told_apart_.insert(pair.candidate);
-    found_.push_back({Insight::Kind::kTracing, std::move(finding->text), std::move(finding->evidence),
-                      std::move(finding->formula), finding->at_stake, pair.candidate});
-  }
-
-  // Times of operators, which are traced, are no parts of the latency where the two disagree.
-  void AddTracedGap(std::size_t index, const ReportExperiment& experiment) {
-    if (told_apart_.contains(index)) return;
-    if (auto finding = FindTracedApart(experiment)) {
-      Add(Insight::Kind::kTracing, index, finding->at_stake, std::move(finding->text),
-          std::move(finding->evidence), std::move(finding->formula));
-    }
+    auto found = FindTracedRatioApart(pair.comparison, baseline, candidate);
+    if (found && TracedDisagree(candidate)) told_apart_.insert(pair.candidate);
+    Add(pair.candidate, std::move(found));
   }
 
   // An emulated CPU's times mean nothing, and those of a trace-enabled run hold the cost of its log: no
@@ -355,136 +246,73 @@ class Finder {
     if (!TimesMean(index)) return;
     const ReportExperiment& experiment = report_.experiments[index];
     AddFirstRun(index, experiment);
-    for (NoiseFinding& noise : FindNoise(report_.run, experiment)) {
-      Add(Insight::Kind::kNoise, index, noise.at_stake, std::move(noise.text), std::move(noise.evidence),
-          std::move(noise.formula));
-    }
+    for (Insight& noise : FindNoise(report_.run, experiment)) Add(index, std::move(noise));
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
-    AddTracedGap(index, experiment);
+    // Times of operators, which are traced, are no parts of the latency where the two disagree.
+    if (!told_apart_.contains(index)) Add(index, FindTracedApart(experiment));
     AddBottleneck(index, experiment, *whole);
     AddLayout(index, experiment, *whole);
     AddPortable(index, experiment, *whole);
     AddDelegates(index, experiment, *whole);
     AddNotOnKleidiai(index, experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
-      const auto unknown = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
-      double time = 0;
-      for (const TypeSum& sum : unknown) time += sum.mean;
-      Add(Insight::Kind::kUnknown, index, time,
-          fmt::format("{} not in the category table and {} as Other: {}.",
-                      Count(static_cast<std::int64_t>(experiment.unknown_operators.size()),
-                            "operator type is", "operator types are"),
-                      experiment.unknown_operators.size() == 1 ? "counts" : "count",
-                      TimesWithin(*whole).Of(time)),
-          Lines(unknown, TimesWithin(*whole)), "sum of the mean self times of these operators");
+      TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
+      const double time = TimeOf(types);
+      Add(index, time, finding::UnknownOperators{{time, *whole}, std::move(types)});
     }
     AddRoofline(index, experiment, *whole);
     AddAmdahl(index, experiment, *whole);
   }
 
   void AddBottleneck(std::size_t index, const ReportExperiment& experiment, double whole) {
-    const Group group = LargestGroup(experiment);
-    const double time = experiment.MeanOfGroup(group);
-    if (time / whole < kBottleneckShare) return;
-    const auto sums = SumByType(experiment, [&](const Operator& op) { return op.category.group == group; });
-    std::int64_t operators = 0;
-    for (const TypeSum& sum : sums) operators += sum.operators;
-    const TimesWithin times(whole);
-    std::string text = fmt::format("{}: {}, {}.", GroupName(group), times.Of(time),
-                                   Count(operators, "operator", "operators"));
+    finding::Bottleneck found{LargestGroup(experiment)};
+    found.time = {experiment.MeanOfGroup(found.group), whole};
+    if (found.time.share() < kBottleneckShare) return;
+    const auto is_of = [&](const Operator& op) { return op.category.group == found.group; };
+    found.types = SumByType(experiment, is_of);
+    for (const TypeTime& type : found.types) found.operators += type.operators;
     // A bound of 20x says nothing that the share has not said.
-    if (time / whole < kNearlyAll) text += IfFree(time, whole, experiment);
+    if (found.time.share() < kNearlyAll) found.bound = BoundIfFree(found.time, experiment);
     // The rows fall by cost, so the first of the group is its costliest.
     const auto costliest =
-        std::find_if(experiment.operators.begin(), experiment.operators.end(), [&](const OperatorRow& row) {
-          return experiment.profile->operators[row.op].category.group == group;
-        });
-    if (operators > 1 && costliest != experiment.operators.end()) {
-      text += fmt::format(" Most expensive: {}, {}.", NameWithLayer(experiment, costliest->op),
-                          times.Text(costliest->mean_self));
-    }
-    Add(Insight::Kind::kBottleneck, index, time, std::move(text), Lines(sums, times),
-        "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
-        "1 / (1 - share)");
+        std::find_if(experiment.operators.begin(), experiment.operators.end(),
+                     [&](const OperatorRow& row) { return is_of(experiment.profile->operators[row.op]); });
+    if (found.operators > 1 && costliest != experiment.operators.end())
+      found.costliest = {costliest->op, costliest->mean_self};
+    Add(index, found.time.ns, found);
   }
 
-  // What each category would give at most, in one place.
+  // What each category would give at most, in one place. The bottleneck has said the first one's: at stake is
+  // the second largest part.
   void AddAmdahl(std::size_t index, const ReportExperiment& experiment, double whole) {
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
-    std::vector<std::pair<double, std::string>> rows;
+    finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
-      const double time = static_cast<double>(row.total) / runs;
-      if (row.name != "framework" && time / whole >= kWorthSaying && BoundIfFree(time, whole, experiment))
-        rows.emplace_back(time, row.name);
+      const TimePart time{static_cast<double>(row.total) / runs, whole};
+      const UpperBound bound = BoundIfFree(time, experiment);
+      if (row.name != "framework" && time.share() >= kWorthSaying && bound)
+        found.categories.push_back({row.name, time, *bound});
     }
-    if (rows.size() < 2) return;
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<std::string> evidence;
-    const TimesWithin times(whole);
-    std::string text = "Upper bounds per category (Amdahl's law):";
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto& [time, name] = rows[i];
-      const double bound = *BoundIfFree(time, whole, experiment);
-      if (i < 3) text += fmt::format("{} {} {:.2f}x", i > 0 ? "," : "", name, bound);
-      evidence.push_back(fmt::format("{}: {}, {:.2f}x", name, times.Of(time), bound));
-    }
-    // The bottleneck has said the first one's.
-    Add(Insight::Kind::kAmdahl, index, rows[1].first, text + ".", std::move(evidence),
-        "Amdahl 1967: 1 / (1 - share); share = mean self time of the category / mean Method::execute of the "
-        "same traced runs; at stake: the second largest part");
+    if (found.categories.size() < 2) return;
+    std::ranges::stable_sort(found.categories, std::greater(),
+                             [](const finding::UpperBounds::OfCategory& of) { return of.time.ns; });
+    Add(index, found.categories[1].time.ns, found);
   }
 
   void AddLayout(std::size_t index, const ReportExperiment& experiment, double whole) {
-    const double time = experiment.MeanOfGroup(Group::kDataMovement);
-    if (time / whole < kWorthSaying) return;
-    const DataMovement& movement = experiment.movement;
-    const TimesWithin times(whole);
-    std::vector<std::pair<double, std::string>> parts;
-    const auto part = [&](std::int64_t count, double ns, const char* one, const char* many) {
-      if (count > 0) parts.emplace_back(ns, fmt::format("{} ({})", Count(count, one, many), times.Text(ns)));
-    };
-    part(movement.transposes, movement.transpose_ns, "transpose", "transposes");
-    part(movement.copies, movement.copy_ns, "copy", "copies");
-    part(movement.reshapes, movement.reshape_ns, "reshape", "reshapes");
-    part(movement.conversions, movement.conversion_ns, "conversion", "conversions");
-    part(movement.others, movement.other_ns, "other move", "other moves");
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::string list;
-    if (parts.size() > 1 && parts.front().first >= time / 2) {
-      list = "mostly " + parts.front().second;
-    } else {
-      for (const auto& [ns, text] : parts) list += (list.empty() ? "" : ", ") + text;
-    }
-    std::string text = fmt::format("Data movement: {}, {}.", times.Of(time), list);
-    const Edges edges = MovementAtEdges(experiment);
-    if (edges.operators > 0) {
-      text +=
-          fmt::format(" {} ({}) {} at a delegate boundary.", Count(edges.operators, "operator", "operators"),
-                      times.Text(edges.time), edges.operators == 1 ? "sits" : "sit");
-    }
-    text += IfFree(time, whole, experiment);
-    std::vector<std::string> evidence = Lines(
-        SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; }),
-        times);
-    for (const auto& [ns, line] : parts) evidence.push_back("of these " + line);
-    Add(Insight::Kind::kLayout, index, time, std::move(text), std::move(evidence),
-        "sum of the mean self times of transposes, reshapes, copies and conversions / mean Method::execute "
-        "of "
-        "the same traced runs; upper bound = 1 / (1 - share); at a boundary: those that a delegate call "
-        "begins "
-        "or ends with, and those that run portable between two delegate calls");
+    finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
+    if (found.time.share() < kWorthSaying) return;
+    CountMovementAtEdges(experiment, found);
+    found.bound = BoundIfFree(found.time, experiment);
+    found.types =
+        SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
+    Add(index, found.time.ns, found);
   }
 
   // Layout conversions that the boundary between backends costs.
-  struct Edges {
-    std::int64_t operators = 0;
-    double time = 0;  // ns an inference
-  };
-  static Edges MovementAtEdges(const ReportExperiment& experiment) {
+  static void CountMovementAtEdges(const ReportExperiment& experiment, finding::DataMoved& found) {
     const Profile& profile = *experiment.profile;
     const auto runs = static_cast<double>(experiment.groups.runs);
     // Operators in the order they ran, call by call.
@@ -496,13 +324,12 @@ class Finder {
       if (op.key.kind == SpanKind::kDelegateCall) delegates.insert(op.call_index);
       if (IsOperator(op)) calls[op.call_index].push_back(i);
     }
-    Edges edges;
     const auto moves = [&](std::size_t i) {
       return profile.operators[i].category.group == Group::kDataMovement;
     };
     const auto take = [&](std::size_t i) {
-      ++edges.operators;
-      edges.time += static_cast<double>(profile.statistics[i].total_self) / runs;
+      ++found.operators_at_edges;
+      found.at_edges_ns += static_cast<double>(profile.statistics[i].total_self) / runs;
     };
     for (const auto& [call, operators] : calls) {
       if (!delegates.contains(call)) {
@@ -517,118 +344,56 @@ class Finder {
       std::size_t end = operators.size();
       while (end > first && moves(operators[end - 1])) take(operators[--end]);
     }
-    return edges;
   }
 
   // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.
   void AddNotOnKleidiai(std::size_t index, const ReportExperiment& experiment, double whole) {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
     if (!isa || std::find(isa->enabled.begin(), isa->enabled.end(), "sme2") == isa->enabled.end()) return;
-    std::vector<std::string> evidence;
-    const TimesWithin times(whole);
-    double time = 0;
-    std::int64_t operators = 0;
+    finding::NotOnKleidiai found{{0, whole}};
     for (const MatrixKernelRow& row : experiment.matrix_kernels) {
       if (row.change.empty()) continue;
-      const auto count = static_cast<std::int64_t>(row.operators.size());
-      time += row.mean_ns;
-      operators += count;
-      evidence.push_back(fmt::format("{}, {}: {}; {}", Count(count, "operator", "operators"),
-                                     times.Text(row.mean_ns), row.why, row.change));
+      found.time.ns += row.mean_ns;
+      found.operators += static_cast<std::int64_t>(row.operators.size());
     }
-    if (time / whole < kWorthSaying) return;
-    Add(Insight::Kind::kNotOnKleidiai, index, time,
-        fmt::format("{} without KleidiAI's SME2 kernels: {}. Another export would change that.",
-                    Count(operators, "matrix multiplication", "matrix multiplications"), times.Of(time)),
-        std::move(evidence), "sum of the mean self times of these operators");
+    if (found.time.share() >= kWorthSaying) Add(index, found.time.ns, found);
   }
 
   void AddPortable(std::size_t index, const ReportExperiment& experiment, double whole) {
     if (experiment.portable_kernels == 0) return;
-    const auto sums = SumByType(experiment, [](const Operator& op) { return op.portable; });
-    const TimesWithin times(whole);
-    double time = 0;
-    for (const TypeSum& sum : sums) time += sum.mean;
-    std::string names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, sums.size()); ++i)
-      names += (i > 0 ? ", " : "") + sums[i].type;
-    if (sums.size() > 3) names += ", ...";
-    const auto takeable =
+    finding::NotDelegated found;
+    found.operators = experiment.portable_kernels;
+    found.types = SumByType(experiment, [](const Operator& op) { return op.portable; });
+    found.takeable =
         SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
-    std::int64_t could = 0;
-    double could_time = 0;
-    for (const TypeSum& sum : takeable) {
-      could += sum.operators;
-      could_time += sum.mean;
-    }
-    std::string hint;
-    if (could > 0) {
-      const TypeSum& costliest = takeable.front();
-      const std::string why =
-          costliest.not_delegated.empty()
-              ? fmt::format("Data type, shape, or the partitioner kept {} out", could == 1 ? "it" : "them")
-              : fmt::format("{}: {}", costliest.type, costliest.not_delegated.front());
-      hint = fmt::format(" XNNPACK can take {} of them ({}, {}) in another form. {}.",
-                         could == experiment.portable_kernels ? "all" : std::to_string(could),
-                         costliest.type + (takeable.size() > 1 ? ", ..." : ""), times.Text(could_time), why);
-    }
-    Add(Insight::Kind::kPortable, index, time,
-        fmt::format("{} not delegated ({}): {}.{}",
-                    Count(experiment.portable_kernels, "operator is", "operators are"), names, times.Of(time),
-                    time / whole >= kWorthSaying ? IfFree(time, whole, experiment) : "") +
-            hint,
-        Lines(sums, times),
-        "sum of the mean self times of native_call_ kernels; what XNNPACK can take is its partitioner's "
-        "list");
+    found.time = {TimeOf(found.types), whole};
+    if (found.time.share() >= kWorthSaying) found.bound = BoundIfFree(found.time, experiment);
+    Add(index, found.time.ns, found);
   }
 
   // What the tracer costs, it costs at the ends of spans: it stands in the self times of the calls around
   // operators. All of it is taken off, so that what is left is there without it, too.
   void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
-    const double traced = experiment.MeanOfGroup(Group::kDelegateOverhead);
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
-    const double overhead = traced - std::max(0.0, tracer);
-    if (experiment.delegate_calls == 0 || overhead / whole < kWorthSaying) return;
-    const TimesWithin times(whole);
-    Add(Insight::Kind::kDelegates, index, overhead,
-        fmt::format("Delegate overhead: {} in {}, excluding operators.{}", times.Of(traced),
-                    Count(experiment.delegate_calls, "call", "calls"),
-                    overhead < traced ? fmt::format(" Up to {} of it may be tracing overhead.",
-                                                    times.Text(traced - overhead))
-                                      : ""),
-        {fmt::format("{} per call", FormatDuration(traced / static_cast<double>(experiment.delegate_calls)))},
-        "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
-        "mean traced - median untraced run; at stake: without tracing overhead");
+    const finding::DelegateOverhead found{{experiment.MeanOfGroup(Group::kDelegateOverhead), whole},
+                                          std::max(0.0, tracer),
+                                          experiment.delegate_calls};
+    const double overhead = found.time.ns - found.tracing_ns;
+    if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(index, overhead, found);
   }
 
   // What is far below the machine's limits: another form of the operator, or a better kernel, could take it.
   void AddRoofline(std::size_t index, const ReportExperiment& experiment, double whole) {
     constexpr double kFarBelow = 0.5;  // of the roof
     if (!experiment.roofline) return;
-    const TimesWithin times(whole);
-    double gap = 0;
-    std::int64_t operators = 0;
-    std::vector<std::string> evidence;
-    std::string costliest;
-    for (const RooflineRow& row : experiment.roofline->rows) {  // by falling gap
-      if (row.share() >= kFarBelow || row.gap_ns() <= 0) continue;
-      gap += row.gap_ns();
-      const std::string name = NameWithLayer(experiment, row.op);
-      if (++operators == 1) costliest = name;
-      if (evidence.size() < kEvidenceLines)
-        evidence.push_back(fmt::format(
-            "{}: {} at {} of its {} roof, would save {}", name, times.Text(row.time.ns), Percent(row.share()),
-            row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", times.Text(row.gap_ns())));
+    finding::BelowRoofline found{{0, whole}, TracedDisagree(experiment), {}};
+    const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].share() >= kFarBelow || rows[i].gap_ns() <= 0) continue;
+      found.gap.ns += rows[i].gap_ns();
+      found.rows.push_back(i);
     }
-    if (gap / whole < kWorthSaying) return;
-    Add(Insight::Kind::kRoofline, index, gap,
-        fmt::format(
-            "{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
-            Count(operators, "operator reaches", "operators reach"), operators == 1 ? "its" : "their",
-            TracedDisagree(experiment) ? "in traced runs the gap is" : "closing the gap would save up to",
-            times.Text(gap), costliest),
-        std::move(evidence),
-        "sum of (time - time at the roof) over operators below half of theirs (Williams et al., CACM 2009)");
+    if (found.gap.share() >= kWorthSaying) Add(index, found.gap.ns, found);
   }
 
   void AddFirstRun(std::size_t index, const ReportExperiment& experiment) {
@@ -636,17 +401,12 @@ class Finder {
         *experiment.first_run < 1.5 * *experiment.latency.p50)
       return;
     // Paid once a process, not in every inference: it ranks last.
-    const TimesWithin times(*experiment.first_run);
-    std::string text =
-        fmt::format("First inference: {} ({:.1f}x a steady-state run)", times.Text(*experiment.first_run),
-                    *experiment.first_run / *experiment.latency.p50);
-    if (experiment.load) text += fmt::format(", after {} to load the model", times.Text(*experiment.load));
-    Add(Insight::Kind::kFirstRun, index, 0, text + ".", {},
-        "median over launches of the first run / median of the steady runs");
+    Add(index, 0, finding::FirstRun{*experiment.first_run, *experiment.latency.p50, experiment.load});
   }
 
   const Report& report_;
   std::vector<Insight> found_;
+  std::optional<std::size_t> pair_;   // that findings are looked for in
   std::set<std::size_t> told_apart_;  // of these experiments a pair's finding says that tracing disagrees
 };
 

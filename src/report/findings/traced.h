@@ -1,8 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "compare/comparison.h"
 #include "report/report.h"
@@ -16,11 +14,6 @@ namespace etprof {
 inline constexpr double kTracedApart = 0.10;
 
 // Where both were measured.
-struct TracedGap {
-  double traced = 0;    // ns, the mean of the common set: what operators and groups add up to
-  double untraced = 0;  // ns, the median: the headline
-  double relative() const { return traced / untraced - 1; }
-};
 std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment);
 
 // Its traced and untraced times disagree: no bound on the latency follows from the traced ones.
@@ -30,18 +23,10 @@ bool TracedDisagree(const ReportExperiment& experiment);
 // to. Present where it lies outside of the headline's interval, widened by kTracedApart.
 std::optional<double> TracedRatioApart(const Comparison& comparison);
 
-// What findings say of it.
-struct TracedFinding {
-  double at_stake = 0;  // ns of one inference
-  std::string text;
-  std::vector<std::string> evidence;
-  std::string formula;
-};
 // Of one experiment, where TracedDisagree.
-std::optional<TracedFinding> FindTracedApart(const ReportExperiment& experiment);
+std::optional<Insight> FindTracedApart(const ReportExperiment& experiment);
 // Of a pair, where there is a TracedRatioApart.
-std::optional<TracedFinding> FindTracedRatioApart(const Comparison& comparison,
-                                                  const ReportExperiment& baseline,
-                                                  const ReportExperiment& candidate);
+std::optional<Insight> FindTracedRatioApart(const Comparison& comparison, const ReportExperiment& baseline,
+                                            const ReportExperiment& candidate);
 
 }  // namespace etprof

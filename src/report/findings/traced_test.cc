@@ -1,6 +1,5 @@
 #include "report/findings/traced.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,22 +10,25 @@
 namespace etprof {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 std::vector<const Insight*> All(const Report& report, Insight::Kind kind) {
   std::vector<const Insight*> found;
   for (const Insight& insight : report.insights) {
-    if (insight.kind == kind) found.push_back(&insight);
+    if (insight.kind() == kind) found.push_back(&insight);
   }
   return found;
 }
 
 bool AnyBound(const Report& report) {
   return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
-    return insight.text.find("pper bound if") != std::string::npos ||
-           insight.text.find("Upper bounds per") != std::string::npos;
+    const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.what);
+    return insight.kind() == Insight::Kind::kAmdahl || (bottleneck != nullptr && bottleneck->bound);
   });
+}
+
+using Cause = finding::TracingCause::Kind;
+
+const finding::TracedApart& ApartOf(const Report& report) {
+  return std::get<finding::TracedApart>(All(report, Insight::Kind::kTracing).at(0)->what);
 }
 
 // The candidate's traced mean is 2 144 014 ns; its untraced median and fastest run as given.
@@ -49,7 +51,7 @@ TEST(Traced, BeyondTenPercentThereIsNoBoundButOneFinding) {
   for (const double factor : {1.101, 1.5, 1 / 1.2}) {
     const Report report = WithUntraced(2'144'014 / factor, 1e6);
     EXPECT_EQ(All(report, Insight::Kind::kTracing).size(), 1U) << factor;
-    EXPECT_EQ(report.insights.front().kind, Insight::Kind::kTracing) << factor;
+    EXPECT_EQ(report.insights.front().kind(), Insight::Kind::kTracing) << factor;
     EXPECT_FALSE(AnyBound(report)) << factor;
     // The shares are still said: they need no untraced time.
     EXPECT_EQ(All(report, Insight::Kind::kBottleneck).size(), 1U) << factor;
@@ -72,31 +74,22 @@ TEST(Traced, OverheadIsToldByTheFastestRuns) {
   net.latency.min = *net.traced.min - 180'000;
   report.insights = FindInsights(report);
   const Insight& finding = *All(report, Insight::Kind::kTracing).at(0);
-  EXPECT_THAT(finding.text,
-              HasSubstr("Traced runs take 1.336 ms (mean), 18% more than the untraced median of "
-                        "1.136 ms. Operator times are from traced runs, so no upper bounds are "
-                        "reported. Likely cause: tracing overhead, about 1.80 µs for each of 100 "
-                        "events."));
+  EXPECT_NEAR(ApartOf(report).gap.relative(), 0.176, 0.001);
+  EXPECT_EQ(ApartOf(report).cause.kind, Cause::kTracer);
+  EXPECT_NEAR(ApartOf(report).cause.an_event_ns, 1'800, 1);
+  EXPECT_EQ(ApartOf(report).cause.events, 100U);
   EXPECT_NEAR(finding.at_stake, 200'000, 1);
   EXPECT_FALSE(AnyBound(report));
 }
 
 // No tracer takes 81 us for an event.
 TEST(Traced, ASlowMachineIsNotCalledOverhead) {
-  const Report report = WithUntraced(1'500'000, 1'495'000);
-  EXPECT_THAT(
-      All(report, Insight::Kind::kTracing).at(0)->text,
-      HasSubstr("Likely cause: a slower machine during traced runs (even the fastest takes 2.142 ms)."));
+  EXPECT_EQ(ApartOf(WithUntraced(1'500'000, 1'495'000)).cause.kind, Cause::kSlowerMachine);
 }
 
 TEST(Traced, DisturbanceIsToldByThem) {
-  const Report report = WithUntraced(1'500'000, 2'140'000);
-  EXPECT_THAT(All(report, Insight::Kind::kTracing).at(0)->text,
-              HasSubstr("Likely cause: disturbed traced runs (the fastest takes 2.142 ms). Measure again"));
-  EXPECT_THAT(
-      All(WithUntraced(3'000'000, 2'000'000), Insight::Kind::kTracing).at(0)->text,
-      HasSubstr("29% less than the untraced median of 3.000 ms. Operator times are from traced runs, so "
-                "no upper bounds are reported. Likely cause: disturbed untraced runs."));
+  EXPECT_EQ(ApartOf(WithUntraced(1'500'000, 2'140'000)).cause.kind, Cause::kDisturbedTraced);
+  EXPECT_EQ(ApartOf(WithUntraced(3'000'000, 2'000'000)).cause.kind, Cause::kDisturbedUntraced);
 }
 
 // There is no other time that they could disagree with.
@@ -130,12 +123,12 @@ TEST(Traced, APairsTablesAgreeWithItsHeadlineOrAreExplained) {
   ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
   const Insight& finding = *All(report, Insight::Kind::kTracing)[0];
   EXPECT_EQ(&finding, &report.insights.front());
-  EXPECT_THAT(finding.text,
-              HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to "
-                        "2.144 ms), not to the measured speedup of 4.00x. Traced runs take 2.8% "
-                        "more time than untraced ones in off and 7.0% more in on. "));
+  const auto& apart = std::get<finding::TracedRatioApart>(finding.what);
+  EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
+  EXPECT_NEAR(apart.baseline->gap.relative(), 0.028, 0.001);
+  EXPECT_NEAR(apart.candidate->gap.relative(), 0.070, 0.001);
   // Each side's times agree, so its own bounds hold.
-  EXPECT_THAT(finding.text, Not(HasSubstr("No upper bounds")));
+  EXPECT_FALSE(apart.no_bounds);
   EXPECT_TRUE(AnyBound(report));
 }
 
@@ -149,9 +142,7 @@ TEST(Traced, APairOfTracesIsExplainedByItsMeans) {
   comparison.latency.estimate->log_high = std::log(4.1);
   report.insights = FindInsights(report);
   ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
-  EXPECT_THAT(report.insights.front().text,
-              HasSubstr("The measured speedup is of medians, the sums are of means"));
-  EXPECT_THAT(report.insights.front().text, Not(HasSubstr("Likely cause")));
+  EXPECT_FALSE(std::get<finding::TracedRatioApart>(report.insights.front().what).candidate);
 }
 
 // What the pair's finding says of the candidate is not said of it again.
@@ -162,7 +153,7 @@ TEST(Traced, APairIsExplainedOnce) {
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
   report.insights = FindInsights(report);
   ASSERT_EQ(All(report, Insight::Kind::kTracing).size(), 1U);
-  EXPECT_THAT(report.insights.front().text, HasSubstr("No upper bounds are reported for on."));
+  EXPECT_TRUE(std::get<finding::TracedRatioApart>(report.insights.front().what).no_bounds);
   EXPECT_FALSE(AnyBound(report));
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace etprof {
+namespace etprof::say {
 
 // Numbers as findings say them.
 
@@ -28,4 +28,4 @@ class TimesWithin {
   int decimals_ = 3;
 };
 
-}  // namespace etprof
+}  // namespace etprof::say

@@ -1,8 +1,8 @@
-#include "report/findings/insight_words.h"
+#include "say/finding_numbers.h"
 
 #include <gtest/gtest.h>
 
-namespace etprof {
+namespace etprof::say {
 namespace {
 
 TEST(TimesWithin, HaveTheUnitAndTheDecimalsOfTheWhole) {
@@ -21,4 +21,4 @@ TEST(TimesWithin, NeverRoundATimeToNothing) {
 }
 
 }  // namespace
-}  // namespace etprof
+}  // namespace etprof::say

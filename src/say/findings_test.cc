@@ -1,48 +1,55 @@
+#include "say/findings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "report/example_run.h"
 
-namespace etprof {
+namespace etprof::say {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
-const Insight* FindInsight(const Report& report, Insight::Kind kind) {
-  for (const Insight& insight : report.insights) {
-    if (insight.kind == kind) return &insight;
-  }
-  return nullptr;
+struct Said : FindingWords {
+  double at_stake;
+};
+
+std::optional<Said> FindInsight(const Report& report, Insight::Kind kind) {
+  const auto found = std::ranges::find(report.insights, kind, &Insight::kind);
+  if (found == report.insights.end()) return std::nullopt;
+  return Said{SayFinding(report, *found), found->at_stake};
 }
 
-TEST(Insights, ShowTheShiftOfTheBottleneckWithItsShares) {
+TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
   const Report report = example::MakePair();
-  const Insight* shift = FindInsight(report, Insight::Kind::kBottleneckShift);
-  ASSERT_NE(shift, nullptr);
+  const auto shift = FindInsight(report, Insight::Kind::kBottleneckShift);
+  ASSERT_TRUE(shift);
   // 4.002 of 5.147 ms before, 1.002 of 2.147 after; GEMM from 0.5 / 5.147 to 0.5 / 2.147.
   EXPECT_THAT(shift->text, HasSubstr("GEMM grew from 9.7% of an inference in off to 23% in on"));
   EXPECT_THAT(shift->text, HasSubstr("Convolution is still the largest, at 47%"));
 }
 
 // The shares move by as much, but one of the intervals does not exclude that nothing did.
-TEST(Insights, ClaimNoShiftThatTheIntervalsDoNotShow) {
+TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
   Report report = example::MakePair();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
     if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
   }
   report.insights = FindInsights(report);
-  EXPECT_EQ(FindInsight(report, Insight::Kind::kBottleneckShift), nullptr);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
   for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
   report.insights = FindInsights(report);
-  EXPECT_EQ(FindInsight(report, Insight::Kind::kBottleneckShift), nullptr);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kBottleneckShift));
 }
 
 // 400 us stand in the calls' self time; what traced runs take longer than untraced ones is not theirs.
-TEST(Insights, TakeTheTracersCostOffTheDelegates) {
+TEST(Findings, TakeTheTracersCostOffTheDelegates) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.overhead = 400'000;
   std::vector<std::optional<Profile>> profiles;
@@ -59,17 +66,17 @@ TEST(Insights, TakeTheTracersCostOffTheDelegates) {
                 "ms of it may be tracing overhead."));
   report.experiments[0].tracer = -400'000;
   report.insights = FindInsights(report);
-  EXPECT_EQ(FindInsight(report, Insight::Kind::kDelegates), nullptr);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kDelegates));
 }
 
-TEST(Insights, NameTheCompilersOfTwoRunners) {
+TEST(Findings, NameTheCompilersOfTwoRunners) {
   Report report = example::MakePair();
   ExperimentData& off = report.run.experiments[0];
   ExperimentData& on = report.run.experiments[1];
   const auto text = [&report] {
     report.insights = FindInsights(report);
-    const Insight* found = FindInsight(report, Insight::Kind::kCompilers);
-    return found == nullptr ? std::string() : found->text;
+    const auto found = FindInsight(report, Insight::Kind::kCompilers);
+    return found ? found->text : std::string();
   };
   off.runner_sha256 = "00";
   on.runner_sha256 = "01";
@@ -88,7 +95,7 @@ TEST(Insights, NameTheCompilersOfTwoRunners) {
   EXPECT_EQ(text(), "");
 }
 
-TEST(Insights, NameWhatIsFarBelowTheRoofs) {
+TEST(Findings, NameWhatIsFarBelowTheRoofs) {
   Report report = example::MakePair();
   RooflineRow far, near;
   const auto named = [&](const std::string& name) {
@@ -106,8 +113,8 @@ TEST(Insights, NameWhatIsFarBelowTheRoofs) {
   near.roof_ns = 200'000;
   report.experiments[1].roofline.emplace().rows = {far, near};
   report.insights = FindInsights(report);
-  const Insight* found = FindInsight(report, Insight::Kind::kRoofline);
-  ASSERT_NE(found, nullptr);
+  const auto found = FindInsight(report, Insight::Kind::kRoofline);
+  ASSERT_TRUE(found);
   EXPECT_NEAR(found->at_stake, 400'000, 1);
   EXPECT_THAT(found->text,
               HasSubstr("1 operator reaches less than 50% of its roofline; closing the gap would save up to "
@@ -118,28 +125,27 @@ TEST(Insights, NameWhatIsFarBelowTheRoofs) {
           "Fully Connected (NC, PF32) GEMM #1: 0.500 ms at 20% of its compute roof, would save 0.400 ms"));
   report.experiments[1].roofline->rows = {near};
   report.insights = FindInsights(report);
-  EXPECT_EQ(FindInsight(report, Insight::Kind::kRoofline), nullptr);
+  EXPECT_FALSE(FindInsight(report, Insight::Kind::kRoofline));
 }
 
-TEST(Insights, BoundWhatDataMovementCouldGive) {
+TEST(Findings, BoundWhatDataMovementCouldGive) {
   const Report report = example::MakePair();
-  const Insight* layout = FindInsight(report, Insight::Kind::kLayout);
-  ASSERT_NE(layout, nullptr);
+  const auto layout = FindInsight(report, Insight::Kind::kLayout);
+  ASSERT_TRUE(layout);
   // 400 004 of 2 144 014 ns are 18.7%, which leaves 1 / (1 - 0.187) = 1.229.
   EXPECT_THAT(layout->text, HasSubstr("Data movement: 0.400 of 2.144 ms (19%), 2 transposes (0.400 ms)."));
   EXPECT_THAT(layout->text, HasSubstr("Upper bound if eliminated: 1.23x."));
   EXPECT_NEAR(layout->at_stake, 400'004, 1);
 }
 
-TEST(Insights, NamePortableOperatorsWithTheirTime) {
-  const Insight* portable = nullptr;
+TEST(Findings, NamePortableOperatorsWithTheirTime) {
   const Report report = example::MakePair();
-  portable = FindInsight(report, Insight::Kind::kPortable);
-  ASSERT_NE(portable, nullptr);
+  const auto portable = FindInsight(report, Insight::Kind::kPortable);
+  ASSERT_TRUE(portable);
   EXPECT_THAT(portable->text, HasSubstr("1 operator is not delegated (mean.out): 0.200 of 2.144 ms (9.3%)."));
 }
 
-TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
+TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   const Report report = example::MakePair();
   EXPECT_THAT(FindInsight(report, Insight::Kind::kPortable)->text,
               HasSubstr("XNNPACK can take all of them (mean.out, 0.200 ms)"));
@@ -153,7 +159,7 @@ TEST(Insights, SayWhatXnnpackCouldTakeOfThePortableOperators) {
 }
 
 // Where the program says it, the reason takes the place of what it might be.
-TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
+TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
   Profile profile = Attribute(example::MakeTrace(runs), {});
@@ -166,7 +172,7 @@ TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
   const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  const Insight* portable = FindInsight(report, Insight::Kind::kPortable);
+  const auto portable = FindInsight(report, Insight::Kind::kPortable);
   EXPECT_THAT(portable->text,
               HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.200 ms) in another form. "
                         "mul.Scalar_out: XNNPACK takes it of two tensors."));
@@ -176,7 +182,7 @@ TEST(Insights, SayWhyPortableOperatorsAreNotDelegated) {
                           "argmax.out: 1 operator, 0.100 ms"));
 }
 
-TEST(Insights, CountTheLayoutChangesAtTheEdgesOfDelegates) {
+TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
   const Report report = example::MakePair();
   // The delegate begins with one transpose and ends with the other.
   EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
@@ -190,10 +196,10 @@ TEST(Insights, CountTheLayoutChangesAtTheEdgesOfDelegates) {
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
 
-TEST(Insights, BoundWhatEachCategoryCouldGive) {
+TEST(Findings, BoundWhatEachCategoryCouldGive) {
   const Report report = example::MakePair();
-  const Insight* amdahl = FindInsight(report, Insight::Kind::kAmdahl);
-  ASSERT_NE(amdahl, nullptr);
+  const auto amdahl = FindInsight(report, Insight::Kind::kAmdahl);
+  ASSERT_TRUE(amdahl);
   // 1 002 001 of 2 144 014 ns: 1 / (1 - 0.4673) = 1.877; 500 007: 1.304; 400 004: 1.229.
   EXPECT_EQ(
       amdahl->text,
@@ -202,16 +208,16 @@ TEST(Insights, BoundWhatEachCategoryCouldGive) {
 }
 
 // Share, time and bound are of one set of runs: each follows from the printed others.
-TEST(Insights, ABoundIsOneOverOneLessItsShare) {
+TEST(Findings, ABoundIsOneOverOneLessItsShare) {
   const Report report = example::MakePair();
-  const Insight* bottleneck = FindInsight(report, Insight::Kind::kBottleneck);
-  ASSERT_NE(bottleneck, nullptr);
+  const auto bottleneck = FindInsight(report, Insight::Kind::kBottleneck);
+  ASSERT_TRUE(bottleneck);
   // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would have given 2.00x.
   EXPECT_EQ(bottleneck->text,
             "Convolution: 1.002 of 2.144 ms (47%), 1 operator. Upper bound if eliminated: 1.88x.");
 }
 
-TEST(Insights, NameTheSlowerOperatorsWithTheirSum) {
+TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
   Report report = example::MakePair();
   std::int64_t slower = 0;
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
@@ -222,8 +228,8 @@ TEST(Insights, NameTheSlowerOperatorsWithTheirSum) {
     ++slower;
   }
   report.insights = FindInsights(report);
-  const Insight* found = FindInsight(report, Insight::Kind::kSlower);
-  ASSERT_NE(found, nullptr);
+  const auto found = FindInsight(report, Insight::Kind::kSlower);
+  ASSERT_TRUE(found);
   EXPECT_EQ(found->text, "2 operators are slower in on, by 0.300 ms in total.");
   EXPECT_THAT(found->evidence, testing::Each(HasSubstr(": 0.100 ms before, 0.250 ms after")));
 }
@@ -247,17 +253,17 @@ Report WithBursts(const std::vector<double>& factors, std::vector<RoundCondition
   return Assemble(std::move(run), std::move(profiles));
 }
 
-TEST(Insights, SayWhenLatencyRoseAndWhatTheClockDid) {
+TEST(Findings, SayWhenLatencyRoseAndWhatTheClockDid) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   const Report report = WithBursts(rising);
-  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
-  ASSERT_NE(noise, nullptr);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text, HasSubstr("Latency rose by 18% while it was measured (40 bursts)"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz against 2.61 GHz")));
 }
 
-TEST(Insights, SayHowTheDeviceWasMeanwhile) {
+TEST(Findings, SayHowTheDeviceWasMeanwhile) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
   std::vector<RoundConditions> conditions;
@@ -272,34 +278,34 @@ TEST(Insights, SayHowTheDeviceWasMeanwhile) {
     }
   }
   const Report report = WithBursts(rising, conditions);
-  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
-  ASSERT_NE(noise, nullptr);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
   EXPECT_THAT(noise->evidence,
               testing::IsSupersetOf({"rounds with capped clocks: 0.00 of 1 against 1.00 of 1",
                                      "skin: 31.00 degrees C against 44.00 degrees C"}));
 }
 
-TEST(Insights, SayWhenLatencyHasTwoLevels) {
+TEST(Findings, SayWhenLatencyHasTwoLevels) {
   const Report report = WithBursts({1, 1, 1.4});
-  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
-  ASSERT_NE(noise, nullptr);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text,
               HasSubstr("Latency has two levels: 2.00 ms in 68% of the bursts, 2.80 ms in the others"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz against 2.14 GHz")));
 }
 
-TEST(Insights, SayFromWhichBurstOnTheDeviceThrottles) {
+TEST(Findings, SayFromWhichBurstOnTheDeviceThrottles) {
   std::vector<double> factors;
   for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
   const Report report = WithBursts(factors);
-  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
-  ASSERT_NE(noise, nullptr);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text, HasSubstr("Latency is 40% higher from burst 27 of 40 on, 2.81 ms after 2.00 ms: "
                                      "the processor may be throttling"));
   EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz against 2.14 GHz")));
   // The trend and the two levels that this is, too, are not said again.
   EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
-                          [](const Insight& i) { return i.kind == Insight::Kind::kNoise; }),
+                          [](const Insight& i) { return i.kind() == Insight::Kind::kNoise; }),
             1);
   std::reverse(factors.begin(), factors.end());
   const Report sped_up = WithBursts(factors);
@@ -307,7 +313,7 @@ TEST(Insights, SayFromWhichBurstOnTheDeviceThrottles) {
 }
 
 // The log of one process has no bursts: its runs are looked at, counted with those of the warm-up.
-TEST(Insights, SayFromWhichRunOnASingleProcessThrottles) {
+TEST(Findings, SayFromWhichRunOnASingleProcessThrottles) {
   RunData run;
   run.model_id = "net";
   run.experiments = {example::MakeExperiment("on", 2'000'000)};
@@ -320,17 +326,17 @@ TEST(Insights, SayFromWhichRunOnASingleProcessThrottles) {
   launch.bursts[0].recorded.clear();
   for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
   const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
-  const Insight* noise = FindInsight(report, Insight::Kind::kNoise);
-  ASSERT_NE(noise, nullptr);
+  const auto noise = FindInsight(report, Insight::Kind::kNoise);
+  ASSERT_TRUE(noise);
   EXPECT_THAT(noise->text, HasSubstr("Latency is 30% higher from run 24 of 63 on, 2.60 ms after 2.00 ms"));
 }
 
-TEST(Insights, SayNothingOfNoiseWhereThereIsLittle) {
-  EXPECT_EQ(FindInsight(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise), nullptr);
-  EXPECT_EQ(FindInsight(example::MakePair(), Insight::Kind::kNoise), nullptr);
+TEST(Findings, SayNothingOfNoiseWhereThereIsLittle) {
+  EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), Insight::Kind::kNoise));
+  EXPECT_FALSE(FindInsight(example::MakePair(), Insight::Kind::kNoise));
 }
 
-TEST(Insights, AreRankedByTheTimeAtStake) {
+TEST(Findings, AreRankedByTheTimeAtStake) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     ASSERT_FALSE(report.insights.empty());
     for (std::size_t i = 1; i < report.insights.size(); ++i) {
@@ -339,16 +345,102 @@ TEST(Insights, AreRankedByTheTimeAtStake) {
   }
 }
 
-TEST(Insights, EveryOneHasANumber) {
+TEST(Findings, EveryOneHasANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     for (const Insight& insight : report.insights) {
-      EXPECT_NE(insight.text.find_first_of("0123456789"), std::string::npos) << insight.text;
-      EXPECT_FALSE(insight.formula.empty()) << insight.text;
+      const FindingWords words = SayFinding(report, insight);
+      EXPECT_NE(words.text.find_first_of("0123456789"), std::string::npos) << words.text;
+      EXPECT_FALSE(words.formula.empty()) << words.text;
     }
   }
 }
 
-TEST(Insights, NothingIsSaidOfNothing) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
+TEST(Findings, SayWhoTookTheProcessor) {
+  Report report = example::MakePair();
+  Comparison& comparison = report.comparisons[0].comparison;
+  comparison.latency.verdict = stats::Verdict::kContended;
+  comparison.baseline_clean = {80, 200};
+  comparison.candidate_clean = {200, 200};
+  OtherLoad& load = report.run.other_load_during.emplace();
+  load.cores = 2;
+  load.machine_cores = 1.9;
+  load.processes = {{"cc1plus", 2, 1.9}};
+  report.insights = FindInsights(report);
+  EXPECT_EQ(
+      FindInsight(report, Insight::Kind::kContention)->text,
+      "Contended: 80 of 200 runs of off and 200 of 200 runs of on had a processor whenever they wanted one; "
+      "cc1plus used 1.9 of 2 cores. No speedup is reported. Stop the other processes, or allow more time "
+      "(--max-seconds).");
+}
+
+TEST(Findings, SayThatCpuTimeDisagrees) {
+  Report report = example::MakePair();
+  report.experiments[0].cpu_time = 5e6;
+  report.experiments[1].cpu_time = 4e6;
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kCpuTime)->text,
+              HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
+}
+
+// The candidate's traced mean is 2 144 014 ns, its fastest traced run 2 142 000.
+std::string SaidOfTracing(double median, double fastest) {
+  Report report = example::MakePair();
+  report.experiments[1].latency.p50 = median;
+  report.experiments[1].latency.min = fastest;
+  report.insights = FindInsights(report);
+  return FindInsight(report, Insight::Kind::kTracing)->text;
+}
+
+TEST(Findings, SayWhatSetsTracedTimesApart) {
+  EXPECT_EQ(SaidOfTracing(1'500'000, 2'140'000),
+            "Traced runs take 2.144 ms (mean), 43% more than the untraced median of 1.500 ms. Operator times "
+            "are from traced runs, so no upper bounds are reported. Likely cause: disturbed traced runs (the "
+            "fastest takes 2.142 ms). Measure again on an idle machine or with more traced runs (--runs).");
+  EXPECT_THAT(
+      SaidOfTracing(1'500'000, 1'495'000),
+      HasSubstr("Likely cause: a slower machine during traced runs (even the fastest takes 2.142 ms)."));
+  EXPECT_THAT(SaidOfTracing(3'000'000, 2'000'000),
+              HasSubstr("29% less than the untraced median of 3.000 ms. Operator times are from traced runs, "
+                        "so no upper bounds are reported. Likely cause: disturbed untraced runs."));
+  Report report = example::MakePair();
+  const Insight tracer{
+      finding::TracedApart{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
+  EXPECT_THAT(SayFinding(report, tracer).text,
+              HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
+}
+
+Report WithHeadline(double ratio) {
+  Report report = example::MakePair();
+  stats::RatioEstimate& estimate = *report.comparisons[0].comparison.latency.estimate;
+  estimate.log_ratio = std::log(ratio);
+  estimate.log_low = std::log(ratio * 0.99);
+  estimate.log_high = std::log(ratio * 1.01);
+  return report;
+}
+
+TEST(Findings, SayWhyTablesDoNotAddUpToTheSpeedup) {
+  Report report = WithHeadline(4);
+  report.insights = FindInsights(report);
+  const std::string text = FindInsight(report, Insight::Kind::kTracing)->text;
+  EXPECT_THAT(text,
+              HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to 2.144 ms), "
+                        "not to the measured speedup of 4.00x. Traced runs take 2.8% more time than "
+                        "untraced ones in off and 7.0% more in on. "));
+  EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // each side's times agree
+  report.experiments[1].latency.p50 = 1e6;
+  report.insights = FindInsights(report);
+  EXPECT_THAT(FindInsight(report, Insight::Kind::kTracing)->text,
+              HasSubstr("No upper bounds are reported for on."));
+  report = WithHeadline(4);
+  report.comparisons[0].comparison.latency_from_trace = true;
+  for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
+  report.insights = FindInsights(report);
+  const std::string of_traces = FindInsight(report, Insight::Kind::kTracing)->text;
+  EXPECT_THAT(of_traces, HasSubstr("The measured speedup is of medians, the sums are of means"));
+  EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
+}
+
+TEST(Findings, NothingIsSaidOfNothing) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
 
 }  // namespace
-}  // namespace etprof
+}  // namespace etprof::say

@@ -1,4 +1,4 @@
-#include "report/findings/insight_words.h"
+#include "say/finding_numbers.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 
-namespace etprof {
+namespace etprof::say {
 
 std::string Ms(double ns) { return std::fabs(ns) < 10'000 ? FormatDuration(ns) : FormatMilliseconds(ns); }
 
@@ -37,4 +37,4 @@ std::string TimesWithin::Of(double part_ns) const {
   return fmt::format("{} of {} ({})", Number(part_ns), Text(whole_), Percent(part_ns / whole_));
 }
 
-}  // namespace etprof
+}  // namespace etprof::say

@@ -1,0 +1,291 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "analysis/categories.h"
+#include "core/describe.h"
+
+// What a finding is, in numbers: say/findings.h has the words. Unless it says otherwise, a time is the mean
+// of one inference in ns, and an operator an index into Profile::operators of the finding's experiment.
+namespace etprof {
+
+enum class InsightKind {
+  kBottleneckShift,
+  kBottleneck,
+  kAmdahl,
+  kPortable,
+  kLayout,
+  kDelegates,
+  kSlower,
+  kFirstRun,
+  kUnknown,
+  kEvidence,
+  kNotOnKleidiai,
+  kRoofline,
+  kNoise,
+  kContention,
+  kCpuTime,
+  kCompilers,
+  kTracing,  // traced and untraced times disagree: it limits what the others mean, and stands first
+};
+template <>
+inline constexpr NamedValue<InsightKind> kNames<InsightKind>[] = {
+    {InsightKind::kBottleneckShift, "bottleneck_shift"},
+    {InsightKind::kBottleneck, "bottleneck"},
+    {InsightKind::kAmdahl, "amdahl"},
+    {InsightKind::kPortable, "portable"},
+    {InsightKind::kLayout, "data_movement"},
+    {InsightKind::kDelegates, "delegate_overhead"},
+    {InsightKind::kSlower, "slower_operators"},
+    {InsightKind::kFirstRun, "first_run"},
+    {InsightKind::kUnknown, "unknown_operators"},
+    {InsightKind::kEvidence, "kernel_evidence"},
+    {InsightKind::kNotOnKleidiai, "not_on_kleidiai"},
+    {InsightKind::kRoofline, "roofline"},
+    {InsightKind::kNoise, "noise"},
+    {InsightKind::kContention, "contention"},
+    {InsightKind::kCpuTime, "cpu_time"},
+    {InsightKind::kCompilers, "compilers"},
+    {InsightKind::kTracing, "tracing"}};
+
+// Of an experiment whose runs were measured with and without tracing.
+struct TracedGap {
+  double traced = 0;    // ns, the mean of the common set: what operators and groups add up to
+  double untraced = 0;  // ns, the median: the headline
+  double relative() const { return traced / untraced - 1; }
+};
+
+namespace finding {
+
+// Of a whole of the same runs: its share of them, and what it gives at most.
+struct TimePart {
+  double ns = 0, whole_ns = 0;
+  double share() const { return whole_ns > 0 ? ns / whole_ns : 0; }
+};
+
+// Operators of one type that meet a condition, added up.
+struct TypeTime {
+  std::string type = {};
+  std::int64_t operators = 0;
+  double ns = 0;
+  // Why they are in no delegate, where the program shows it: each reason once, that of the costliest first.
+  std::vector<std::string> not_delegated = {};
+};
+using TypeTimes = std::vector<TypeTime>;  // most time first
+
+struct OperatorTime {
+  std::size_t op = 0;
+  double ns = 0;
+};
+
+// An upper bound is how many times as fast an inference would be at most without the part (Amdahl 1967):
+// 1 / (1 - share). Absent: there is none, or no bound on the latency, since that disagrees with the traces.
+using UpperBound = std::optional<double>;
+
+// How a group's share of the time changed.
+struct GroupShift {
+  Group group = Group::kOther;
+  TimePart baseline, candidate;
+};
+
+// The findings. Those of a pair have Insight::pair.
+
+struct BottleneckShift {
+  static constexpr auto kKind = InsightKind::kBottleneckShift;
+  GroupShift from, to;                  // the largest group of the baseline, and that of the candidate
+  GroupShift grown = {};                // the one whose share grew most
+  std::vector<GroupShift> groups = {};  // those that take time
+  bool Moved() const { return from.group != to.group; }
+};
+
+struct Bottleneck {
+  static constexpr auto kKind = InsightKind::kBottleneck;
+  Group group = Group::kOther;
+  TimePart time = {};
+  std::int64_t operators = 0;
+  UpperBound bound = {};
+  std::optional<OperatorTime> costliest = {};  // of several
+  TypeTimes types = {};
+};
+
+struct UpperBounds {
+  static constexpr auto kKind = InsightKind::kAmdahl;
+  struct OfCategory {
+    std::string category;
+    TimePart time;
+    double bound = 1;
+  };
+  std::vector<OfCategory> categories = {};  // most time first, at least two
+};
+
+struct NotDelegated {
+  static constexpr auto kKind = InsightKind::kPortable;
+  TimePart time = {};
+  std::int64_t operators = 0;
+  UpperBound bound = {};
+  TypeTimes types, takeable;  // takeable: those that XNNPACK could take in another form
+};
+
+// What it consists of: ReportExperiment::movement.
+struct DataMoved {
+  static constexpr auto kKind = InsightKind::kLayout;
+  TimePart time = {};
+  std::int64_t operators_at_edges = 0;  // at a delegate's boundary, which the change of backends costs
+  double at_edges_ns = 0;
+  UpperBound bound = {};
+  TypeTimes types = {};
+};
+
+struct DelegateOverhead {
+  static constexpr auto kKind = InsightKind::kDelegates;
+  TimePart time = {};     // of traced runs
+  double tracing_ns = 0;  // what of it may be the tracer's
+  std::int64_t calls = 0;
+};
+
+// Operators that are slower, by a verdict and not by a point estimate.
+struct SlowerOperators {
+  static constexpr auto kKind = InsightKind::kSlower;
+  struct Loss {
+    std::size_t op = 0;
+    double baseline_ns = 0, candidate_ns = 0;
+    double ns() const { return candidate_ns - baseline_ns; }
+  };
+  TimePart lost = {};
+  std::vector<Loss> operators = {};  // by falling loss
+};
+
+struct FirstRun {
+  static constexpr auto kKind = InsightKind::kFirstRun;
+  double first_ns = 0, steady_ns = 0;
+  std::optional<double> load_ns = {};
+};
+
+// Types that the category table does not know: ReportExperiment::unknown_operators.
+struct UnknownOperators {
+  static constexpr auto kKind = InsightKind::kUnknown;
+  TimePart time = {};
+  TypeTimes types = {};
+};
+
+// Packed (KleidiAI SME) operators ran on one side only.
+struct PackedKernels {
+  static constexpr auto kKind = InsightKind::kEvidence;
+  bool with_candidate = false;  // they ran with it, and not with the baseline
+};
+
+// Matrix multiplications that another export would bring to KleidiAI: MatrixKernelRow::change.
+struct NotOnKleidiai {
+  static constexpr auto kKind = InsightKind::kNotOnKleidiai;
+  TimePart time = {};
+  std::int64_t operators = 0;
+};
+
+struct BelowRoofline {
+  static constexpr auto kKind = InsightKind::kRoofline;
+  TimePart gap = {};
+  bool of_traced_runs = false;         // traced and untraced times disagree: it bounds no latency
+  std::vector<std::size_t> rows = {};  // indices into Roofline::rows, by falling gap
+};
+
+// A condition whose means over two sets of bursts differ.
+struct ConditionChange {
+  enum class Of { kClock, kClockCap, kTemperature, kLoad, kCappedRounds, kSkin, kCpu };
+  Of of = Of::kClock;
+  double first = 0, second = 0;  // GHz, degrees Celsius, processes, or the share of rounds
+};
+using ConditionChanges = std::vector<ConditionChange>;
+
+// What made latency vary while it was measured, over the medians of bursts, or over runs where there are
+// none. One cause has one finding: a step is also a trend, and its sides are two levels.
+struct LatencyStep {
+  static constexpr auto kKind = InsightKind::kNoise;
+  bool of_bursts = true;
+  std::size_t from = 0, last = 0;  // numbers of bursts or runs, as their files count, from 1 on
+  double before_ns = 0, after_ns = 0;
+  ConditionChanges conditions = {};
+};
+struct LatencyTrend {
+  static constexpr auto kKind = InsightKind::kNoise;
+  bool of_bursts = true;
+  std::size_t count = 0;  // of bursts or runs
+  double change = 0;      // relative
+  ConditionChanges conditions = {};
+};
+struct LatencyLevels {
+  static constexpr auto kKind = InsightKind::kNoise;
+  bool of_bursts = true;
+  double low_ns = 0, high_ns = 0, share_high = 0;
+  ConditionChanges conditions = {};
+};
+
+// Too few runs had a processor whenever they wanted one: Comparison::baseline_clean, candidate_clean.
+struct Contended {
+  static constexpr auto kKind = InsightKind::kContention;
+};
+
+// The speedup of the processor time differs from that of the wall time by more than its interval.
+struct CpuTimeApart {
+  static constexpr auto kKind = InsightKind::kCpuTime;
+  double baseline_ns = 0, candidate_ns = 0;  // medians
+};
+
+struct CompilersDiffer {
+  static constexpr auto kKind = InsightKind::kCompilers;
+  std::string baseline, candidate;        // "": not known
+  std::optional<TimePart> portable = {};  // kernels that they compiled, where they take time
+  TypeTimes types = {};
+};
+
+// What probably sets the two apart.
+struct TracingCause {
+  enum class Kind { kUnknown, kDisturbedUntraced, kDisturbedTraced, kSlowerMachine, kTracer };
+  Kind kind = Kind::kUnknown;
+  double fastest_ns = 0;   // traced run
+  double an_event_ns = 0;  // of kTracer
+  std::size_t events = 0;
+};
+
+struct TracedApart {
+  static constexpr auto kKind = InsightKind::kTracing;
+  TracedGap gap = {};
+  TracingCause cause = {};
+};
+
+// The tables of a pair add up to another speedup than its headline.
+struct TracedRatioApart {
+  static constexpr auto kKind = InsightKind::kTracing;
+  double ratio = 1;                                // of the traced means
+  double baseline_ns = 0, candidate_ns = 0;        // these
+  std::optional<TracedApart> baseline, candidate;  // present together
+  bool no_bounds = false;                          // of the candidate
+};
+
+}  // namespace finding
+
+// Something worth doing or knowing. Ranked by `at_stake`, behind those of kTracing.
+struct Insight {
+  using Kind = InsightKind;
+  using What =
+      std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
+                   finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
+                   finding::UnknownOperators, finding::PackedKernels, finding::NotOnKleidiai,
+                   finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
+                   finding::LatencyLevels, finding::Contended, finding::CpuTimeApart,
+                   finding::CompilersDiffer, finding::TracedApart, finding::TracedRatioApart>;
+  What what;
+  double at_stake = 0;                   // ns of one inference
+  std::size_t experiment = 0;            // index into Report::experiments
+  std::optional<std::size_t> pair = {};  // index into Report::comparisons
+
+  Kind kind() const {
+    return std::visit([](const auto& of) { return of.kKind; }, what);
+  }
+};
+
+}  // namespace etprof
