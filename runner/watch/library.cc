@@ -58,6 +58,9 @@ LoadedLibrary LoadedLibrary::FindXnnpack() {
   library.code_begin_ = search.begin;
   library.code_size_ = search.size;
   library.functions_ = library.file_.Functions();
+  for (const ElfFile::Slot& slot : library.file_.Slots()) {
+    if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;
+  }
   // The file may have been replaced since it was loaded: its code must be what runs.
   const std::uint64_t address = library.Address(invoke);
   const ByteView bytes = library.file_.AtAddress(address, 64);
@@ -87,9 +90,29 @@ ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
   return {address, end - address, ""};
 }
 
-std::uint64_t LoadedLibrary::SizeOf(std::uint64_t address) const {
+ByteView LoadedLibrary::CodeOf(std::uint64_t address) const {
+  // adrp x16, PAGE; ldr x17, [x16, #OFFSET] (as all linkers write it; after `bti c` where that is used).
+  const auto word = [&](std::uint64_t at) {
+    std::uint32_t value = 0;
+    if (const ByteView bytes = file_.AtAddress(at, sizeof(value)); bytes.size() == sizeof(value))
+      std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  };
+  std::uint64_t entry = address;
+  if (word(entry) == 0xd503245fU) entry += 4;
+  const std::uint32_t page = word(entry), load = word(entry + 4);
+  if (file_.machine() == ElfFile::kAarch64 && (page & 0x9f00001fU) == 0x90000010U &&
+      (load & 0xffc003ffU) == 0xf9400211U) {
+    const std::uint32_t pages = (page >> 29U & 3U) | (page >> 5U & 0x7ffffU) << 2U;
+    const std::int64_t distance =
+        static_cast<std::int64_t>(static_cast<std::int32_t>(pages << 11U) >> 11) * 4096;
+    const std::uint64_t slot =
+        (entry & ~std::uint64_t{4095}) + static_cast<std::uint64_t>(distance) + (load >> 10U & 0xfffU) * 8;
+    if (const auto found = own_slots_.find(slot); found != own_slots_.end()) address = found->second;
+  }
   const auto found = std::ranges::lower_bound(functions_, address, {}, &ElfFile::Function::address);
-  return found != functions_.end() && found->address == address ? found->size : 0;
+  if (found == functions_.end() || found->address != address) return {};
+  return file_.AtAddress(address, found->size);
 }
 
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {

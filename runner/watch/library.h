@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ class LoadedLibrary {
   // The function that begins at or holds `place`; a name and a size that are not known are empty and what
   // lies before the next function.
   ElfFile::Function FunctionAt(std::uintptr_t place) const;
-  // Of the function that begins at this address of the file; 0: none is known to.
-  std::uint64_t SizeOf(std::uint64_t address) const;
+  // The code of the function that begins at this address of the file, or, on aarch64, to which the entry of
+  // the PLT leads that does. Empty: none is known to.
+  ByteView CodeOf(std::uint64_t address) const;
 
   struct Slot {
     std::string name;
@@ -44,6 +46,8 @@ class LoadedLibrary {
   std::string path_;
   ElfFile file_;
   std::vector<ElfFile::Function> functions_;
+  std::map<std::uint64_t, std::uint64_t>
+      own_slots_;  // address to that of the function, which is in this file
   std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
 };
 

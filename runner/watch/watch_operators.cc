@@ -215,7 +215,7 @@ class FunctionList {
       if (library_.file().machine() == ElfFile::kAarch64) {
         for (const std::uint64_t callee : Callees(found.address, code)) {
           if (called.size() > 2 * protocol::WatchedFunction::kMostCode) break;
-          called += Hexadecimal(library_.file().AtAddress(callee, library_.SizeOf(callee)));
+          called += Hexadecimal(library_.CodeOf(callee));
         }
       }
       reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code), called});
