@@ -377,7 +377,9 @@ void AddMatrixKernels(Report& report) {
       report.experiments.begin(), report.experiments.end(),
       [&](const ReportExperiment& made) { return made.profile && RanOnArm(*made.profile, isa(made)); });
   for (ReportExperiment& made : report.experiments) {
-    if (arm && made.profile) made.matrix_kernels = MatrixKernels(*made.profile, isa(made));
+    if (arm && made.profile)
+      made.matrix_kernels =
+          MatrixKernels(*made.profile, isa(made), report.run.experiments[made.index].watch.get());
   }
 }
 

@@ -283,6 +283,27 @@ class Wording {
             "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel"};
   }
 
+  FindingWords operator()(const finding::ProvenCode& of) const {
+    return {fmt::format("Proven: {} {} code in {}, and {} code in {}.",
+                        Counted(of.operators, "matrix multiplication ran", "matrix multiplications ran"),
+                        fmt::join(of.candidate, " and "), experiment_.label, fmt::join(of.baseline, " and "),
+                        Baseline().label),
+            {},
+            "the runner saw these functions called (--watch); their machine code needs what is named"};
+  }
+
+  FindingWords operator()(const finding::NamesContradicted& of) const {
+    Lines evidence;
+    for (const std::size_t op : of.operators) {
+      if (evidence.size() < kEvidenceLines) evidence.push_back(experiment_.profile->operators[op].name);
+    }
+    return {fmt::format("{} not what {} {}: what was seen to run counts.",
+                        Counted(of.operators.size(), "operator ran", "operators ran"),
+                        of.operators.size() == 1 ? "its" : "their",
+                        of.operators.size() == 1 ? "name says" : "names say"),
+            std::move(evidence), "functions that the runner saw called (--watch), against XNNPACK's names"};
+  }
+
   FindingWords operator()(const finding::NotOnKleidiai& of) const {
     const TimesWithin times(of.time.whole_ns);
     Lines evidence;

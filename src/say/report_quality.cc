@@ -201,6 +201,7 @@ Table KernelsOf(const ReportExperiment& experiment) {
   Table table{"matrix_kernels",
               "",
               {{"kernels", "kernels"},
+               {"proven", "proven", false, 3},
                {"operators", "operators", true, 2},
                {"mean", "self time", true},
                {.id = "why", .title = "why not KleidiAI's for SME2", .most = 40},
@@ -209,8 +210,9 @@ Table KernelsOf(const ReportExperiment& experiment) {
   const double scaled = experiment.latency.p50.value_or(0);
   table.span = {scaled, scaled};
   for (const MatrixKernelRow& row : experiment.matrix_kernels) {
-    table.rows.push_back({MatrixKernelsText(row.ran), Count{static_cast<std::int64_t>(row.operators.size())},
-                          Time{row.mean_ns}, row.why, row.change});
+    table.rows.push_back({MatrixKernelsText(row.ran), row.proven.empty() ? Cell() : Cell(row.proven),
+                          Count{static_cast<std::int64_t>(row.operators.size())}, Time{row.mean_ns}, row.why,
+                          row.change});
   }
   return table;
 }

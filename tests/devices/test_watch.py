@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +97,8 @@ def test_what_ran_is_what_the_rules_say(
 def test_the_library_calls_what_readelf_lists(bundle: Bundle) -> None:
     """All of KleidiAI's kernels and packing are called through slots: none is out of sight."""
     library = bundle.folder / "libexecutorch_backend_xnnpack.so"
-    slots = subprocess.run(["readelf", "-rW", library], capture_output=True, text=True, check=True).stdout
-    symbols = subprocess.run(
-        ["readelf", "--dyn-syms", "-W", library], capture_output=True, text=True, check=True
-    ).stdout
+    slots = call("readelf", "-rW", library).stdout
+    symbols = call("readelf", "--dyn-syms", "-W", library).stdout
     called = {
         word
         for line in slots.splitlines()

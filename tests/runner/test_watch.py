@@ -22,6 +22,11 @@ def watched(worker: Any, model: Path, *words: str) -> dict:
     return process.ask("watch", runs=RUNS, warmup=0)
 
 
+def output(*words: str | Path) -> str:
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, timeout=300)
+    return done.stdout + done.stderr
+
+
 def operators(reply: dict, kind: str = "backend") -> list[dict]:
     return [op for op in reply["operators"] if op["kind"] == kind]
 
@@ -41,7 +46,7 @@ def slots(process: Any) -> dict[str, int]:
     maps = Path(f"/proc/{process.process.pid}/maps").read_text(encoding="utf-8").splitlines()
     first = next(line for line in maps if line.endswith("libexecutorch_backend_xnnpack.so")).split()
     base, library = int(first[0].split("-")[0], 16), first[-1]
-    relocations = subprocess.run(["readelf", "-rW", library], capture_output=True, text=True, check=True).stdout
+    relocations = output("readelf", "-rW", library)
     words = {}
     with Path(f"/proc/{process.process.pid}/mem").open("rb") as memory:
         for line in relocations.splitlines():
@@ -121,17 +126,11 @@ def test_gdb_sees_the_same_entries(runner: Path, worker: Any, toy: Path, tmp_pat
     lines += ["continue", "info breakpoints"]
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     program = [runner, "--model_path", toy, "--num_executions", "2", "--cpu_threads", "1"]
-    done = subprocess.run(
-        ["gdb", "-q", "-batch", "-x", script, "--args", *program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    if "Could not trace the inferior" in done.stdout + done.stderr or "ptrace" in done.stderr:
+    said = output("gdb", "-q", "-batch", "-x", script, "--args", *program)
+    if "Could not trace the inferior" in said or "ptrace" in said:
         skip("gdb may not trace here")
-    hits = [int(n) for n in re.findall(r"breakpoint already hit (\d+) times?", done.stdout)]
-    assert hits[-5:] == [2 * expected[address] for address in chosen], done.stdout[-2000:] + done.stderr[-500:]
+    hits = [int(n) for n in re.findall(r"breakpoint already hit (\d+) times?", said)]
+    assert hits[-5:] == [2 * expected[address] for address in chosen], said[-2000:]
 
 
 def test_too_many_runs_are_refused(worker: Any, toy: Path) -> None:

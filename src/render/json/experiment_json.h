@@ -201,6 +201,10 @@ struct MatrixKernelsJson {
   static void Describe(auto& v) {
     using J = const MatrixKernelsJson&;
     v("kernels", [](J json) { return json.row.ran; });
+    v("proven", [](J json) { return json.row.proven; },
+      {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
+    v("contradicts", [](J json) { return json.row.contradicts; },
+      {.meaning = "their names say otherwise than what was seen to run"});
     v("why", [](J json) { return json.row.why; }, {.or_null = true});
     v("change", [](J json) { return json.row.change; }, {.or_null = true});
     v("mean_ms", [](J json) { return json.row.mean_ns; }, kMsOfTime);

@@ -179,6 +179,19 @@ struct PackedKernels {
   bool with_candidate = false;  // they ran with it, and not with the baseline
 };
 
+// A watched run saw other code in matrix multiplications with the candidate than with the baseline.
+struct ProvenCode {
+  static constexpr auto kKind = InsightKind::kEvidence;
+  std::vector<std::string> baseline = {}, candidate = {};  // classes, each once
+  std::int64_t operators = 0;                              // of the candidate
+};
+
+// What ran contradicts the operators' names: MatrixKernelRow::contradicts.
+struct NamesContradicted {
+  static constexpr auto kKind = InsightKind::kEvidence;
+  std::vector<std::size_t> operators = {};
+};
+
 // Matrix multiplications that another export would bring to KleidiAI: MatrixKernelRow::change.
 struct NotOnKleidiai {
   static constexpr auto kKind = InsightKind::kNotOnKleidiai;
@@ -274,10 +287,11 @@ struct Insight {
   using What =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
-                   finding::UnknownOperators, finding::PackedKernels, finding::NotOnKleidiai,
-                   finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
-                   finding::LatencyLevels, finding::Contended, finding::CpuTimeApart,
-                   finding::CompilersDiffer, finding::TracedApart, finding::TracedRatioApart>;
+                   finding::UnknownOperators, finding::PackedKernels, finding::ProvenCode,
+                   finding::NamesContradicted, finding::NotOnKleidiai, finding::BelowRoofline,
+                   finding::LatencyStep, finding::LatencyTrend, finding::LatencyLevels, finding::Contended,
+                   finding::CpuTimeApart, finding::CompilersDiffer, finding::TracedApart,
+                   finding::TracedRatioApart>;
   What what;
   double at_stake = 0;                   // ns of one inference
   std::size_t experiment = 0;            // index into Report::experiments

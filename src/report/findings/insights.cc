@@ -10,6 +10,7 @@
 #include "report/findings/contention.h"
 #include "report/findings/noise.h"
 #include "report/findings/traced.h"
+#include "report/kernels/watched.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -155,6 +156,28 @@ class Finder {
     }
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
       Add(pair.candidate, 0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
+    AddProvenCode(pair, baseline, candidate);
+  }
+
+  void AddProvenCode(const ReportComparison& pair, const ReportExperiment& baseline,
+                     const ReportExperiment& candidate) {
+    const auto products = [&](const ReportExperiment& of, std::int64_t& count) {
+      std::set<std::string> classes;
+      const auto& watch = report_.run.experiments[of.index].watch;
+      if (watch == nullptr) return classes;
+      for (const WatchedRow& row : WatchedRows(*watch)) {
+        // XNNPACK ends the name of every operator that multiplies matrices with GEMM or IGEMM and its number.
+        if (row.code.empty() || row.name.find("GEMM #") == std::string::npos) continue;
+        classes.insert(row.code);
+        ++count;
+      }
+      return classes;
+    };
+    std::int64_t before = 0, after = 0;
+    const std::set<std::string> first = products(baseline, before), second = products(candidate, after);
+    if (first.empty() || second.empty() || first == second) return;
+    Add(pair.candidate, 0,
+        finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
   }
 
   // Portable and optimized kernels are C++: two compilers make two kernels of one source.
@@ -246,6 +269,7 @@ class Finder {
     if (!TimesMean(index)) return;
     const ReportExperiment& experiment = report_.experiments[index];
     AddFirstRun(index, experiment);
+    AddNamesContradicted(index, experiment);
     for (Insight& noise : FindNoise(report_.run, experiment)) Add(index, std::move(noise));
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
@@ -344,6 +368,15 @@ class Finder {
       std::size_t end = operators.size();
       while (end > first && moves(operators[end - 1])) take(operators[--end]);
     }
+  }
+
+  void AddNamesContradicted(std::size_t index, const ReportExperiment& experiment) {
+    finding::NamesContradicted found;
+    for (const MatrixKernelRow& row : experiment.matrix_kernels) {
+      if (row.contradicts)
+        found.operators.insert(found.operators.end(), row.operators.begin(), row.operators.end());
+    }
+    if (!found.operators.empty()) Add(index, 0, std::move(found));
   }
 
   // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.

@@ -1,11 +1,13 @@
 #include "report/kernels/matrix_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <tuple>
 
 #include "analysis/operators.h"
 #include "isa/features.h"
+#include "report/kernels/watched.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
@@ -49,6 +51,10 @@ std::string WhyNotSme(const std::optional<protocol::IsaState>& isa) {
 void Explain(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
              MatrixKernelRow& row) {
   if (row.ran == Kernels::kSme) return;
+  if (row.ran == Kernels::kKleidiai && !row.proven.empty()) {
+    row.why = WhyNotSme(isa);
+    return;
+  }
   if (row.ran == Kernels::kKleidiai) {
     row.why = "dynamically quantized (QP8): the name does not say whether with SME2";
     return;
@@ -81,8 +87,13 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
 }
 
 std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
-                                           const std::optional<protocol::IsaState>& isa) {
+                                           const std::optional<protocol::IsaState>& isa,
+                                           const WatchData* watch) {
   std::vector<MatrixKernelRow> rows;
+  std::map<std::string, WatchedRow> seen;
+  if (watch != nullptr) {
+    for (WatchedRow& row : WatchedRows(*watch)) seen[row.key] = std::move(row);
+  }
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
@@ -90,9 +101,19 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
     if (!ran) continue;
     MatrixKernelRow row;
     row.ran = *ran;
+    const auto proof = seen.find(KeyText(profile.operators[op].key));
+    if (proof != seen.end() && !proof->second.code.empty() && row.ran != Kernels::kPortable) {
+      row.proven = proof->second.code;
+      row.ran = !proof->second.kleidiai         ? Kernels::kOwn
+                : row.proven.starts_with("SME") ? Kernels::kSme
+                                                : Kernels::kKleidiai;
+      // QP8 says KleidiAI, and leaves open with which instructions.
+      row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kOwn : row.ran != *ran;
+    }
     Explain(profile, op, isa, row);
     auto found = std::find_if(rows.begin(), rows.end(), [&](const MatrixKernelRow& other) {
-      return std::tie(other.ran, other.why, other.change) == std::tie(row.ran, row.why, row.change);
+      return std::tie(other.ran, other.proven, other.contradicts, other.why, other.change) ==
+             std::tie(row.ran, row.proven, row.contradicts, row.why, row.change);
     });
     if (found == rows.end()) found = rows.insert(found, std::move(row));
     found->operators.push_back(op);

@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "measure/store/watch.h"
 #include "program/kleidiai.h"
 #include "protocol/messages.h"
 
 namespace etprof {
 
 // Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), by the
-// microkernels that they ran: what their names prove, and why not KleidiAI's, as far as the program says it.
+// microkernels that they ran: what a watched run proves, else what their names say, and why not KleidiAI's,
+// as far as the program says it.
 struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kOwn;
+  std::string proven;                  // the class of their code in a watched run (--watch); "": not seen
+  bool contradicts = false;            // their names say otherwise than what was seen to run
   std::string why;                     // one clause; "": kSme
   std::string change;                  // at export, so that KleidiAI's run; "": none is known
   std::vector<std::size_t> operators;  // in Profile::operators
@@ -27,6 +31,7 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
 
 // Of a run on an Arm CPU: KleidiAI's first, then by falling time.
 std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
-                                           const std::optional<protocol::IsaState>& isa);
+                                           const std::optional<protocol::IsaState>& isa,
+                                           const WatchData* watch = nullptr);
 
 }  // namespace etprof

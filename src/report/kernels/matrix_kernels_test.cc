@@ -81,5 +81,50 @@ TEST(MatrixKernels, TheReasonIsTheNodesWhereItCouldNot) {
   EXPECT_EQ(ran[0].why, "");
 }
 
+// A watched run in which every operator of the profile called a function of this name.
+WatchData WatchedWith(const Profile& profile, const std::string& function) {
+  WatchData watch{"forward", {}};
+  watch.reply.threads = 1;
+  watch.reply.architecture = "aarch64";
+  // fmla v0.4s, v1.4s, v2.4s; and of what is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
+  const bool sme = function.find("_sme") != std::string::npos;
+  watch.reply.functions = {{function, 0x1000, 4, "20cc224e", sme ? "00008180" : ""}};
+  for (const Operator& op : profile.operators) {
+    if (op.key.kind != SpanKind::kBackend) continue;
+    protocol::WatchedOperator seen{op.key.chain,
+                                   op.key.instruction,
+                                   "backend",
+                                   op.key.ordinal,
+                                   op.key.occurrence,
+                                   op.name,
+                                   1,
+                                   10,
+                                   10,
+                                   1,
+                                   {{0, false, {1}}},
+                                   {{}}};
+    watch.reply.operators.push_back(seen);
+  }
+  return watch;
+}
+
+TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
+  const Profile on = ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump");
+  const WatchData as_named =
+      WatchedWith(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
+  auto rows = MatrixKernels(on, std::nullopt, &as_named);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
+  EXPECT_EQ(rows[0].proven, "SME");
+  EXPECT_FALSE(rows[0].contradicts);
+
+  const WatchData other = WatchedWith(on, "");
+  rows = MatrixKernels(on, std::nullopt, &other);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kOwn);
+  EXPECT_EQ(rows[0].proven, "NEON");
+  EXPECT_TRUE(rows[0].contradicts);
+}
+
 }  // namespace
 }  // namespace etprof
