@@ -16,7 +16,7 @@ SMALL_INT8 = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
 WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
 # Files whose names begin with a model's or an experiment's.
-SUFFIXES = ["robust_stats", "robust_comparison"]
+SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
