@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kUsualWatched = 20;
 constexpr std::size_t kMostNames = 2;
+constexpr std::size_t kUsualCauses = 5;
 
 std::string CountedText(std::int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -106,11 +107,11 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
                 "",
                 {{.id = "operator", .title = "operator", .keep = Table::Keep::kName},
                  {"time", "time", true},
-                 {"tasks", "tasks", true, 2},
+                 {"tasks", "tasks", true, 3},
                  {"efficiency", "efficiency", true},
-                 {"busiest", "busiest thread", true, 3},
-                 {"waiting", "waiting", true, 4},
-                 {.id = "cause", .title = "why threads do not help", .goes = 1, .most = 40}},
+                 {"busiest", "busiest thread", true, 2},
+                 {"waiting", "waiting", true, 1},
+                 {.id = "cause", .title = "why threads do not help", .level = Level::kPage}},
                 {}};
     for (const WatchedRow* const row : rows) {
       const ThreadUse& use = row->threads;
@@ -123,7 +124,14 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
     }
     table.usual_rows = kUsualWatched;
     table.elsewhere = "in its `_watch.json`";
+    List causes{"Why threads do not help", {}};
+    for (const WatchedRow* const row : rows) {
+      if (row->threads.cause)
+        causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));
+    }
+    causes.usual_items = kUsualCauses;
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
+    if (!causes.items.empty()) section.parts.emplace_back(std::move(causes));
     if (experiment.contended) {
       section.parts.emplace_back(Paragraph{
           "Other processes took the processors in each of these runs: no cause is named. Repeat it on a "

@@ -143,8 +143,8 @@ class Fake:
                 with open(ETDUMP, "rb") as traced, open(request["path"], "wb") as copy:
                     size = copy.write(traced.read())
                 reply("etdump", blocks=21, bytes=size)
-            elif command == "counters":
-                reply("counters", **counters(request["runs"]))
+            elif command in ("counters", "watch"):
+                reply(command, **{"counters": counters, "watch": watch}[command](request["runs"]))
             elif command == "memory":
                 reply("memory", rss_bytes=1000, peak_rss_bytes=int(os.environ.get("FAKE_PEAK_RSS", "2000")))
             elif command == "quit":
@@ -164,6 +164,30 @@ def counters(runs: int) -> dict:
         "closed": [{"name": "page_faults", "why": "a setting"}],
         "operators": [operator | {"runs": runs, "means": [3000, 6000, 9, 1000]}],
     }
+
+
+def watch(runs: int) -> dict:
+    """Of a CPU whose two threads share a matrix unit: each task takes twice as long beside another."""
+    said = {
+        "why_not": os.environ.get("FAKE_WATCH_WHY_NOT", ""),
+        "runs": runs,
+        "contended": "FAKE_WATCH_CONTENDED" in os.environ,
+        "threads": 2,
+        "architecture": "aarch64",
+        "library": "libexecutorch_backend_xnnpack.so",
+        "outputs_compared": True,
+        "unmatched_calls": 0,
+    }
+    thread = {"tasks": 8 * runs, "busy_ns": 900 * runs, "waiting_ns": 200 * runs, "wake_ns": 10 * runs, "regions": runs}
+    thread |= {"alone_ns": 450 * runs, "alone_tasks": 8 * runs, "cpu": 1}
+    # What is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
+    function = {"name": "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "address": 4096, "size": 4}
+    function |= {"code": "c0035fd6", "called": "00008180"}
+    operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0}
+    operator |= {"name": "Fully Connected (NC, PF32) GEMM #1", "runs": runs, "time_ns": 1100 * runs}
+    operator |= {"parallel_ns": 1000 * runs, "regions": runs, "threads": [thread, thread]}
+    operator["functions"] = [{"function": 0, "is_task": False, "calls": [8 * runs, 8 * runs]}]
+    return {**said, "functions": [function], "operators": [operator]}
 
 
 def peaks() -> None:

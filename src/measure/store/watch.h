@@ -20,6 +20,7 @@ struct WatchData {
     v("method", &WatchData::method);
     v.Flat(&WatchData::reply);
   }
+  static void Check(const WatchData& watch) { protocol::WatchReply::Check(watch.reply); }
 };
 
 // As KeyText (analysis/profile.h) of the operator that a reply of the runner names.

@@ -8,19 +8,20 @@ namespace {
 
 // The fastest runs were disturbed least: what is between those is the tracer's own cost.
 finding::TracingCause CauseOf(const ReportExperiment& experiment, const TracedGap& gap) {
-  using Kind = finding::TracingCause::Kind;
+  using Cause = finding::TracingCause::Kind;
   const double apart = gap.traced - gap.untraced;
-  if (apart < 0) return {.kind = Kind::kDisturbedUntraced};
+  if (apart < 0) return {.kind = Cause::kDisturbedUntraced};
   if (!experiment.traced.min || !experiment.latency.min || !experiment.profile) return {};
   const double of_fastest = *experiment.traced.min - *experiment.latency.min;
-  finding::TracingCause cause{Kind::kTracer, *experiment.traced.min, 0, experiment.profile->operators.size()};
+  finding::TracingCause cause{Cause::kTracer, *experiment.traced.min, 0,
+                              experiment.profile->operators.size()};
   cause.an_event_ns = of_fastest / static_cast<double>(cause.events);
   // A clock is read twice and a record written, on slow cores, too.
   constexpr double kMostOfAnEvent = 10'000;  // ns
   if (of_fastest < apart / 2) {
-    cause.kind = Kind::kDisturbedTraced;
+    cause.kind = Cause::kDisturbedTraced;
   } else if (of_fastest > kMostOfAnEvent * static_cast<double>(cause.events)) {
-    cause.kind = Kind::kSlowerMachine;
+    cause.kind = Cause::kSlowerMachine;
   }
   return cause;
 }

@@ -1,0 +1,149 @@
+"""What watching costs, and whether it finds a unit that threads share: a mutex around the tasks of one kind of operator.
+
+bench/watch.py MODEL.pte... >bench/results/watch.md
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNNER = ROOT / "build" / "etprof-runner"
+ETPROF = ROOT / "build" / "etprof"
+RUNS = 30
+
+# Between XNNPACK and its thread pool: the tasks of one function take turns. Every function of the pool takes the pool, the
+# task's function and its context first, and then integers.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+typedef uintptr_t W;
+typedef void (*Task)(W, W, W, W, W, W, W, W, W, W);
+typedef void (*Pool)(W, W, W, W, W, W, W, W, W, W, W, W, W, W);
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+struct Inner { W function, context; };
+static void in_turn(W inner, W a, W b, W c, W d, W e, W f, W g, W h, W i) {
+  const struct Inner* own = (const struct Inner*)inner;
+  pthread_mutex_lock(&turn);
+  ((Task)own->function)(own->context, a, b, c, d, e, f, g, h, i);
+  pthread_mutex_unlock(&turn);
+}
+#define ENTRY(name) void name(W p, W t, W x, W a, W b, W c, W d, W e, W f, W g, W h, W i, W j, W k) { \
+  static Pool real; if (!real) real = (Pool)dlsym(RTLD_NEXT, #name); \
+  struct Inner own = {t, x}; \
+  real(p, (W)&in_turn, (W)&own, a, b, c, d, e, f, g, h, i, j, k); }
+"""
+
+
+class Worker:
+    """A worker and its pipes."""
+
+    def __init__(self, threads: int, shim: Path | None = None) -> None:
+        environment = {**os.environ, **({"LD_PRELOAD": str(shim)} if shim else {})}
+        self.process = subprocess.Popen(
+            [RUNNER, "--worker", f"--cpu_threads={threads}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.process.stdout.readline()
+
+    def ask(self, cmd: str, **fields: Any) -> dict[str, Any]:
+        """The reply; an error ends all."""
+        self.process.stdin.write(json.dumps({"cmd": cmd, **fields}) + "\n")
+        self.process.stdin.flush()
+        reply = json.loads(self.process.stdout.readline())
+        if "error" in reply:
+            sys.exit(reply["error"])
+        return reply
+
+    def close(self) -> None:
+        """Ends it."""
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def overhead(model: Path, threads: int) -> tuple[float, float, bool]:
+    """Milliseconds of a traced and of a watched run of one process, and whether the watched ones were contended."""
+    worker = Worker(threads)
+    worker.ask("load", model=str(model))
+    worker.ask("burst", max_runs=10)
+    traced = statistics.mean(worker.ask("burst", max_runs=1, traced_runs=RUNS)["traced_ns"])
+    reply = worker.ask("watch", runs=RUNS)
+    worker.close()
+    if reply["why_not"]:
+        sys.exit(reply["why_not"])
+    (method,) = [op for op in reply["operators"] if op["kind"] == "method"]
+    return traced / 1e6, method["time_ns"] / method["runs"] / 1e6, reply["contended"]
+
+
+def causes(model: Path, function: str | None, folder: Path) -> dict[str, str | None] | None:
+    """Of each operator with at least 4 tasks, by etprof: the cause; None where the runs were contended."""
+    shim = None
+    if function:
+        source = folder / "shim.c"
+        source.write_text(SHIM + f"ENTRY({function})\n", encoding="utf-8")
+        shim = folder / f"{function}.so"
+        compiler = shutil.which("cc") or sys.exit("there is no C compiler")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl", "-lpthread"], check=True)
+    out = folder / (function or "plain")
+    config = {
+        "model": str(model),
+        "output_root": str(out),
+        "launches": 2,
+        "rounds": 1,
+        "runs": 2,
+        "warmup": 1,
+        "experiments": [{"name": "one", "threads": 2, "env": {"LD_PRELOAD": str(shim)} if shim else {}}],
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    subprocess.run(
+        [ETPROF, "run", folder / "config.json", "--watch", "--no-peaks"], check=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    done = subprocess.run([ETPROF, "kernels", out, "--json"], check=True, capture_output=True, text=True)
+    (watched,) = json.loads(done.stdout)["watched"]
+    if watched["contended"]:
+        return None
+    return {op["name"]: op["threads"]["cause"] for op in watched["operators"] if op["threads"]["regions"]}
+
+
+def main() -> None:
+    """Markdown on stdout."""
+    print("# Watching\n")
+    print("Of one process each; ratios are of one run on a shared two-core x86-64 virtual machine.\n")
+    print("| model | threads | traced, ms | watched, ms | ratio |\n| --- | --- | --- | --- | --- |")
+    for model in sys.argv[1:]:
+        for threads in (1, 2):
+            traced, watched, contended = overhead(Path(model), threads)
+            note = " (contended)" if contended else ""
+            print(f"| {Path(model).stem} | {threads} | {traced:.3f} | {watched:.3f} | {watched / traced:.2f}{note} |")
+    print("\n## A unit that two threads share\n")
+    print("Causes that etprof names for operators on two threads, without and with a mutex around the tasks that this")
+    print("function of the thread pool runs:\n")
+    with tempfile.TemporaryDirectory() as folder:
+        for function in (None, "pthreadpool_parallelize_3d_tile_1d_dynamic", "pthreadpool_parallelize_4d_tile_2d_dynamic",
+                         "pthreadpool_parallelize_3d_tile_2d_dynamic", "pthreadpool_parallelize_2d_tile_2d_dynamic"):  # fmt: skip
+            found = causes(Path(sys.argv[1]), function, Path(folder))
+            if found is None:
+                print(f"- {function or 'no mutex'}: contended, no cause is named")
+                continue
+            named = ", ".join(f"{name}: {cause}" for name, cause in found.items() if cause) or "none"
+            print(f"- {function or 'no mutex'}: {named}")
+
+
+if __name__ == "__main__":
+    main()
