@@ -81,7 +81,7 @@ def overhead(model: Path, threads: int) -> tuple[float, float, bool]:
     worker = Worker(threads)
     worker.ask("load", model=str(model))
     worker.ask("burst", max_runs=10)
-    traced = statistics.mean(worker.ask("burst", max_runs=1, traced_runs=RUNS)["traced_ns"])
+    traced = statistics.mean(worker.ask("burst", min_runs=1, max_runs=1, traced_runs=RUNS)["traced_ns"])
     reply = worker.ask("watch", runs=RUNS)
     worker.close()
     if reply["why_not"]:

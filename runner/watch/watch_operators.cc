@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,6 +35,7 @@ struct Sums {
   std::size_t place = 0;  // in the order of appearance
   std::string name;
   std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
+  std::int64_t fastest_parallel_ns = -1, fastest_busy_ns = -1;  // of one run; -1: none yet
   std::vector<protocol::WatchedThread> threads;
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>>
       calls;  // by function and whether a task
@@ -42,6 +44,11 @@ struct Sums {
     runs += other.runs;
     time_ns += other.time_ns;
     parallel_ns += other.parallel_ns;
+    const auto least = [](std::int64_t mine, std::int64_t theirs) {
+      return mine < 0 ? theirs : theirs < 0 ? mine : std::min(mine, theirs);
+    };
+    fastest_parallel_ns = least(fastest_parallel_ns, other.fastest_parallel_ns);
+    fastest_busy_ns = least(fastest_busy_ns, other.fastest_busy_ns);
     regions += other.regions;
     threads.resize(std::max(threads.size(), other.threads.size()));
     for (std::size_t t = 0; t < other.threads.size(); ++t) {
@@ -104,6 +111,9 @@ Sums SumsOf(const std::string& name, std::span<const Region> regions, std::int64
       sums.AddCalls({calls.function, false}, by_thread);
     }
   }
+  sums.fastest_parallel_ns = sums.parallel_ns;
+  sums.fastest_busy_ns = 0;
+  for (const protocol::WatchedThread& thread : sums.threads) sums.fastest_busy_ns += thread.busy_ns;
   return sums;
 }
 
@@ -185,6 +195,13 @@ std::string Hexadecimal(ByteView bytes) {
   return text;
 }
 
+// Documentation/devicetree/bindings/cpu/cpu-capacity.txt of Linux; -1: it has none for this one.
+std::int64_t CpuCapacity(std::int64_t cpu) {
+  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpu_capacity", cpu));
+  std::int64_t capacity = -1;
+  return file >> capacity && capacity > 0 ? capacity : -1;
+}
+
 // Where the branches B and BL of aarch64 code lead out of it (Arm Architecture Reference Manual, C6.2.26 and
 // C6.2.34: six bits x00101, then a distance in words).
 std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
@@ -247,8 +264,12 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
     op.regions = sums.regions;
     op.threads = sums.threads;
     op.threads.resize(threads);
+    op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
     const auto single = alone.find(entry->first);
+    if (single != alone.end())
+      op.fastest_alone_ns = std::max<std::int64_t>(single->second.fastest_busy_ns, 0);
     for (std::size_t t = 0; t < threads; ++t) {
+      op.threads[t].capacity = CpuCapacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
       if (single == alone.end() || t >= single->second.threads.size()) continue;
       op.threads[t].alone_ns = single->second.threads[t].busy_ns;

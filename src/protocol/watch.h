@@ -69,7 +69,8 @@ struct WatchedThread {
   std::int64_t regions = 0;     // parallel regions in which it had a task
   std::int64_t alone_ns = 0;    // its tasks' time in the runs in which only one task ran at any moment
   std::int64_t alone_tasks = 0;
-  std::int64_t cpu = -1;  // it was last seen on; -1: not known
+  std::int64_t cpu = -1;       // it was last seen on; -1: not known
+  std::int64_t capacity = -1;  // of that CPU, as Linux gives it (1024: the fastest); -1: not known
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
@@ -83,6 +84,8 @@ struct WatchedThread {
       {.meaning = "its tasks' time in the runs in which only one task ran at any moment"});
     v("alone_tasks", &WatchedThread::alone_tasks);
     v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .least = -1});
+    v("capacity", &WatchedThread::capacity,
+      {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .least = -1});
   }
 };
 
@@ -100,6 +103,8 @@ struct WatchedOperator {
   std::int64_t regions = 0;      // parallel regions
   std::vector<WatchedCalls> functions;
   std::vector<WatchedThread> threads;
+  std::int64_t fastest_parallel_ns = 0;  // of the run with the least of it
+  std::int64_t fastest_alone_ns = 0;  // the tasks' time, of the run of single tasks with the least; 0: none
 
   static constexpr const char* kSchemaName = "watched_operator";
   static void Describe(auto& v) {
@@ -114,6 +119,9 @@ struct WatchedOperator {
     v("time_ns", &O::time_ns);
     v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
     v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool"});
+    v("fastest_parallel_ns", &O::fastest_parallel_ns, {.meaning = "of the run with the least of it"});
+    v("fastest_alone_ns", &O::fastest_alone_ns,
+      {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none"});
     v("functions", &O::functions);
     v("threads", &O::threads);
   }

@@ -50,8 +50,6 @@ std::string CauseText(const ThreadUse& use) {
       return "one thread on a slow core";
     case ThreadCause::kSharedUnit:
       return "tasks wait for each other: probably one shared matrix unit";
-    case ThreadCause::kWakeUp:
-      return "waking the threads takes much of the time";
   }
   return "";
 }

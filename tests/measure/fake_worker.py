@@ -178,14 +178,21 @@ def watch(runs: int) -> dict:
         "outputs_compared": True,
         "unmatched_calls": 0,
     }
-    thread = {"tasks": 8 * runs, "busy_ns": 900 * runs, "waiting_ns": 200 * runs, "wake_ns": 10 * runs, "regions": runs}
-    thread |= {"alone_ns": 450 * runs, "alone_tasks": 8 * runs, "cpu": 1}
+    thread = {
+        "tasks": 8 * runs,
+        "busy_ns": 900_000 * runs,
+        "waiting_ns": 200_000 * runs,
+        "wake_ns": 10_000 * runs,
+        "regions": runs,
+    }
+    thread |= {"alone_ns": 450_000 * runs, "alone_tasks": 8 * runs, "cpu": 1, "capacity": 1024}
     # What is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
     function = {"name": "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "address": 4096, "size": 4}
     function |= {"code": "c0035fd6", "called": "00008180"}
     operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0}
-    operator |= {"name": "Fully Connected (NC, PF32) GEMM #1", "runs": runs, "time_ns": 1100 * runs}
-    operator |= {"parallel_ns": 1000 * runs, "regions": runs, "threads": [thread, thread]}
+    operator |= {"name": "Fully Connected (NC, PF32) GEMM #1", "runs": runs, "time_ns": 1100_000 * runs}
+    operator |= {"parallel_ns": 1000_000 * runs, "regions": runs, "threads": [thread, thread]}
+    operator |= {"fastest_parallel_ns": 1000_000, "fastest_alone_ns": 900_000}
     operator["functions"] = [{"function": 0, "is_task": False, "calls": [8 * runs, 8 * runs]}]
     return {**said, "functions": [function], "operators": [operator]}
 

@@ -18,7 +18,7 @@ constexpr double kSlowCoreRatio = 1.5;    // of a thread's mean task to the othe
 constexpr std::int64_t kEnoughTasks = 8;  // of a thread, for a mean of its tasks
 constexpr double kNoSpeedup = 1.3;        // over one task after the other: below this, threads do not help
 constexpr double kEvenShare = 0.65;  // no thread has more of the busy time, where the tasks are shared out
-constexpr double kWakeShare = 0.25;  // of the parallel time
+constexpr std::int64_t kLongEnough = 100'000;  // ns of a run: less is mostly the waking of threads
 
 std::vector<std::byte> FromHexadecimal(std::string_view hexadecimal) {
   const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
@@ -46,38 +46,34 @@ bool Computes(std::string_view name) {
   return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos;
 }
 
+// A thread of less capacity than another's, whose tasks take much longer than the other's while no other
+// runs.
+bool HasSlowCore(const std::vector<protocol::WatchedThread>& threads) {
+  const auto mean = [](const protocol::WatchedThread& thread) {
+    return static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks);
+  };
+  for (const protocol::WatchedThread& slow : threads) {
+    for (const protocol::WatchedThread& other : threads) {
+      if (slow.capacity > 0 && slow.capacity < other.capacity && slow.alone_tasks >= kEnoughTasks &&
+          other.alone_tasks >= kEnoughTasks && mean(slow) >= kSlowCoreRatio * mean(other))
+        return true;
+    }
+  }
+  return false;
+}
+
 std::optional<ThreadCause> CauseOf(const ThreadUse& use, bool contended) {
   const auto threads = static_cast<std::int64_t>(use.threads.size());
   const std::int64_t tasks = use.Tasks(), busy = use.BusyNs();
   if (contended || threads < 2 || use.regions == 0 || busy == 0 || use.parallel_ns == 0) return std::nullopt;
   if (tasks < threads * use.regions) return ThreadCause::kFewTasks;
   if (*use.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
-  // A core is slow when its tasks take longer while no other runs.
-  double slowest = 0, rest_ns = 0, rest_tasks = 0;
-  for (const protocol::WatchedThread& thread : use.threads) {
-    if (thread.alone_tasks < kEnoughTasks) continue;
-    slowest =
-        std::max(slowest, static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks));
-  }
-  for (const protocol::WatchedThread& thread : use.threads) {
-    if (thread.alone_tasks < kEnoughTasks) continue;
-    if (static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks) >= slowest) continue;
-    rest_ns += static_cast<double>(thread.alone_ns);
-    rest_tasks += static_cast<double>(thread.alone_tasks);
-  }
-  if (rest_tasks > 0 && slowest >= kSlowCoreRatio * rest_ns / rest_tasks) return ThreadCause::kSlowCore;
+  if (use.fastest_parallel_ns < kLongEnough) return std::nullopt;
+  if (HasSlowCore(use.threads)) return ThreadCause::kSlowCore;
   const auto speedup = use.SpeedupOverOne();
   if (speedup && *speedup < kNoSpeedup && tasks >= 2 * threads * use.regions &&
       *use.BusiestShare() <= kEvenShare)
     return ThreadCause::kSharedUnit;
-  std::int64_t wake = 0, woken = 0;
-  for (const protocol::WatchedThread& thread : use.threads) {
-    wake += thread.wake_ns;
-    woken += thread.regions;
-  }
-  if (woken > 0 && static_cast<double>(wake) / static_cast<double>(woken) >=
-                       kWakeShare * static_cast<double>(use.parallel_ns) / static_cast<double>(use.regions))
-    return ThreadCause::kWakeUp;
   return std::nullopt;
 }
 
@@ -110,9 +106,8 @@ std::optional<double> ThreadUse::BusiestShare() const {
   return static_cast<double>(busiest->busy_ns) / static_cast<double>(busy);
 }
 std::optional<double> ThreadUse::SpeedupOverOne() const {
-  const std::int64_t alone = SumOf(threads, &protocol::WatchedThread::alone_ns);
-  if (alone == 0 || parallel_ns == 0) return std::nullopt;
-  return static_cast<double>(alone) / static_cast<double>(parallel_ns);
+  if (fastest_alone_ns == 0 || fastest_parallel_ns == 0) return std::nullopt;
+  return static_cast<double>(fastest_alone_ns) / static_cast<double>(fastest_parallel_ns);
 }
 
 std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
@@ -152,7 +147,8 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
     std::ranges::stable_sort(row.functions, {}, [](const ProvenFunction& function) {
       return std::tuple(function.is_task, -isa::CodeRank(function.code), -function.Calls());
     });
-    row.threads = {op.time_ns, op.parallel_ns, op.regions, op.threads, op.runs, {}};
+    row.threads = {op.time_ns, op.parallel_ns,         op.regions,          op.threads,
+                   op.runs,    op.fastest_parallel_ns, op.fastest_alone_ns, {}};
     row.threads.cause = CauseOf(row.threads, reply.contended);
     rows.push_back(std::move(row));
   }

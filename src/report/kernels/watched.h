@@ -35,9 +35,8 @@ struct ProvenFunction {
 enum class ThreadCause {
   kFewTasks,    // there were fewer tasks than threads
   kOneThread,   // one did most of the work
-  kSlowCore,    // the tasks of one take much longer than those of the others, even alone
-  kSharedUnit,  // tasks took nearly as long together as one after the other
-  kWakeUp,      // until the threads had begun, much of the time was gone
+  kSlowCore,    // one ran on a core of less capacity, where tasks take much longer, even alone
+  kSharedUnit,  // in the fastest run, tasks took nearly as long together as one after the other
 };
 
 // How the threads shared an operator. Sums over the runs of `WatchReply`, nanoseconds.
@@ -46,12 +45,15 @@ struct ThreadUse {
   std::int64_t regions = 0;                   // parallel regions
   std::vector<protocol::WatchedThread> threads;
   std::int64_t runs = 0;
+  std::int64_t fastest_parallel_ns = 0, fastest_alone_ns = 0;  // of one run: see WatchedOperator
 
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
-  std::optional<double> Efficiency() const;      // busy time over threads x parallel time; absent: no region
-  std::optional<double> BusiestShare() const;    // of the busy time: of the thread with most of it
-  std::optional<double> SpeedupOverOne() const;  // of its tasks one after the other; absent: not measured
+  std::optional<double> Efficiency() const;    // busy time over threads x parallel time; absent: no region
+  std::optional<double> BusiestShare() const;  // of the busy time: of the thread with most of it
+  // Of its tasks one after the other, each in its fastest run, which others disturbed least; absent: not
+  // measured.
+  std::optional<double> SpeedupOverOne() const;
   // Absent: the threads help, or the times say too little (`contended`, or one thread).
   std::optional<ThreadCause> cause;
 
@@ -125,7 +127,6 @@ template <>
 inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
                                                                   {ThreadCause::kOneThread, "one_thread"},
                                                                   {ThreadCause::kSlowCore, "slow_core"},
-                                                                  {ThreadCause::kSharedUnit, "shared_unit"},
-                                                                  {ThreadCause::kWakeUp, "wake_up"}};
+                                                                  {ThreadCause::kSharedUnit, "shared_unit"}};
 
 }  // namespace etprof

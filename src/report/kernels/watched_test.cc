@@ -27,6 +27,9 @@ WatchData Watched(std::int64_t parallel_ns, std::vector<WatchedThread> threads, 
     task.calls.push_back(thread.tasks);
   }
   op.functions = {task, kernel};
+  // Ten runs alike, a thousand times as long as the numbers here: what takes less is not judged.
+  op.fastest_parallel_ns = 1000 * parallel_ns / 10;
+  for (const WatchedThread& thread : threads) op.fastest_alone_ns += 1000 * thread.alone_ns / 10;
   reply.operators = {op};
   return data;
 }
@@ -87,12 +90,16 @@ TEST(WatchedRows, OneThreadDidMostOfIt) {
             ThreadCause::kOneThread);
 }
 
-TEST(WatchedRows, ASlowCoreIsSlowAloneToo) {
-  EXPECT_EQ(CauseIn(Watched(10'000, {Thread(50, 9'500, 9'500), Thread(20, 9'500, 9'500)})),
-            ThreadCause::kSlowCore);
+TEST(WatchedRows, ASlowCoreHasLessCapacityAndIsSlowAloneToo) {
+  WatchedThread fast = Thread(50, 9'500, 9'500), slow = Thread(20, 9'500, 9'500);
+  EXPECT_EQ(CauseIn(Watched(10'000, {fast, slow})), std::nullopt);  // the system tells of no such core
+  fast.capacity = 1024;
+  slow.capacity = 400;
+  EXPECT_EQ(CauseIn(Watched(10'000, {fast, slow})), ThreadCause::kSlowCore);
   // Tasks that take longer only beside others are no slow core's.
-  EXPECT_NE(CauseIn(Watched(10'000, {Thread(50, 9'500, 5'000), Thread(20, 9'500, 2'000)})),
-            ThreadCause::kSlowCore);
+  fast.alone_ns = 5'000;
+  slow.alone_ns = 2'000;
+  EXPECT_NE(CauseIn(Watched(10'000, {fast, slow})), ThreadCause::kSlowCore);
 }
 
 TEST(WatchedRows, ASharedUnitGivesNoSpeedupToEvenTasks) {
@@ -106,9 +113,18 @@ TEST(WatchedRows, ASharedUnitGivesNoSpeedupToEvenTasks) {
   EXPECT_EQ(CauseIn(Watched(10'000, {Thread(40, 9'500, 0), Thread(40, 9'500, 0)})), std::nullopt);
 }
 
-TEST(WatchedRows, WakingTakesTheTime) {
-  EXPECT_EQ(CauseIn(Watched(10'000, {Thread(40, 9'000, 7'500, 0), Thread(40, 5'000, 7'500, 6'000)})),
-            ThreadCause::kWakeUp);
+TEST(WatchedRows, ShortOperatorsAreNotJudgedByTheirTimes) {
+  WatchData data = Watched(10'000, {Thread(40, 9'500, 4'750), Thread(40, 9'500, 4'750)});
+  data.reply.operators[0].fastest_parallel_ns = 99'999;
+  data.reply.operators[0].fastest_alone_ns = 90'000;
+  EXPECT_EQ(CauseIn(data), std::nullopt);
+}
+
+TEST(WatchedRows, OneDisturbedRunMakesNoSharedUnit) {
+  // The sums say 0.95 times as fast as one after the other, the fastest runs 1.9 times.
+  WatchData data = Watched(20'000, {Thread(40, 9'500, 9'500), Thread(40, 9'500, 9'500)});
+  data.reply.operators[0].fastest_parallel_ns = 1'000'000;
+  EXPECT_EQ(CauseIn(data), std::nullopt);
 }
 
 TEST(WatchedRows, ABusyMachineGivesNoCause) {
