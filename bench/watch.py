@@ -6,14 +6,14 @@ bench/watch.py MODEL.pte... >bench/results/watch.md
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+
+from worker import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNNER = ROOT / "build" / "etprof-runner"
@@ -47,43 +47,12 @@ static void in_turn(W inner, W a, W b, W c, W d, W e, W f, W g, W h, W i) {
 """
 
 
-class Worker:
-    """A worker and its pipes."""
-
-    def __init__(self, threads: int, shim: Path | None = None) -> None:
-        environment = {**os.environ, **({"LD_PRELOAD": str(shim)} if shim else {})}
-        self.process = subprocess.Popen(
-            [RUNNER, "--worker", f"--cpu_threads={threads}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        self.process.stdout.readline()
-
-    def ask(self, cmd: str, **fields: Any) -> dict[str, Any]:
-        """The reply; an error ends all."""
-        self.process.stdin.write(json.dumps({"cmd": cmd, **fields}) + "\n")
-        self.process.stdin.flush()
-        reply = json.loads(self.process.stdout.readline())
-        if "error" in reply:
-            sys.exit(reply["error"])
-        return reply
-
-    def close(self) -> None:
-        """Ends it."""
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def overhead(model: Path, threads: int) -> tuple[float, float, bool]:
     """Milliseconds of a traced and of a watched run of one process, and whether the watched ones were contended."""
-    worker = Worker(threads)
-    worker.ask("load", model=str(model))
-    worker.ask("burst", max_runs=10)
-    traced = statistics.mean(worker.ask("burst", min_runs=1, max_runs=1, traced_runs=RUNS)["traced_ns"])
-    reply = worker.ask("watch", runs=RUNS)
-    worker.close()
+    with Worker(RUNNER, model, threads=threads) as worker:
+        worker.ask(cmd="burst", max_runs=10)
+        traced = statistics.mean(worker.ask(cmd="burst", min_runs=1, max_runs=1, traced_runs=RUNS)["traced_ns"])
+        reply = worker.ask(cmd="watch", runs=RUNS)
     if reply["why_not"]:
         sys.exit(reply["why_not"])
     (method,) = [op for op in reply["operators"] if op["kind"] == "method"]

@@ -127,7 +127,7 @@ void BoundaryRecorder::Fill(const std::vector<double>& scale, protocol::Counters
   for (const auto* const entry : ordered) {
     const auto& [key, sums] = *entry;
     protocol::OperatorCounts counts;
-    std::tie(counts.chain, counts.instruction, counts.kind, counts.ordinal, counts.occurrence) = key;
+    counts.place = key;
     counts.name = sums.name;
     counts.runs = sums.runs;
     for (std::size_t i = 0; i < counters_; ++i)

@@ -19,8 +19,7 @@ namespace etprof::runner {
 // run.
 class BoundaryRecorder {
  public:
-  // chain, instruction, kind, ordinal, occurrence: OperatorKey without the method.
-  using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::int64_t, std::int64_t>;
+  using Key = protocol::OperatorPlace;
   // Told of each operator of a counted run when it has ended: the totals at its begin and at its end.
   using Each = std::function<void(const Key& key, const std::string& name, const std::uint64_t* from,
                                   const std::uint64_t* to)>;

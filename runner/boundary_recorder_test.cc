@@ -45,7 +45,7 @@ class Recorded : public testing::Test {
   static const protocol::OperatorCounts& Find(const protocol::CountersReply& reply, const std::string& name,
                                               std::int64_t occurrence = 0) {
     for (const protocol::OperatorCounts& counts : reply.operators) {
-      if (counts.name == name && counts.occurrence == occurrence) return counts;
+      if (counts.name == name && counts.place.occurrence == occurrence) return counts;
     }
     static const protocol::OperatorCounts none;
     ADD_FAILURE() << name << " was not counted";
@@ -68,19 +68,19 @@ TEST_F(Recorded, WhatLiesBetweenTheBoundariesOfEachOperator) {
   EXPECT_EQ(reply.unmatched_calls, 0);
   EXPECT_EQ(reply.operators.size(), 6U);
   const auto& kernel = Find(reply, "native_call_add.out");
-  EXPECT_EQ(kernel.kind, "kernel");
-  EXPECT_EQ(kernel.instruction, 0);
+  EXPECT_EQ(kernel.place.kind, "kernel");
+  EXPECT_EQ(kernel.place.instruction, 0);
   EXPECT_EQ(kernel.runs, 2);
   EXPECT_THAT(kernel.means, ElementsAre(200, 2000));
   const auto& convolution = Find(reply, "Convolution #1");
-  EXPECT_EQ(convolution.kind, "backend");
-  EXPECT_EQ(convolution.instruction, 1);
-  EXPECT_EQ(convolution.ordinal, 0);
+  EXPECT_EQ(convolution.place.kind, "backend");
+  EXPECT_EQ(convolution.place.instruction, 1);
+  EXPECT_EQ(convolution.place.ordinal, 0);
   EXPECT_THAT(convolution.means, ElementsAre(2000, 20000));
-  EXPECT_EQ(Find(reply, "Copy #1").ordinal, 1);
+  EXPECT_EQ(Find(reply, "Copy #1").place.ordinal, 1);
   EXPECT_THAT(Find(reply, "Copy #1").means, ElementsAre(4000, 40000));
   const auto& method = Find(reply, "Method::execute");
-  EXPECT_EQ(method.instruction, -1);
+  EXPECT_EQ(method.place.instruction, -1);
   EXPECT_THAT(method.means, ElementsAre(6210, 62100));
   EXPECT_THAT(Find(reply, "DELEGATE_CALL").means, ElementsAre(6007, 60070));
 }
@@ -117,7 +117,7 @@ TEST_F(Recorded, OperatorsThatDoNotFitTheBoundariesAreNotGuessed) {
   const protocol::CountersReply reply = Reply();
   EXPECT_EQ(reply.unmatched_calls, 1);
   ASSERT_EQ(reply.operators.size(), 1U);
-  EXPECT_EQ(reply.operators[0].kind, "delegate_call");
+  EXPECT_EQ(reply.operators[0].place.kind, "delegate_call");
 }
 
 TEST_F(Recorded, OutsideOfARunNothingIsKept) {

@@ -46,9 +46,9 @@ rusage Usage() {
   return usage;
 }
 
-std::int64_t FrequencyFile(int cpu, const char* file) {
+std::int64_t CpuFile(int cpu, const char* file) {
   if (cpu < 0) return -1;
-  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/" + file).value_or(-1);
+  return IntegerIn("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file).value_or(-1);
 }
 
 }  // namespace
@@ -103,8 +103,9 @@ int CurrentCpu() {
 #endif
 }
 
-std::int64_t FrequencyKhz(int cpu) { return FrequencyFile(cpu, "scaling_cur_freq"); }
-std::int64_t FrequencyCapKhz(int cpu) { return FrequencyFile(cpu, "scaling_max_freq"); }
+std::int64_t CpuCapacity(int cpu) { return CpuFile(cpu, "cpu_capacity"); }
+std::int64_t FrequencyKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_cur_freq"); }
+std::int64_t FrequencyCapKhz(int cpu) { return CpuFile(cpu, "cpufreq/scaling_max_freq"); }
 
 std::int64_t HottestZoneMillidegrees() {
   std::int64_t hottest = protocol::BurstReply{}.temperature_millidegrees;

@@ -18,6 +18,7 @@ std::int64_t CpuTimeNow();                       // of this process, all threads
 std::int64_t Migrations();                       // of the main thread between CPUs, since it started
 std::int64_t InvoluntarySwitches();              // of this process, since it started
 int CurrentCpu();
+std::int64_t CpuCapacity(int cpu);  // 1024: the fastest (cpu-capacity.txt of Linux's device tree bindings)
 std::int64_t FrequencyKhz(int cpu);
 std::int64_t FrequencyCapKhz(int cpu);
 std::int64_t HottestZoneMillidegrees();

@@ -4,18 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "conditions.h"
 #include "core/error.h"
 #include "operator_clock.h"
 #include "watch/trampolines.h"
-
-#if defined(__linux__)
-#include <sched.h>
-#endif
 
 namespace etprof::runner {
 namespace {
@@ -37,16 +33,31 @@ using Parallelize = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Wor
                              Word);
 using Task = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
 
-struct alignas(128) LiveThread {
-  std::int64_t tasks, busy_ns, first_ns, cpu;
-};
+struct alignas(128) LiveThread : Region::Thread {};
 struct Live {
+  // As the task of this one's context.
+  static void RunTask(Word live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i);
+
   Task function = nullptr;
   Word context = 0;
   bool one_at_a_time = false;
   std::mutex turn;
   std::array<LiveThread, kMostThreads> threads;
 };
+
+void Live::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
+  Live& live = *reinterpret_cast<Live*>(of);
+  Region::Thread& thread = live.threads[ThreadIndex()];
+  std::unique_lock lock(live.turn, std::defer_lock);
+  if (live.one_at_a_time) lock.lock();
+  const std::int64_t begin = MonotonicNow();
+  live.function(live.context, a, b, c, d, e, f, g, h, i);
+  if (thread.tasks++ == 0) {
+    thread.first_ns = begin;
+    thread.cpu = CurrentCpu();
+  }
+  thread.busy_ns += MonotonicNow() - begin;
+}
 
 // Copies memory of this process through a pipe, where what is not mapped is an error and no crash.
 class MemoryReader {
@@ -80,46 +91,11 @@ class MemoryReader {
   int ends_[2];
 };
 
-}  // namespace watching
-
-namespace {
-
-using watching::Live;
-using watching::LiveThread;
-using watching::MemoryReader;
-using watching::Parallelize;
-using watching::Task;
-using watching::Word;
-
-std::int64_t CurrentProcessor() {
-#if defined(__linux__)
-  return ::sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-void RunTask(Live& live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
-  LiveThread& thread = live.threads[ThreadIndex()];
-  std::unique_lock lock(live.turn, std::defer_lock);
-  if (live.one_at_a_time) lock.lock();
-  const std::int64_t begin = MonotonicNow();
-  live.function(live.context, a, b, c, d, e, f, g, h, i);
-  if (thread.tasks++ == 0) {
-    thread.first_ns = begin;
-    thread.cpu = CurrentProcessor();
-  }
-  thread.busy_ns += MonotonicNow() - begin;
-}
-
-void TaskOf(Word live, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
-  RunTask(*reinterpret_cast<Live*>(live), a, b, c, d, e, f, g, h, i);
-}
-
-}  // namespace
-
-struct Watch::State {
+struct State {
   explicit State(LoadedLibrary found) : library(std::move(found)) {}
+  ~State() { Release(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   LoadedLibrary library;
   std::vector<LoadedLibrary::Slot> replaced;
@@ -128,6 +104,18 @@ struct Watch::State {
   std::vector<Region> regions;
   MemoryReader memory;
   Live live;
+
+  void Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
+    replaced.reserve(replaced.size() + 1);  // what was written is known
+    LoadedLibrary::Write(slot, stand_in);
+    replaced.push_back(slot);
+  }
+  // These pages are writable since they were replaced.
+  void Release() {
+    for (const LoadedLibrary::Slot& slot : replaced)
+      __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
+    replaced.clear();
+  }
 
   // The trampoline of a function; nullptr: there is none left.
   void* TrampolineOf(Word function) {
@@ -165,7 +153,7 @@ struct Watch::State {
     CloseWhatHasNoTask();
     live.function = reinterpret_cast<Task>(function);
     live.context = context;
-    std::ranges::fill(live.threads, LiveThread{0, 0, 0, -1});
+    live.threads.fill({});
     // Word by word, what leads into the library's code leads to a trampoline meanwhile.
     std::array<Word, kContextWords> words;
     const std::size_t readable = memory.Read(context, words.data(), words.size());
@@ -182,15 +170,12 @@ struct Watch::State {
     Region region;
     region.task = function;
     region.begin_ns = MonotonicNow();
-    parallelize(pool, reinterpret_cast<Word>(&TaskOf), reinterpret_cast<Word>(&live), a, b, c, d, e, f, g, h,
-                i, j, k);
+    parallelize(pool, reinterpret_cast<Word>(&Live::RunTask), reinterpret_cast<Word>(&live), a, b, c, d, e, f,
+                g, h, i, j, k);
     region.end_ns = MonotonicNow();
     for (std::size_t w = changes; w-- > 0;) *changed[w].first = changed[w].second;
     region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
-    for (std::size_t t = 0; t < region.threads.size(); ++t) {
-      const LiveThread& thread = live.threads[t];
-      region.threads[t] = {thread.tasks, thread.busy_ns, thread.first_ns, thread.cpu};
-    }
+    for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = live.threads[t];
     TakeCalls(region);
     regions.push_back(std::move(region));
   }
@@ -198,14 +183,14 @@ struct Watch::State {
 
 namespace {
 
-std::array<void*, kMostEntries> parallelize_functions;
-void (*run_watched)(void* function, Word pool, Word task, Word context, Word, Word, Word, Word, Word, Word,
-                    Word, Word, Word, Word, Word) = nullptr;
+// Entry `index` of the pool's functions stands for this one, and tells the only watch there is.
+std::array<Parallelize, kMostEntries> parallelize_functions;
+State* active = nullptr;
 
 template <std::size_t index>
 void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f,
                       Word g, Word h, Word i, Word j, Word k) {
-  run_watched(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
+  active->Run(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
 }
 
 template <std::size_t... index>
@@ -215,62 +200,45 @@ constexpr std::array<Parallelize, sizeof...(index)> Entries(std::index_sequence<
 constexpr auto kEntries = Entries(std::make_index_sequence<kMostEntries>());
 
 }  // namespace
+}  // namespace watching
 
-namespace {
-void* active_watch = nullptr;
-}
+struct Watch::State : watching::State {
+  using watching::State::State;
+};
 
 Watch::Watch() {
-  if (active_watch != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
+  using watching::kEntries;
+  if (watching::active != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
   if (!HasTrampolines())
     throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
   ThreadIndex();  // the caller is thread 0
   state_ = std::make_unique<State>(LoadedLibrary::FindXnnpack());
-  State& state = *state_;
   std::size_t pool_functions = 0;
-  try {
-    for (const LoadedLibrary::Slot& slot : state.library.Slots()) {
-      void* stand_in = nullptr;
-      if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kMostEntries) {
-        parallelize_functions[pool_functions] = slot.function;
-        stand_in = reinterpret_cast<void*>(kEntries[pool_functions++]);
-      } else if (slot.name.starts_with("kai_run_")) {
-        stand_in = state.TrampolineOf(reinterpret_cast<Word>(slot.function));
-      }
-      if (stand_in == nullptr) continue;
-      state.replaced.push_back(slot);
-      LoadedLibrary::Write(slot, stand_in);
+  for (const LoadedLibrary::Slot& slot : state_->library.Slots()) {
+    if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kEntries.size()) {
+      watching::parallelize_functions[pool_functions] =
+          reinterpret_cast<watching::Parallelize>(slot.function);
+      state_->Replace(slot, reinterpret_cast<void*>(kEntries[pool_functions++]));
+    } else if (slot.name.starts_with("kai_run_")) {
+      void* const trampoline = state_->TrampolineOf(reinterpret_cast<watching::Word>(slot.function));
+      if (trampoline != nullptr) state_->Replace(slot, trampoline);
     }
-    if (pool_functions == 0) {
-      throw Error(
-          ExitCode::kDeviceFailed,
-          "calls the thread pool in a way that cannot be watched (it is linked into it, or bound with "
-          "-Bsymbolic or -fno-plt)")
-          .InFile(state.library.path());
-    }
-  } catch (...) {
-    for (const LoadedLibrary::Slot& slot : state.replaced) LoadedLibrary::Write(slot, slot.function);
-    throw;
   }
-  active_watch = &state;
-  run_watched = [](void* function, Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e,
-                   Word f, Word g, Word h, Word i, Word j, Word k) {
-    static_cast<State*>(active_watch)
-        ->Run(reinterpret_cast<Parallelize>(function), pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
-  };
+  if (pool_functions == 0) {
+    throw Error(ExitCode::kDeviceFailed,
+                "calls the thread pool in a way that cannot be watched (it is linked into it, or bound with "
+                "-Bsymbolic or -fno-plt)")
+        .InFile(state_->library.path());
+  }
+  watching::active = state_.get();
 }
 
 Watch::~Watch() {
-  Release();
-  active_watch = nullptr;
+  state_.reset();
+  watching::active = nullptr;
 }
 
-void Watch::Release() {
-  // These pages are writable since they were replaced.
-  for (const LoadedLibrary::Slot& slot : state_->replaced)
-    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
-  state_->replaced.clear();
-}
+void Watch::Release() { state_->Release(); }
 
 const std::vector<Region>& Watch::Regions() {
   state_->CloseWhatHasNoTask();

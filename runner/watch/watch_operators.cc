@@ -6,13 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "boundary_recorder.h"
+#include "conditions.h"
 #include "core/error.h"
+#include "core/hexadecimal.h"
 #include "isa/features.h"
 #include "operator_clock.h"
 #include "outputs.h"
@@ -32,7 +33,6 @@ constexpr double kMostWaiting = 0.01;  // of a run's time, that its threads wait
 using Key = BoundaryRecorder::Key;
 
 struct Sums {
-  std::size_t place = 0;  // in the order of appearance
   std::string name;
   std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
   std::int64_t fastest_parallel_ns = -1, fastest_busy_ns = -1;  // of one run; -1: none yet
@@ -72,12 +72,9 @@ using AllSums = std::map<Key, Sums>;
 
 void Merge(const AllSums& from, AllSums& to) {
   for (const auto& [key, sums] : from) {
-    const auto [mine, added] = to.try_emplace(key);
-    if (added) {
-      mine->second.place = to.size();
-      mine->second.name = sums.name;
-    }
-    mine->second.Add(sums);
+    Sums& mine = to[key];
+    mine.name = sums.name;
+    mine.Add(sums);
   }
 }
 
@@ -185,23 +182,6 @@ class Watching {
   const WaitMeter meter_;
 };
 
-std::string Hexadecimal(ByteView bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
-}
-
-// Documentation/devicetree/bindings/cpu/cpu-capacity.txt of Linux; -1: it has none for this one.
-std::int64_t CpuCapacity(std::int64_t cpu) {
-  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpu_capacity", cpu));
-  std::int64_t capacity = -1;
-  return file >> capacity && capacity > 0 ? capacity : -1;
-}
-
 // Where the branches B and BL of aarch64 code lead out of it (Arm Architecture Reference Manual, C6.2.26 and
 // C6.2.34: six bits x00101, then a distance in words).
 std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
@@ -248,15 +228,17 @@ class FunctionList {
 
 void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library,
           protocol::WatchReply& reply) {
-  std::vector<const AllSums::value_type*> ordered;
-  for (const auto& entry : all) ordered.push_back(&entry);
-  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.place; });
   FunctionList list(library, reply);
+  std::map<std::int64_t, std::int64_t> capacities;  // of CPUs
+  const auto capacity = [&](std::int64_t cpu) {
+    const auto [known, added] = capacities.try_emplace(cpu);
+    if (added) known->second = CpuCapacity(static_cast<int>(cpu));
+    return known->second;
+  };
   const auto threads = static_cast<std::size_t>(reply.threads);
-  for (const auto* const entry : ordered) {
-    const Sums& sums = entry->second;
+  for (const auto& [place, sums] : all) {
     protocol::WatchedOperator op;
-    std::tie(op.chain, op.instruction, op.kind, op.ordinal, op.occurrence) = entry->first;
+    op.place = place;
     op.name = sums.name;
     op.runs = sums.runs;
     op.time_ns = sums.time_ns;
@@ -265,11 +247,11 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
     op.threads = sums.threads;
     op.threads.resize(threads);
     op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
-    const auto single = alone.find(entry->first);
+    const auto single = alone.find(place);
     if (single != alone.end())
       op.fastest_alone_ns = std::max<std::int64_t>(single->second.fastest_busy_ns, 0);
     for (std::size_t t = 0; t < threads; ++t) {
-      op.threads[t].capacity = CpuCapacity(op.threads[t].cpu);
+      op.threads[t].capacity = capacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
       if (single == alone.end() || t >= single->second.threads.size()) continue;
       op.threads[t].alone_ns = single->second.threads[t].busy_ns;

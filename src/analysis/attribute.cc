@@ -11,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "protocol/operator_place.h"
 #include "stats/level.h"
 
 namespace etprof {
@@ -473,11 +474,9 @@ std::string_view SpanKindName(SpanKind kind) {
 }
 
 std::string KeyText(const OperatorKey& key) {
-  std::string text =
-      fmt::format("{}/{}/{}/{}", key.method, key.instruction, SpanKindName(key.kind), key.ordinal);
-  if (key.chain > 0) text += fmt::format("/chain{}", key.chain);
-  if (key.occurrence > 0) text += fmt::format("/again{}", key.occurrence);
-  return text;
+  return protocol::OperatorPlace{key.chain, key.instruction, std::string(SpanKindName(key.kind)), key.ordinal,
+                                 key.occurrence}
+      .KeyText(key.method);
 }
 
 std::vector<std::size_t> Profile::RunsOf(Phase phase) const {

@@ -47,8 +47,7 @@ void ShowBy(const Report& report, View view) {
     document = say::SayCounters(say::CountersOf(report.run));
     nothing = "no counters were read in this run (etprof profile --counters)";
   } else if (view.by == kProven || view.by == kThreads) {
-    const auto watched = WatchedOf(report.run);
-    document.sections = view.by == kProven ? say::SayProven(watched) : say::SayThreads(watched);
+    document.sections = view.by == kProven ? say::SayProven(report.watched) : say::SayThreads(report.watched);
     nothing = "no calls were watched in this run (etprof profile --watch)";
   } else {
     const say::By named = say::ByNamed(view.by).value();

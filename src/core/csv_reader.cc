@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/units.h"
 
 namespace etprof {
 
@@ -32,8 +33,8 @@ bool CsvReader::Next(std::vector<std::string_view>& fields) {
   }
   if (columns_ == 0) columns_ = fields.size();
   if (fields.size() != columns_) {
-    throw Error(ExitCode::kBadInput, fmt::format("has {} field{}, the header has {}", fields.size(),
-                                                 fields.size() == 1 ? "" : "s", columns_))
+    throw Error(ExitCode::kBadInput,
+                fmt::format("has {}, the header has {}", CountedText(fields.size(), "field"), columns_))
         .InFile(file_name_)
         .AtLine(record_line_)
         .Remedy("give a CSV as etprof writes it");

@@ -65,51 +65,50 @@ std::string ElfFile::Text(std::uint64_t offset) const {
   return text;
 }
 
-std::optional<std::uint64_t> ElfFile::OffsetOf(std::uint64_t address) const {
+const ElfFile::Segment* ElfFile::SegmentAt(std::uint64_t address) const {
   for (const Segment& segment : segments_) {
     if (segment.type == kLoad && address >= segment.address && address - segment.address < segment.size)
-      return segment.offset + (address - segment.address);
+      return &segment;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<std::uint64_t> ElfFile::OffsetOf(std::uint64_t address) const {
+  const Segment* const segment = SegmentAt(address);
+  if (segment == nullptr) return std::nullopt;
+  return segment->offset + (address - segment->address);
 }
 
 ByteView ElfFile::AtAddress(std::uint64_t address, std::uint64_t size) const {
-  for (const Segment& segment : segments_) {
-    if (segment.type == kLoad && address >= segment.address && address - segment.address < segment.size) {
-      const std::uint64_t from = address - segment.address;
-      return Bytes(segment.offset + from, std::min(size, segment.size - from));
-    }
-  }
-  return {};
+  const Segment* const segment = SegmentAt(address);
+  if (segment == nullptr) return {};
+  const std::uint64_t from = address - segment->address;
+  return Bytes(segment->offset + from, std::min(size, segment->size - from));
 }
 
-std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
-  std::vector<std::string> found;
-  const std::optional<std::uint64_t> strings = OffsetOf(FindDynamic().strings);
+std::vector<std::uint64_t> ElfFile::DynamicValues(std::uint64_t tag) const {
+  std::vector<std::uint64_t> found;
   for (const Segment& segment : segments_) {
-    if (segment.type != kDynamic || !strings) continue;
+    if (segment.type != kDynamic) continue;
     const std::uint64_t end = segment.offset + Bytes(segment.offset, segment.size).size();
     for (std::uint64_t entry = segment.offset; entry + 16 <= end && At(entry, 8) != 0; entry += 16) {
-      const std::uint64_t text = At(entry + 8, 8);
-      if (At(entry, 8) == tag && *strings <= file_.bytes().size() && text <= file_.bytes().size() - *strings)
-        found.push_back(Text(*strings + text));
+      if (At(entry, 8) == tag) found.push_back(At(entry + 8, 8));
     }
   }
   return found;
 }
 
-ElfFile::Dynamic ElfFile::FindDynamic() const {
-  Dynamic found;
-  for (const Segment& segment : segments_) {
-    if (segment.type != kDynamic) continue;
-    const std::uint64_t end = segment.offset + Bytes(segment.offset, segment.size).size();
-    for (std::uint64_t entry = segment.offset; entry + 16 <= end && At(entry, 8) != 0; entry += 16) {
-      const std::uint64_t tag = At(entry, 8), value = At(entry + 8, 8);
-      if (tag == kStringTable) found.strings = value;
-      if (tag == kSymbolTable) found.symbols = value;
-      if (tag == kSlotsTable) found.slots = value;
-      if (tag == kSlotsSize) found.slots_size = value;
-    }
+std::uint64_t ElfFile::DynamicValue(std::uint64_t tag) const {
+  const std::vector<std::uint64_t> found = DynamicValues(tag);
+  return found.empty() ? 0 : found.back();
+}
+
+std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
+  std::vector<std::string> found;
+  const std::optional<std::uint64_t> strings = OffsetOf(DynamicValue(kStringTable));
+  if (!strings || *strings > file_.bytes().size()) return found;
+  for (const std::uint64_t text : DynamicValues(tag)) {
+    if (text <= file_.bytes().size() - *strings) found.push_back(Text(*strings + text));
   }
   return found;
 }
@@ -123,14 +122,13 @@ ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
 }
 
 std::vector<ElfFile::Slot> ElfFile::Slots() const {
-  const Dynamic dynamic = FindDynamic();
-  const auto strings = OffsetOf(dynamic.strings), symbols = OffsetOf(dynamic.symbols);
-  const auto slots = OffsetOf(dynamic.slots);
+  const auto strings = OffsetOf(DynamicValue(kStringTable)), symbols = OffsetOf(DynamicValue(kSymbolTable));
+  const auto slots = OffsetOf(DynamicValue(kSlotsTable));
   std::vector<Slot> found;
   if (!strings || !symbols || !slots) return found;
   const std::uint64_t type = machine() == kX86_64 ? kSlotOnX86 : kSlotOnAarch64;
   const std::uint64_t count =
-      std::min(Bytes(*slots, dynamic.slots_size).size() / kRelocationSize, kMostEntries);
+      std::min(Bytes(*slots, DynamicValue(kSlotsSize)).size() / kRelocationSize, kMostEntries);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t entry = *slots + i * kRelocationSize;
     if (At(entry + 8, 4) != type) continue;

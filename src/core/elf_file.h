@@ -55,14 +55,13 @@ class ElfFile {
   struct Segment {
     std::uint64_t type, flags, offset, address, size;
   };
-  struct Dynamic {  // addresses; 0: absent
-    std::uint64_t strings = 0, symbols = 0, slots = 0, slots_size = 0;
-  };
   struct Symbol {
     std::uint64_t name = 0, type = 0, address = 0, size = 0;
     bool defined = false;
   };
-  Dynamic FindDynamic() const;
+  std::vector<std::uint64_t> DynamicValues(std::uint64_t tag) const;
+  std::uint64_t DynamicValue(std::uint64_t tag) const;    // the last one; 0: there is none
+  const Segment* SegmentAt(std::uint64_t address) const;  // of the file that is loaded there
   std::optional<std::uint64_t> OffsetOf(std::uint64_t address) const;
   Symbol SymbolAt(std::uint64_t offset) const;
   explicit ElfFile(MappedFile file);

@@ -4,9 +4,8 @@
 #include <openssl/evp.h>
 #endif
 
-#include <fmt/format.h>
-
 #include "core/error.h"
+#include "core/hexadecimal.h"
 
 namespace etprof {
 
@@ -19,9 +18,7 @@ std::string Sha256Hex(ByteView bytes) {
 #else
   const std::array<std::uint8_t, 32> digest = PortableSha256(bytes);
 #endif
-  std::string text;
-  for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  return Hexadecimal(std::as_bytes(std::span(digest)));
 }
 
 std::string Sha256HexOfFile(const std::filesystem::path& path) {

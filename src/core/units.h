@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace etprof {
 
@@ -25,8 +27,14 @@ std::string FormatAmount(double amount);
 // "1,204": whole, with separators.
 std::string FormatCount(std::int64_t count);
 
-// "1 thread", "4 threads".
-std::string ThreadsText(int threads);
+// "1 thread", "1,204 runs". `many` is the plural where that is not `one` with an s.
+std::string CountedText(std::int64_t count, std::string_view one, std::string_view many = {});
+inline std::string CountedText(std::size_t count, std::string_view one, std::string_view many = {}) {
+  return CountedText(static_cast<std::int64_t>(count), one, many);
+}
+inline std::string CountedText(int count, std::string_view one, std::string_view many = {}) {
+  return CountedText(std::int64_t{count}, one, many);
+}
 
 // Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
 // 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.

@@ -22,6 +22,7 @@
 #include <unordered_map>
 
 #include "core/text.h"
+#include "core/units.h"
 #include "device/shell.h"
 #include "device/tool.h"
 
@@ -386,7 +387,7 @@ bool Matters(const OtherLoad& load, int threads) {
 }
 
 std::string LoadAmountText(const OtherLoad& load) {
-  return fmt::format("{} of {} core{}", CoresText(load.CoresUsed()), load.cores, load.cores == 1 ? "" : "s");
+  return fmt::format("{} of {}", CoresText(load.CoresUsed()), CountedText(load.cores, "core"));
 }
 
 std::string LoadText(const OtherLoad& load) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "protocol/operator_place.h"
 
 namespace etprof::protocol {
 
@@ -58,24 +59,15 @@ struct ClosedCounter {
   }
 };
 
-// The counts of one operator, or of the whole method. The first five are as in OperatorKey
-// (analysis/profile.h).
+// The counts of one operator, or of the whole method.
 struct OperatorCounts {
-  std::int64_t chain = 0;
-  std::int64_t instruction = 0;  // -1: the method
-  std::string kind;              // "method", "delegate_call", "kernel", "backend"
-  std::int64_t ordinal = 0;
-  std::int64_t occurrence = 0;
+  OperatorPlace place;
   std::string name;
   std::int64_t runs = 0;
   std::vector<double> means;  // a run's, in the order of CountersReply::counters
 
   static void Describe(auto& v) {
-    v("chain", &OperatorCounts::chain);
-    v("instruction", &OperatorCounts::instruction, {.least = -1});
-    v("kind", &OperatorCounts::kind);
-    v("ordinal", &OperatorCounts::ordinal);
-    v("occurrence", &OperatorCounts::occurrence);
+    v.Flat(&OperatorCounts::place);
     v("name", &OperatorCounts::name);
     v("runs", &OperatorCounts::runs);
     v("means", &OperatorCounts::means);

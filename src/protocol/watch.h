@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "protocol/operator_place.h"
 
 namespace etprof::protocol {
 
@@ -89,13 +90,8 @@ struct WatchedThread {
   }
 };
 
-// The first five are as in OperatorKey (analysis/profile.h).
 struct WatchedOperator {
-  std::int64_t chain = 0;
-  std::int64_t instruction = 0;  // -1: the method
-  std::string kind;              // "method", "delegate_call", "kernel", "backend"
-  std::int64_t ordinal = 0;
-  std::int64_t occurrence = 0;
+  OperatorPlace place;
   std::string name;
   std::int64_t runs = 0;
   std::int64_t time_ns = 0;
@@ -109,11 +105,7 @@ struct WatchedOperator {
   static constexpr const char* kSchemaName = "watched_operator";
   static void Describe(auto& v) {
     using O = WatchedOperator;
-    v("chain", &O::chain);
-    v("instruction", &O::instruction, {.least = -1});
-    v("kind", &O::kind);
-    v("ordinal", &O::ordinal);
-    v("occurrence", &O::occurrence);
+    v.Flat(&O::place);
     v("name", &O::name);
     v("runs", &O::runs);
     v("time_ns", &O::time_ns);

@@ -379,7 +379,7 @@ void AddMatrixKernels(Report& report) {
   for (ReportExperiment& made : report.experiments) {
     if (arm && made.profile)
       made.matrix_kernels =
-          MatrixKernels(*made.profile, isa(made), report.run.experiments[made.index].watch.get());
+          MatrixKernels(*made.profile, isa(made), RowsOf(report.watched, report.run.experiments[made.index]));
   }
 }
 
@@ -434,6 +434,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     if (report.run.schedule.sustained_seconds > 0)
       report.experiments.back().sustained = DescribeSustained(data);
   }
+  report.watched = WatchedOf(report.run);
   AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;

@@ -76,8 +76,7 @@ class Assembler {
     result_.require_conclusive = limits_.require_conclusive;
     result_.where = report_.run.platform;
     if (report_.run.device && report_.run.device->cores > 0)
-      result_.where +=
-          fmt::format(", {} core{}", report_.run.device->cores, report_.run.device->cores == 1 ? "" : "s");
+      result_.where += ", " + CountedText(report_.run.device->cores, "core");
     for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
     MakeNamesUnique();
     Judge();

@@ -13,6 +13,7 @@
 #include "report/findings/insight.h"
 #include "report/findings/speedup.h"
 #include "report/kernels/matrix_kernels.h"
+#include "report/kernels/watched.h"
 #include "report/ladder/ladder.h"
 #include "report/layers.h"
 #include "report/roofline.h"
@@ -185,6 +186,7 @@ struct Report {
   std::vector<ReportComparison> comparisons;
   std::optional<Ladder> ladder;  // of a run that is one; it then has no matrices
   std::vector<Matrix> matrices;
+  std::vector<WatchedExperiment> watched;
   std::vector<LatencyPlot> latency_plots;  // every experiment with times stands in one
   std::vector<Insight> insights;
   std::optional<double> noise_floor;  // relative, of an A/A pair in this run

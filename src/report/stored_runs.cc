@@ -165,7 +165,7 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
       if (!Timed(data) || matched.contains(&data)) continue;
       run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
                                          side == &baseline ? "baseline" : "candidate", data.name,
-                                         ThreadsText(data.threads)));
+                                         CountedText(data.threads, "thread")));
     }
   }
   return run;

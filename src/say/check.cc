@@ -143,7 +143,7 @@ std::string Conclusion(const CheckReport& check) {
                          [&](const CheckPair& pair) { return ResultText(pair) == result; });
   };
   const auto of = [&](std::ptrdiff_t some) {
-    return fmt::format("{} of {} comparison{}", some, check.pairs.size(), check.pairs.size() == 1 ? "" : "s");
+    return fmt::format("{} of {}", some, CountedText(check.pairs.size(), "comparison"));
   };
   std::string text;
   const auto add = [&](std::ptrdiff_t some, const char* one, const char* several) {

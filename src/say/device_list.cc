@@ -29,14 +29,12 @@ std::string BatteryText(const DeviceVitals& vitals) {
 
 std::string SizeText(Bytes bytes) { return FormatBytes(static_cast<double>(bytes)); }
 
-std::string OwnRunsText(int count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
-
 std::string RemovedText(const DeviceSurvey& device) {
   std::string text = SizeText(device.removed->cache + device.removed->old_runs) + " freed";
   const int live = device.removed->live_runs;
   if (live > 0 && device.stored.cache > 0) {
     text += fmt::format("; the cache's {} stay: {} going on there {} them", SizeText(device.stored.cache),
-                        OwnRunsText(live), live == 1 ? "uses" : "use");
+                        CountedText(live, "run"), live == 1 ? "uses" : "use");
   }
   return text;
 }
@@ -78,7 +76,8 @@ Facts FactsOf(const DeviceSurvey& device) {
     add("kept",
         SizeText(device.stored.old_runs) + " of runs that are over; `etprof devices --clean` removes them");
   }
-  if (device.stored.live_runs > 0) add("busy", OwnRunsText(device.stored.live_runs) + " of etprof going on");
+  if (device.stored.live_runs > 0)
+    add("busy", CountedText(device.stored.live_runs, "run") + " of etprof going on");
   if (device.removed) add("cleaned", RemovedText(device));
   for (const std::string& warning : properties.warnings) add("note", warning);
   return facts;

@@ -18,7 +18,7 @@ constexpr int kFeaturesWidth = 24;
 
 // "3 devices", "3 runs of one device", "3 runs of 2 devices".
 std::string CountText(std::size_t runs, std::size_t distinct_devices) {
-  if (distinct_devices == runs) return fmt::format("{} device{}", runs, runs == 1 ? "" : "s");
+  if (distinct_devices == runs) return CountedText(runs, "device");
   if (distinct_devices == 1) return fmt::format("{} runs of one device", runs);
   return fmt::format("{} runs of {} devices", runs, distinct_devices);
 }
@@ -34,14 +34,13 @@ std::string CpuText(const Report& run) {
   if (!run.run.device) return "";
   const DeviceProperties& device = *run.run.device;
   std::string text = device.cpu_model;
-  if (device.cores > 0)
-    text += fmt::format("{}{} core{}", text.empty() ? "" : ", ", device.cores, device.cores == 1 ? "" : "s");
+  if (device.cores > 0) text += (text.empty() ? "" : ", ") + CountedText(device.cores, "core");
   if (!device.topology.empty()) text += " (" + device.topology + ")";
   return text;
 }
 
 std::string RowName(const DeviceRow& row) {
-  const std::string threads = ThreadsText(row.threads);
+  const std::string threads = CountedText(row.threads, "thread");
   return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
 }
 

@@ -23,13 +23,6 @@ using Lines = std::vector<std::string>;
 
 constexpr std::size_t kEvidenceLines = 5;
 
-std::string Counted(std::size_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-std::string Counted(std::int64_t n, const char* one, const char* many) {
-  return Counted(static_cast<std::size_t>(n), one, many);
-}
-
 // "0.833 of 1.526 ms (55%)"
 std::string Of(const TimePart& part) { return TimesWithin(part.whole_ns).Of(part.ns); }
 
@@ -42,10 +35,10 @@ Lines LinesOf(const finding::TypeTimes& types, double whole_ns) {
   Lines lines;
   for (const TypeTime& type : types) {
     if (lines.size() == kEvidenceLines) {
-      lines.push_back("and " + Counted(types.size() - lines.size(), "more type", "more types"));
+      lines.push_back("and " + CountedText(types.size() - lines.size(), "more type", "more types"));
       break;
     }
-    lines.push_back(fmt::format("{}: {}, {}{}{}", type.type, Counted(type.operators, "operator", "operators"),
+    lines.push_back(fmt::format("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"),
                                 times.Text(type.ns), type.not_delegated.empty() ? "" : "; ",
                                 fmt::join(type.not_delegated, "; ")));
   }
@@ -142,7 +135,7 @@ class Wording {
 
   FindingWords operator()(const finding::Bottleneck& of) const {
     std::string text = fmt::format("{}: {}, {}.{}", GroupName(of.group), Of(of.time),
-                                   Counted(of.operators, "operator", "operators"), IfFree(of.bound));
+                                   CountedText(of.operators, "operator"), IfFree(of.bound));
     if (of.costliest) {
       text += fmt::format(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op),
                           TimesWithin(of.time.whole_ns).Text(of.costliest->ns));
@@ -175,7 +168,7 @@ class Wording {
       return fmt::format("{}", fmt::join(shown, ", "));
     };
     std::string text =
-        fmt::format("{} not delegated ({}): {}.{}", Counted(of.operators, "operator is", "operators are"),
+        fmt::format("{} not delegated ({}): {}.{}", CountedText(of.operators, "operator is", "operators are"),
                     names(of.types, 3), Of(of.time), IfFree(of.bound));
     TypeTime could;
     for (const TypeTime& type : of.takeable) {
@@ -201,14 +194,14 @@ class Wording {
     const DataMovement& movement = experiment_.movement;
     const TimesWithin times(of.time.whole_ns);
     std::vector<std::pair<double, std::string>> parts;
-    const auto part = [&](std::int64_t count, double ns, const char* one, const char* many) {
+    const auto part = [&](std::int64_t count, double ns, const char* one, const char* many = "") {
       if (count > 0)
-        parts.emplace_back(ns, fmt::format("{} ({})", Counted(count, one, many), times.Text(ns)));
+        parts.emplace_back(ns, fmt::format("{} ({})", CountedText(count, one, many), times.Text(ns)));
     };
-    part(movement.transposes, movement.transpose_ns, "transpose", "transposes");
+    part(movement.transposes, movement.transpose_ns, "transpose");
     part(movement.copies, movement.copy_ns, "copy", "copies");
-    part(movement.reshapes, movement.reshape_ns, "reshape", "reshapes");
-    part(movement.conversions, movement.conversion_ns, "conversion", "conversions");
+    part(movement.reshapes, movement.reshape_ns, "reshape");
+    part(movement.conversions, movement.conversion_ns, "conversion");
     part(movement.others, movement.other_ns, "other move", "other moves");
     std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
     Lines lines = LinesOf(of.types, of.time.whole_ns), texts;
@@ -221,9 +214,9 @@ class Wording {
         fmt::format("Data movement: {}, {}.", Of(of.time),
                     mostly ? "mostly " + texts.front() : fmt::format("{}", fmt::join(texts, ", ")));
     if (of.operators_at_edges > 0) {
-      text += fmt::format(" {} ({}) {} at a delegate boundary.",
-                          Counted(of.operators_at_edges, "operator", "operators"), times.Text(of.at_edges_ns),
-                          of.operators_at_edges == 1 ? "sits" : "sit");
+      text +=
+          fmt::format(" {} ({}) {} at a delegate boundary.", CountedText(of.operators_at_edges, "operator"),
+                      times.Text(of.at_edges_ns), of.operators_at_edges == 1 ? "sits" : "sit");
     }
     return {
         text + IfFree(of.bound), std::move(lines),
@@ -237,7 +230,7 @@ class Wording {
                                             TimesWithin(of.time.whole_ns).Text(of.tracing_ns));
     return {
         fmt::format("Delegate overhead: {} in {}, excluding operators.{}", Of(of.time),
-                    Counted(of.calls, "call", "calls"), of.tracing_ns > 0 ? tracing : ""),
+                    CountedText(of.calls, "call"), of.tracing_ns > 0 ? tracing : ""),
         {FormatDuration(of.time.ns / static_cast<double>(of.calls)) + " per call"},
         "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
         "mean traced - median untraced run; at stake: without tracing overhead"};
@@ -252,7 +245,7 @@ class Wording {
                                      times.Text(loss.baseline_ns), times.Text(loss.candidate_ns)));
     }
     return {fmt::format("{} slower in {}, by {} in total.",
-                        Counted(of.operators.size(), "operator is", "operators are"),
+                        CountedText(of.operators.size(), "operator is", "operators are"),
                         pair_->comparison.candidate_label, times.Text(of.lost.ns)),
             std::move(evidence),
             "sum of (candidate - baseline) mean self time over operators with the verdict slower"};
@@ -269,7 +262,7 @@ class Wording {
   FindingWords operator()(const finding::UnknownOperators& of) const {
     const std::size_t types = experiment_.unknown_operators.size();
     return {fmt::format("{} not in the category table and {} as Other: {}.",
-                        Counted(types, "operator type is", "operator types are"),
+                        CountedText(types, "operator type is", "operator types are"),
                         types == 1 ? "counts" : "count", Of(of.time)),
             LinesOf(of.types, of.time.whole_ns), "sum of the mean self times of these operators"};
   }
@@ -278,14 +271,14 @@ class Wording {
     const ReportExperiment& with = of.with_candidate ? experiment_ : Baseline();
     const ReportExperiment& without = of.with_candidate ? Baseline() : experiment_;
     return {fmt::format("Packed (KleidiAI SME) operators ran in {} and none in {}: {}.", with.label,
-                        without.label, Counted(with.kernel_evidence.size(), "type", "types")),
+                        without.label, CountedText(with.kernel_evidence.size(), "type")),
             with.kernel_evidence,
             "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel"};
   }
 
   FindingWords operator()(const finding::ProvenCode& of) const {
     return {fmt::format("Proven: {} {} code in {}, and {} code in {}.",
-                        Counted(of.operators, "matrix multiplication ran", "matrix multiplications ran"),
+                        CountedText(of.operators, "matrix multiplication ran", "matrix multiplications ran"),
                         fmt::join(of.candidate, " and "), experiment_.label, fmt::join(of.baseline, " and "),
                         Baseline().label),
             {},
@@ -298,7 +291,7 @@ class Wording {
       if (evidence.size() < kEvidenceLines) evidence.push_back(experiment_.profile->operators[op].name);
     }
     return {fmt::format("{} not what {} {}: what was seen to run counts.",
-                        Counted(of.operators.size(), "operator ran", "operators ran"),
+                        CountedText(of.operators.size(), "operator ran", "operators ran"),
                         of.operators.size() == 1 ? "its" : "their",
                         of.operators.size() == 1 ? "name says" : "names say"),
             std::move(evidence), "functions that the runner saw called (--watch), against XNNPACK's names"};
@@ -309,15 +302,14 @@ class Wording {
     Lines evidence;
     for (const MatrixKernelRow& row : experiment_.matrix_kernels) {
       if (!row.change.empty()) {
-        evidence.push_back(fmt::format("{}, {}: {}; {}",
-                                       Counted(row.operators.size(), "operator", "operators"),
+        evidence.push_back(fmt::format("{}, {}: {}; {}", CountedText(row.operators.size(), "operator"),
                                        times.Text(row.mean_ns), row.why, row.change));
       }
     }
-    return {
-        fmt::format("{} without KleidiAI's SME2 kernels: {}. Another export would change that.",
-                    Counted(of.operators, "matrix multiplication", "matrix multiplications"), Of(of.time)),
-        std::move(evidence), "sum of the mean self times of these operators"};
+    return {fmt::format("{} without KleidiAI's SME2 kernels: {}. Another export would change that.",
+                        CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
+                        Of(of.time)),
+            std::move(evidence), "sum of the mean self times of these operators"};
   }
 
   FindingWords operator()(const finding::BelowRoofline& of) const {
@@ -333,7 +325,7 @@ class Wording {
     }
     return {
         fmt::format("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
-                    Counted(of.rows.size(), "operator reaches", "operators reach"),
+                    CountedText(of.rows.size(), "operator reaches", "operators reach"),
                     of.rows.size() == 1 ? "its" : "their",
                     of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
                     times.Text(of.gap.ns), NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),

@@ -126,7 +126,7 @@ class LadderText {
   // " at 1 thread", " at 1 and 4 threads"; of one number of threads "".
   std::string At(const std::vector<std::size_t>& threads) const {
     if (ladder_.threads.size() == 1) return "";
-    if (threads.size() == 1) return " at " + ThreadsText(ladder_.threads[threads.front()]);
+    if (threads.size() == 1) return " at " + CountedText(ladder_.threads[threads.front()], "thread");
     std::vector<std::string> counts;
     for (const std::size_t t : threads) counts.push_back(std::to_string(ladder_.threads[t]));
     return " at " + Listed(counts) + " threads";
@@ -263,7 +263,7 @@ class LadderText {
       const auto where = [&](const std::vector<std::size_t>& threads) {
         std::vector<std::string> parts;
         for (const std::size_t t : threads) {
-          parts.push_back(fmt::format("{} ({})", ThreadsText(ladder_.threads[t]),
+          parts.push_back(fmt::format("{} ({})", CountedText(ladder_.threads[t], "thread"),
                                       TextOf(Over(row.cells[t][swing.level].over_below))));
         }
         return Listed(parts);
@@ -317,7 +317,7 @@ class LadderText {
   void AddThreads(const char* over, Table& table) const {
     for (const int threads : ladder_.threads) {
       const std::string id = fmt::format("threads_{}", threads);
-      table.columns.push_back({id, ThreadsText(threads), true});
+      table.columns.push_back({id, CountedText(threads, "thread"), true});
       table.columns.push_back({id + over, "", true});
     }
   }
@@ -381,7 +381,7 @@ class LadderText {
     }
     for (std::size_t t = 0; !one && t < ladder_.threads.size(); ++t)
       table.columns.push_back(
-          {fmt::format("threads_{}", ladder_.threads[t]), ThreadsText(ladder_.threads[t])});
+          {fmt::format("threads_{}", ladder_.threads[t]), CountedText(ladder_.threads[t], "thread")});
     for (Table::Column& column : table.columns) {
       if (&column != &table.columns.front()) column.most = kEffectsWidth;
     }
@@ -468,7 +468,7 @@ class LadderText {
   Section ByLevel(std::size_t t) const {
     const bool one = ladder_.threads.size() == 1;
     Section section{
-        "ISA ladder by level" + (one ? "" : ", " + ThreadsText(ladder_.threads[t])),
+        "ISA ladder by level" + (one ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
         Level::kPage,
         {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
                                "paired by launch. \"same\": within {}. —: inconclusive.",

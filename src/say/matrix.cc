@@ -65,7 +65,7 @@ class MatrixText {
       const ReportExperiment& of = report_.experiments[index];
       const std::string column =
           matrix_.threads ? fmt::format("threads_{}", of.threads) : fmt::format("experiment_{}", index);
-      table.columns.push_back({column, matrix_.threads ? ThreadsText(of.threads) : of.label, true});
+      table.columns.push_back({column, matrix_.threads ? CountedText(of.threads, "thread") : of.label, true});
       if (index != matrix_.baseline) table.columns.push_back({column + "_speedup", "", true});
     };
     add(matrix_.baseline);

@@ -56,8 +56,8 @@ Table MemoryTable(const protocol::Peaks& peaks) {
 Document SayPeaks(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
   Document document;
   document.title = "etprof peaks";
-  document.facts = {device,
-                    ThreadsText(peaks.threads) + (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)};
+  document.facts = {
+      device, CountedText(peaks.threads, "thread") + (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)};
   if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
   document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
   if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};

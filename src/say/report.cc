@@ -248,9 +248,8 @@ Document SayReport(const Report& report) {
     section.level = Level::kPage;
     appendix.push_back(std::move(section));
   }
-  const std::vector<WatchedExperiment> watched = WatchedOf(report.run);
-  for (const auto& [found, what] :
-       {std::pair(SayProven(watched), "Proven kernels: "), std::pair(SayThreads(watched), "Threads: ")}) {
+  for (const auto& [found, what] : {std::pair(SayProven(report.watched), "Proven kernels: "),
+                                    std::pair(SayThreads(report.watched), "Threads: ")}) {
     for (Section section : found) {
       section.title = what + section.title;
       section.level = Level::kPage;
@@ -311,9 +310,9 @@ std::string FactorsText(const ReportComparison& pair) {
                           : factors.use() < 1 - kSame ? "worse use"
                                                       : "the same use";
   return fmt::format(
-      "Of {} in {} compute-bound operator{} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
+      "Of {} in {} ({} of {}), {} is peak performance ({}) and {} is {} of it ({} "
       "to {} of peak).",
-      FactorTimes(factors.ratio.ratio()), factors.operators, factors.operators == 1 ? "" : "s",
+      FactorTimes(factors.ratio.ratio()), CountedText(factors.operators, "compute-bound operator"),
       PercentText(share), slower ? pair.comparison.candidate_label : pair.comparison.baseline_label,
       FactorTimes(factors.peak()), factors.dtype, FactorTimes(factors.use()), use,
       PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));

@@ -71,8 +71,8 @@ std::string RunsText(const ReportExperiment& experiment) {
   } else if (experiment.latency_from_trace && experiment.steady_runs == 0) {
     parts.push_back(fmt::format("median of all {} traced runs: none is steady", experiment.latency.n));
   } else if (experiment.latency_from_trace) {
-    parts.push_back(fmt::format("median of {} traced steady run{}, tracing overhead included",
-                                experiment.latency.n, experiment.latency.n == 1 ? "" : "s"));
+    parts.push_back(fmt::format("median of {}, tracing overhead included",
+                                CountedText(experiment.latency.n, "traced steady run")));
     if (experiment.first_runs + experiment.warmup_runs > 0) {
       parts.push_back(fmt::format(
           "{} first{} excluded", experiment.first_runs,
@@ -80,8 +80,8 @@ std::string RunsText(const ReportExperiment& experiment) {
     }
   } else {
     if (experiment.clean_runs == 0) {
-      parts.push_back(fmt::format("contended: none of {} untraced run{} is clean, median of all of them",
-                                  FormatCount(all.n), all.n == 1 ? "" : "s"));
+      parts.push_back(fmt::format("contended: none of {} is clean, median of all of them",
+                                  CountedText(all.n, "untraced run")));
     } else if (experiment.clean_runs < all.n) {
       parts.push_back(fmt::format("median of {} clean runs of {}", FormatCount(experiment.clean_runs),
                                   FormatCount(all.n)));

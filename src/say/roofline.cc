@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/units.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -74,8 +75,9 @@ Roofs RoofsOf(const Roofline& roofline) {
   }
   const auto left = std::ranges::count_if(roofs.points, [](const auto& point) { return !point; });
   if (left > 0) {
-    roofs.note = fmt::format("{} operator{} without multiply-adds {} not in the picture", left,
-                             left == 1 ? "" : "s", left == 1 ? "is" : "are");
+    roofs.note =
+        CountedText(left, "operator without multiply-adds is", "operators without multiply-adds are") +
+        " not in the picture";
   }
   return roofs;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/units.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -14,27 +15,25 @@ constexpr std::size_t kUsualWatched = 20;
 constexpr std::size_t kMostNames = 2;
 constexpr std::size_t kUsualCauses = 5;
 
-std::string CountedText(std::int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
+using Functions = std::vector<const ProvenFunction*>;
 
-std::string NamesOf(const WatchedRow& row) {
+std::string NamesOf(const Functions& kernels) {
   std::vector<std::string> names;
-  for (const ProvenFunction* const function : row.Kernels()) names.push_back(function->name);
+  for (const ProvenFunction* const function : kernels) names.push_back(function->name);
   const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
   names.resize(names.size() - more);
   return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "");
 }
 
-std::int64_t CallsOfKernels(const WatchedRow& row) {
+std::int64_t CallsOf(const Functions& kernels) {
   std::int64_t calls = 0;
-  for (const ProvenFunction* const function : row.Kernels()) calls += function->Calls();
+  for (const ProvenFunction* const function : kernels) calls += function->Calls();
   return calls;
 }
 
-std::int64_t ThreadsOfKernels(const WatchedRow& row) {
+std::int64_t ThreadsOf(const Functions& kernels) {
   std::int64_t threads = 0;
-  for (const ProvenFunction* const function : row.Kernels()) threads = std::max(threads, function->Threads());
+  for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->Threads());
   return threads;
 }
 
@@ -56,12 +55,6 @@ std::string CauseText(const ThreadUse& use) {
 
 }  // namespace
 
-std::string ProofText(const WatchedRow& row) {
-  if (row.code.empty()) return "";
-  return fmt::format("{} ({}), {} on {}", row.code, NamesOf(row), CountedText(CallsOfKernels(row), "call"),
-                     CountedText(ThreadsOfKernels(row), "thread"));
-}
-
 std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
@@ -74,10 +67,13 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
                  {"threads", "threads", true, 3}},
                 {}};
     for (const WatchedRow& row : experiment.rows) {
-      const bool seen = !row.code.empty();
-      table.rows.push_back({row.name, seen ? Cell(row.code) : Cell(), seen ? Cell(NamesOf(row)) : Cell(),
-                            seen ? Cell(Count{CallsOfKernels(row)}) : Cell(),
-                            seen ? Cell(Count{ThreadsOfKernels(row)}) : Cell()});
+      if (row.code.empty()) {
+        table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
+        continue;
+      }
+      const Functions kernels = row.Kernels();
+      table.rows.push_back(
+          {row.name, row.code, NamesOf(kernels), Count{CallsOf(kernels)}, Count{ThreadsOf(kernels)}});
     }
     table.usual_rows = kUsualWatched;
     table.elsewhere = "in its `_watch.json`";

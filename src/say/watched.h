@@ -16,7 +16,4 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
 // The same, of how the threads shared the operators: those with the most time first.
 std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments);
 
-// "SME2", "proven by kai_run_..., 96 calls on 1 thread"; empty: nothing was seen.
-std::string ProofText(const WatchedRow& row);
-
 }  // namespace etprof::say

@@ -217,7 +217,7 @@ std::string SampleText(const Comparison& comparison, bool interleaved) {
   const int each = comparison.rounds / comparison.launches;
   if (each * comparison.launches != comparison.rounds)
     return fmt::format("{}, {} rounds", launches, comparison.rounds);
-  return fmt::format("{} x {} round{}", launches, each, each == 1 ? "" : "s");
+  return fmt::format("{} x {}", launches, CountedText(each, "round"));
 }
 
 std::string MethodToTell(const Report& report) {
@@ -251,7 +251,7 @@ std::string HeaderText(const Report& report) {
     const bool alike =
         std::all_of(report.experiments.begin(), report.experiments.end(),
                     [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
-    if (alike) add(ThreadsText(threads));
+    if (alike) add(CountedText(threads, "thread"));
   }
   std::string device = report.run.platform;
   if (report.run.device) {

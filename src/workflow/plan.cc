@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/json_members.h"
 #include "core/json_schema_of.h"
+#include "core/units.h"
 #include "core/views.h"
 #include "measure/config/config_keys.h"
 #include "measure/participants/emulation.h"
@@ -43,10 +44,6 @@ std::string Seconds(double seconds) {
   return fmt::format("{:.3g} h", seconds / 3600);
 }
 
-std::string Count(std::size_t n, const std::string& noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
-
 std::string RangeText(const Forecast::Range& range) {
   if (range.least == range.most) return fmt::format("{}", range.least);
   return fmt::format("{} to {}", range.least, range.most);
@@ -55,7 +52,7 @@ std::string RangeText(const Forecast::Range& range) {
 // "10 launches x 7 rounds of bursts, 0.1 s a round".
 std::string BurstsText(const Planned& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
-                     Count(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
+                     CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
                      Seconds(planned.forecast.burst_seconds));
 }
 
@@ -64,7 +61,7 @@ std::string LimitText(const Planned& planned) {
   if (planned.on.config.max_seconds) return "max_seconds";
   const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
   return fmt::format("{} for each pair, {}", Seconds(planned.forecast.max_seconds / double(pairs)),
-                     planned.plan.pairs.empty() ? "and so without one" : Count(pairs, "pair"));
+                     planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
 }
 
 // How the time comes about, sentence by sentence; the first one is the answer.
@@ -105,7 +102,7 @@ std::vector<std::string> TimeWords(const Planned& planned) {
 void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
   if (forecast.roof_seconds == 0) return;
   words.push_back(fmt::format("about {} of it for {} of the machine's roofs", Seconds(forecast.roof_seconds),
-                              Count(forecast.roofs, "measurement")));
+                              CountedText(forecast.roofs, "measurement")));
 }
 
 // What is not in that time.
@@ -113,13 +110,13 @@ std::vector<std::string> BesidesWords(const Planned& planned, const MeasureReque
   const Config& config = planned.on.config;
   std::vector<std::string> words;
   if (planned.forecast.traced > 0) {
-    words.push_back(Count(planned.forecast.traced, "trace-enabled experiment") +
+    words.push_back(CountedText(planned.forecast.traced, "trace-enabled experiment") +
                     ", as long as the runs take");
   }
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
   if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
-    words.push_back(Count(planned.forecast.roofs, "measurement") + " of the machine's roofs");
+    words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's roofs");
   if (config.max_temp) {
     words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
                                 Seconds(config.max_temp_wait)));

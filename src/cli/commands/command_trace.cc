@@ -8,22 +8,19 @@
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/file.h"
+#include "core/units.h"
 #include "workflow/trace.h"
 
 namespace etprof {
 namespace {
-
-std::string Counted(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 int RunTrace(const TraceOptions& options) {
   const WrittenTrace written = [&] {
     TerminalProgress progress;
     return WriteTrace(options, progress);
   }();
-  Say("{} of {}; open it at https://ui.perfetto.dev{}\n", Counted(written.runs, "run"),
-      Counted(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
+  Say("{} of {}; open it at https://ui.perfetto.dev{}\n", CountedText(written.runs, "run"),
+      CountedText(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
   if (!IsStdout(written.file)) std::cout << written.file.string() << '\n';
   FlushStdout();
   return 0;

@@ -482,7 +482,7 @@ Plan MakePlan(const Config& config) {
       unit.experiment = i;
       unit.threads = threads;
       unit.label = experiment.label.empty() ? experiment.name : experiment.label;
-      if (experiment.threads.size() > 1) unit.label += ", " + ThreadsText(threads);
+      if (experiment.threads.size() > 1) unit.label += ", " + CountedText(threads, "thread");
       while (!labels.insert(unit.label).second) unit.label += fmt::format(" ({})", experiment.name);
       unit.stem = UnitStem(experiment.name, experiment.model, threads);
       CheckStem(config, experiment, unit.stem.substr(experiment.name.size() + 1));

@@ -139,8 +139,8 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
     given.push_back(hidden.empty() ? "isa as it is" : hidden + " on");
   }
   if (variant.threads) {
-    other.push_back(ThreadsText(*variant.threads));
-    given.push_back(ThreadsText(as_given.threads[0]));
+    other.push_back(CountedText(*variant.threads, "thread"));
+    given.push_back(CountedText(as_given.threads[0], "thread"));
   }
   if (variant.cpus) {
     other.push_back("cpus " + *variant.cpus);
@@ -208,9 +208,9 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
       const bool several = as_given.threads.size() > 1;
       PairSideConfig given_side{
           given.name, threads,
-          several ? fmt::format("{}, {}", given.label, ThreadsText(threads)) : given.label};
+          several ? fmt::format("{}, {}", given.label, CountedText(threads, "thread")) : given.label};
       PairSideConfig other_side{other.name, variant.threads.value_or(threads), labels.variant};
-      if (several && !variant.threads) other_side.label += ", " + ThreadsText(threads);
+      if (several && !variant.threads) other_side.label += ", " + CountedText(threads, "thread");
       const bool masked = variant.isa && !HiddenOf(*variant.isa).empty();
       config.pairs.push_back(masked ? PairConfig{other_side, given_side, ""}
                                     : PairConfig{given_side, other_side, ""});

@@ -70,7 +70,7 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
   std::vector<CountersRow> rows;
   for (const protocol::OperatorCounts& counts : reply.operators) {
     CountersRow row;
-    row.key = KeyTextOf(method, counts);
+    row.key = counts.place.KeyText(method);
     row.name = counts.name;
     row.runs = counts.runs;
     for (std::size_t i = 0; i < reply.counters.size() && i < counts.means.size(); ++i)

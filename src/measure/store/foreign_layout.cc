@@ -196,7 +196,7 @@ class Adder {
       for (std::size_t j = 0; j < i; ++j) {
         if (found[j].name != found[i].name || found[j].threads == found[i].threads) continue;
         for (const std::size_t k : {i, j})
-          found[k].label = found[k].name + ", " + ThreadsText(found[k].threads);
+          found[k].label = found[k].name + ", " + CountedText(found[k].threads, "thread");
       }
     }
   }

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "core/json_members.h"
+#include "measure/store/own_json.h"
 
 namespace etprof {
 namespace {
@@ -22,16 +21,7 @@ constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / kFile;
   if (!Exists(path)) return std::nullopt;
-  const auto damaged = [&](const std::string& problem) {
-    return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
-  };
-  const nlohmann::json json = ParseJson(ReadTextFile(path));
-  if (json.is_discarded()) throw damaged("is not JSON, or is cut short");
-  try {
-    return json.get<Peaks>();
-  } catch (const std::invalid_argument& problem) {
-    throw damaged(fmt::format("holds no roofs of a machine: {}", problem.what()));
-  }
+  return ReadOwnJson<Peaks>(path, "the roofs of a machine");
 }
 
 const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {

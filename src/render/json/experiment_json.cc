@@ -52,7 +52,8 @@ std::vector<CountersRow> TracedJson::Counters() const {
 std::vector<WatchedRow> TracedJson::Watched() const {
   const std::string method = Of().operators.empty() ? "" : Of().operators.front().key.method;
   if (data.watch == nullptr || data.watch->method != method) return {};
-  return WatchedRows(*data.watch);
+  const std::span<const WatchedRow> rows = RowsOf(report.watched, data);
+  return {rows.begin(), rows.end()};
 }
 
 }  // namespace etprof

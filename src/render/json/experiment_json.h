@@ -242,6 +242,7 @@ struct ProgramJoinJson {
 
 // What is known of an experiment with a trace.
 struct TracedJson {
+  const Report& report;
   const ExperimentData& data;
   const ReportExperiment& experiment;
 
@@ -390,7 +391,7 @@ struct ExperimentJson {
     });
     v.Flat([](J json) -> std::optional<TracedJson> {
       if (!json.of.profile) return std::nullopt;
-      return TracedJson{json.Data(), json.of};
+      return TracedJson{json.report, json.Data(), json.of};
     });
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/display_width.h"
 #include "core/escape.h"
+#include "core/units.h"
 #include "render/document.h"
 #include "render/screen/latency_plot.h"
 #include "render/screen/roofline_plot.h"
@@ -142,8 +143,7 @@ class SectionScreen {
     if (!first_) out_ << '\n';
     if (!table.title.empty() && options_.all) Line(table.title + ":");
     const std::size_t hidden = screen.Draw(options_, out_);
-    if (hidden > 0)
-      Line(fmt::format("{} column{} hidden: the terminal is too narrow", hidden, hidden == 1 ? "" : "s"));
+    if (hidden > 0) Line(CountedText(hidden, "column") + " hidden: the terminal is too narrow");
     if (text.left.empty() || hinted_) return;
     out_ << '\n';
     Line(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kAllShows);

@@ -15,7 +15,7 @@ constexpr double kLeastDisagreement = 0.02;
 
 // "1,204 of 1,960 runs".
 std::string CleanCount(std::int64_t clean, std::int64_t all) {
-  return fmt::format("{} of {} run{}", FormatCount(clean), FormatCount(all), all == 1 ? "" : "s");
+  return fmt::format("{} of {}", FormatCount(clean), CountedText(all, "run"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "report/findings/traced.h"
 #include "report/kernels/watched.h"
 #include "report/report.h"
+#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -163,11 +164,9 @@ class Finder {
                      const ReportExperiment& candidate) {
     const auto products = [&](const ReportExperiment& of, std::int64_t& count) {
       std::set<std::string> classes;
-      const auto& watch = report_.run.experiments[of.index].watch;
-      if (watch == nullptr) return classes;
-      for (const WatchedRow& row : WatchedRows(*watch)) {
-        // XNNPACK ends the name of every operator that multiplies matrices with GEMM or IGEMM and its number.
-        if (row.code.empty() || row.name.find("GEMM #") == std::string::npos) continue;
+      for (const WatchedRow& row : RowsOf(report_.watched, report_.run.experiments[of.index])) {
+        const auto name = xnnpack::ParseOperatorName(row.name);
+        if (row.code.empty() || !name || (name->kind != "GEMM" && name->kind != "IGEMM")) continue;
         classes.insert(row.code);
         ++count;
       }

@@ -88,12 +88,10 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
 
 std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
                                            const std::optional<protocol::IsaState>& isa,
-                                           const WatchData* watch) {
+                                           std::span<const WatchedRow> watched) {
   std::vector<MatrixKernelRow> rows;
-  std::map<std::string, WatchedRow> seen;
-  if (watch != nullptr) {
-    for (WatchedRow& row : WatchedRows(*watch)) seen[row.key] = std::move(row);
-  }
+  std::map<std::string_view, const WatchedRow*> seen;
+  for (const WatchedRow& row : watched) seen[row.key] = &row;
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
@@ -102,9 +100,9 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
     MatrixKernelRow row;
     row.ran = *ran;
     const auto proof = seen.find(KeyText(profile.operators[op].key));
-    if (proof != seen.end() && !proof->second.code.empty() && row.ran != Kernels::kPortable) {
-      row.proven = proof->second.code;
-      row.ran = !proof->second.kleidiai         ? Kernels::kOwn
+    if (proof != seen.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
+      row.proven = proof->second->code;
+      row.ran = !proof->second->kleidiai        ? Kernels::kOwn
                 : row.proven.starts_with("SME") ? Kernels::kSme
                                                 : Kernels::kKleidiai;
       // QP8 says KleidiAI, and leaves open with which instructions.

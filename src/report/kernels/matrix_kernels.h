@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "measure/store/watch.h"
 #include "program/kleidiai.h"
 #include "protocol/messages.h"
+#include "report/kernels/watched.h"
 
 namespace etprof {
 
@@ -32,6 +34,6 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
 // Of a run on an Arm CPU: KleidiAI's first, then by falling time.
 std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
                                            const std::optional<protocol::IsaState>& isa,
-                                           const WatchData* watch = nullptr);
+                                           std::span<const WatchedRow> watched = {});
 
 }  // namespace etprof

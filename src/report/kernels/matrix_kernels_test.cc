@@ -91,18 +91,15 @@ WatchData WatchedWith(const Profile& profile, const std::string& function) {
   watch.reply.functions = {{function, 0x1000, 4, "20cc224e", sme ? "00008180" : ""}};
   for (const Operator& op : profile.operators) {
     if (op.key.kind != SpanKind::kBackend) continue;
-    protocol::WatchedOperator seen{op.key.chain,
-                                   op.key.instruction,
-                                   "backend",
-                                   op.key.ordinal,
-                                   op.key.occurrence,
-                                   op.name,
-                                   1,
-                                   10,
-                                   10,
-                                   1,
-                                   {{0, false, {1}}},
-                                   {{}}};
+    protocol::WatchedOperator seen{
+        {op.key.chain, op.key.instruction, "backend", op.key.ordinal, op.key.occurrence},
+        op.name,
+        1,
+        10,
+        10,
+        1,
+        {{0, false, {1}}},
+        {{}}};
     watch.reply.operators.push_back(seen);
   }
   return watch;
@@ -112,14 +109,14 @@ TEST(MatrixKernels, WhatWasSeenCountsAboveNames) {
   const Profile on = ProfileOfModel("sme2_emulated/toy_cnn.sme2_on.etdump");
   const WatchData as_named =
       WatchedWith(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
-  auto rows = MatrixKernels(on, std::nullopt, &as_named);
+  auto rows = MatrixKernels(on, std::nullopt, WatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
   EXPECT_EQ(rows[0].proven, "SME");
   EXPECT_FALSE(rows[0].contradicts);
 
   const WatchData other = WatchedWith(on, "");
-  rows = MatrixKernels(on, std::nullopt, &other);
+  rows = MatrixKernels(on, std::nullopt, WatchedRows(other));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kOwn);
   EXPECT_EQ(rows[0].proven, "NEON");

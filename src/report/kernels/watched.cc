@@ -6,8 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <set>
 #include <tuple>
+
+#include "core/hexadecimal.h"
 
 namespace etprof {
 namespace {
@@ -19,14 +20,6 @@ constexpr std::int64_t kEnoughTasks = 8;  // of a thread, for a mean of its task
 constexpr double kNoSpeedup = 1.3;        // over one task after the other: below this, threads do not help
 constexpr double kEvenShare = 0.65;  // no thread has more of the busy time, where the tasks are shared out
 constexpr std::int64_t kLongEnough = 100'000;  // ns of a run: less is mostly the waking of threads
-
-std::vector<std::byte> FromHexadecimal(std::string_view hexadecimal) {
-  const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < hexadecimal.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(digit(hexadecimal[i]) << 4U | digit(hexadecimal[i + 1])));
-  return bytes;
-}
 
 std::string CodeOf(const protocol::WatchedFunction& function, const std::string& architecture) {
   const auto of = architecture == isa::Name(isa::Architecture::kAarch64) ? isa::Architecture::kAarch64
@@ -129,9 +122,9 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
     codes.push_back(CodeOf(function, reply.architecture));
   std::vector<WatchedRow> rows;
   for (const protocol::WatchedOperator& op : reply.operators) {
-    if (op.kind != "backend" && op.kind != "kernel") continue;
+    if (op.place.kind != "backend" && op.place.kind != "kernel") continue;
     WatchedRow row;
-    row.key = KeyTextOf(watch.method, op);
+    row.key = op.place.KeyText(watch.method);
     row.name = op.name;
     for (const protocol::WatchedCalls& calls : op.functions) {
       const auto index = static_cast<std::size_t>(calls.function);
@@ -157,12 +150,19 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
 
 std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
   std::vector<WatchedExperiment> watched;
-  std::set<std::filesystem::path> seen;
   for (const ExperimentData& data : run.experiments) {
-    if (data.watch != nullptr && seen.insert(WatchFile(data)).second)
-      watched.push_back({data.label, data.watch->reply.contended, WatchedRows(*data.watch)});
+    if (data.watch == nullptr || !RowsOf(watched, data).empty()) continue;
+    watched.push_back({WatchFile(data), data.watch->method, data.label, data.watch->reply.contended,
+                       WatchedRows(*data.watch)});
   }
   return watched;
+}
+
+std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched,
+                                   const ExperimentData& data) {
+  if (data.watch == nullptr) return {};
+  const auto found = std::ranges::find(watched, WatchFile(data), &WatchedExperiment::file);
+  return found == watched.end() ? std::span<const WatchedRow>() : found->rows;
 }
 
 }  // namespace etprof

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,6 +104,8 @@ struct WatchedRow {
 std::vector<WatchedRow> WatchedRows(const WatchData& watch);
 
 struct WatchedExperiment {
+  std::filesystem::path file;  // WatchFile
+  std::string method;          // of the operators
   std::string label;
   bool contended = false;  // of its times: see WatchReply
   std::vector<WatchedRow> rows;
@@ -118,6 +122,8 @@ struct WatchedExperiment {
 // Those of a run that were watched. Of a program of several methods the experiments share a file: it is there
 // once.
 std::vector<WatchedExperiment> WatchedOf(const RunData& run);
+// The rows of the experiment; none where it was not watched.
+std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched, const ExperimentData& data);
 
 }  // namespace etprof
 
