@@ -58,12 +58,6 @@ std::string FormatCount(std::int64_t count) {
   return fmt::format("{},{:03}", FormatCount(count / 1000), rest < 0 ? -rest : rest);
 }
 
-std::string CountedText(std::int64_t count, std::string_view one, std::string_view many) {
-  const bool plural = count != 1;
-  return fmt::format("{} {}{}", FormatCount(count), plural && !many.empty() ? many : one,
-                     plural && many.empty() ? "s" : "");
-}
-
 std::string ExactMicroseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 3); }
 std::string ExactMilliseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 6); }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,12 +28,13 @@ std::string FormatAmount(double amount);
 std::string FormatCount(std::int64_t count);
 
 // "1 thread", "1,204 runs". `many` is the plural where that is not `one` with an s.
-std::string CountedText(std::int64_t count, std::string_view one, std::string_view many = {});
-inline std::string CountedText(std::size_t count, std::string_view one, std::string_view many = {}) {
-  return CountedText(static_cast<std::int64_t>(count), one, many);
-}
-inline std::string CountedText(int count, std::string_view one, std::string_view many = {}) {
-  return CountedText(std::int64_t{count}, one, many);
+template <std::integral Integer>
+std::string CountedText(Integer count, std::string_view one, std::string_view many = {}) {
+  const std::string number = FormatCount(static_cast<std::int64_t>(count));
+  if (count == 1) {
+    return number + ' ' + std::string(one);
+  }
+  return number + ' ' + (many.empty() ? std::string(one) + 's' : std::string(many));
 }
 
 // Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
