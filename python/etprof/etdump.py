@@ -131,6 +131,15 @@ class Etdump:
         return np.repeat(np.arange(len(self.block_names)), self._trace.block_event_count)
 
     @cached_property
+    def reported(self) -> list[dict]:
+        """What delegates report that is not host time: bytes, cycles, another clock's times, estimates.
+
+        Each is a dict of delegate, name, kind, unit, instruction, run (counted from 0 over complete runs), and value. These
+        are no events: nothing of them is in the columns, in a frame, or in a profile.
+        """
+        return self._trace.reported
+
+    @cached_property
     def health(self) -> list[dict]:
         """What is odd in the file: name, severity, explanation, count, amount_ns, first_place."""
         return self._trace.health

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/host_time.h"
 #include "analysis/profile.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -69,7 +70,9 @@ std::shared_ptr<Trace> Read(const std::string& path, double nanoseconds_per_tick
   const nb::gil_scoped_release others_go_on;
   etprof::EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
-  return std::make_shared<Trace>(etprof::ReadEtdumpFile(path, options));
+  auto trace = std::make_shared<Trace>(etprof::ReadEtdumpFile(path, options));
+  etprof::KeepHostTime(*trace);
+  return trace;
 }
 
 // What the events say beside their times is stored by layout: here event by event.
@@ -111,6 +114,18 @@ nb::list HealthOf(const etprof::Health& health) {
     entries.append(one);
   }
   return entries;
+}
+
+nb::dict ReportedDict(const Trace::Reported& reported) {
+  nb::dict one;
+  one["delegate"] = Text(reported.backend);
+  one["name"] = Text(reported.name);
+  one["kind"] = Text(etprof::NameOf(reported.kind));
+  one["unit"] = Text(reported.unit);
+  one["instruction"] = reported.instruction;
+  one["run"] = Own(std::vector<std::uint32_t>(reported.run));
+  one["value"] = Own(std::vector<std::int64_t>(reported.value));
+  return one;
 }
 
 nb::dict OperatorDict(const Operator& op) {
@@ -193,6 +208,11 @@ void BindTrace(nb::module_& module) {
       .def_prop_ro("block_bundled_input", [](const Trace& trace) {
         return ByBlock<std::int64_t>(trace, [](const Trace::Block& block) { return block.bundled_input_index; });
       }, nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
+      .def_prop_ro("reported", [](const Trace& trace) {
+        nb::list all;
+        for (const Trace::Reported& reported : trace.reported) all.append(ReportedDict(reported));
+        return all;
+      }, nb::rv_policy::automatic, "what delegates report that is not host time, and so is no event of the trace")
       .def_prop_ro("health", [](const Trace& trace) { return HealthOf(trace.health); }, "what is odd in the file")
       .def("__len__", &Trace::event_count)
       .def("profiles", &Attribute, "method"_a = "forward", "warmup"_a = 0,

@@ -10,7 +10,9 @@
 #include "analysis/span_tree.h"
 #include "analysis/statistics.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/parallel.h"
+#include "delegates/delegate.h"
 #include "protocol/operator_place.h"
 #include "stats/level.h"
 
@@ -29,11 +31,6 @@ std::string TypeOfName(std::string_view name) {
     name = name.substr(0, hash);
   }
   return std::string(name);
-}
-
-// Only XNNPACK numbers its operators and says their layout and data type in parentheses.
-bool LooksLikeXnnpack(std::string_view name) {
-  return name.find(" #") != std::string_view::npos && TypeOfName(name) != name;
 }
 
 Category CategoryOf(SpanKind kind, std::string_view name) {
@@ -65,8 +62,9 @@ void AddHealth(Health& health, std::string name, HealthEntry::Severity severity,
 // One run of the trace: where it is.
 struct RunPlace {
   std::uint32_t block = 0;
-  std::uint32_t first = 0;  // event of the block where it begins
-  std::uint32_t kind = 0;   // index into Runs::kinds
+  std::uint32_t first = 0;   // event of the block where it begins
+  std::uint32_t kind = 0;    // index into Runs::kinds
+  std::uint32_t number = 0;  // among all complete runs of the file, from 0
 };
 
 // All runs whose events say the same beside their times; the first of them.
@@ -105,6 +103,7 @@ std::string KeyOf(const Trace::Layout& layout, Segment segment) {
   append(layout.chain);
   append(layout.instruction);
   append(layout.delegate_id);
+  if (!layout.backend.empty()) append(layout.backend);
   return key;
 }
 
@@ -148,7 +147,8 @@ Runs FindRuns(const Trace& trace) {
     const Trace::Block& block = trace.blocks[index];
     const LayoutContents& found = contents[block.layout];
     for (std::size_t i = 0; i < found.kinds.size(); ++i)
-      runs.places.push_back({index, found.first[i], found.kinds[i]});
+      runs.places.push_back(
+          {index, found.first[i], found.kinds[i], static_cast<std::uint32_t>(runs.places.size())});
     runs.initialised += found.initialised;
     if (found.incomplete) {
       AddHealth(runs.health, "run_incomplete", HealthEntry::Severity::kDataLoss,
@@ -183,8 +183,11 @@ class Attributor {
     FindDisordered(places);
     for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
     FillMatrix();
+    NameOpaqueCalls();
     LabelRuns();
     MarkCommonSet();
+    AddReported();
+    AddMetadata();
     DescribeProfile(profile_, options_.threads);
     return std::move(profile_);
   }
@@ -309,7 +312,10 @@ class Attributor {
       if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
       op.name = trace_.NameOf(columns, first + position);
+      if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
       operators[position] = FindOrAdd(std::move(op));
+      if (kind == SpanKind::kDelegateCall && !columns.backend.empty())
+        call_backend_[static_cast<std::size_t>(operators[position])] = columns.backend[first + position];
     }
     for (std::size_t position = 0; position < count; ++position) {
       const std::int32_t parent = parents[position];
@@ -337,11 +343,37 @@ class Attributor {
     }
     op.type = TypeOfName(op.name);
     op.category = CategoryOf(op.key.kind, op.name);
+    // What other delegates than XNNPACK name are their own steps, and no operators that a table knows.
+    const delegates::Delegate* const delegate = delegates::OfBackend(op.backend);
+    if (delegate != nullptr && delegate != &delegates::kXnnpack) {
+      op.category = delegate->read({op.name}).moves_data
+                        ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
+                        : Category{"OTHER", Group::kOther, true};
+    }
     op.portable = op.key.kind == SpanKind::kKernel;
-    if (op.key.kind == SpanKind::kBackend && LooksLikeXnnpack(op.name)) op.backend = "XnnpackBackend";
     profile_.operators.push_back(std::move(op));
     has_children_.push_back(0);
     return known->second;
+  }
+
+  std::string BackendOfEvent(const Trace::Layout& layout, std::size_t event) const {
+    if (!layout.backend.empty()) return trace_.names.Text(layout.backend[event]);
+    const bool xnnpack = delegates::kXnnpack.writes({trace_.NameOf(layout, event)});
+    return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
+  }
+
+  // A call of another delegate than XNNPACK, none of whose time is in spans of its own, is no overhead: it is
+  // all that is known of the time that the delegate takes.
+  void NameOpaqueCalls() {
+    for (const auto& [op, name] : call_backend_) {
+      if (has_children_[op] != 0 || name == kNoName) continue;
+      const std::string& backend = trace_.names.Text(name);
+      if (backend == delegates::kXnnpack.backend) continue;
+      Operator& call = profile_.operators[op];
+      call.backend = backend;
+      call.name = call.type = (backend.empty() ? "unknown" : backend) + " delegate call";
+      call.category = {"OTHER", Group::kOther, true};
+    }
   }
 
   void FillMatrix() {
@@ -434,6 +466,34 @@ class Attributor {
     }
   }
 
+  void AddMetadata() {
+    for (const auto& [event, metadata] : trace_.metadata) {
+      const delegates::Delegate* const delegate = delegates::OfBackend(metadata.backend);
+      std::string text = delegate != nullptr && delegate->metadata != nullptr
+                             ? delegate->metadata(metadata.first)
+                             : metadata.first;
+      if (metadata.size > metadata.first.size() || ManyLines(text) != text) text.clear();
+      profile_.metadata.push_back({metadata.backend, event.second, event.first, metadata.events,
+                                   metadata.size, std::move(text), metadata.varies});
+    }
+  }
+
+  // What delegates report of the runs that the tables are made of, one by one.
+  void AddReported() {
+    std::vector<std::uint32_t> described;  // numbers of runs
+    for (const std::size_t run : profile_.DescribedRuns()) described.push_back(places_[run].number);
+    for (const Trace::Reported& reported : trace_.reported) {
+      std::vector<double> values;
+      for (std::size_t i = 0; i < reported.run.size(); ++i) {
+        if (std::ranges::binary_search(described, reported.run[i]))
+          values.push_back(static_cast<double>(reported.value[i]));
+      }
+      if (values.empty()) continue;
+      profile_.reported.push_back({reported.backend, reported.name, reported.kind, reported.unit,
+                                   reported.instruction, stats::Describe(values)});
+    }
+  }
+
   struct Disordered {
     std::size_t index;
     std::vector<Nanoseconds> duration, self;
@@ -450,7 +510,8 @@ class Attributor {
   std::vector<Disordered> disordered_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
-  std::vector<std::uint8_t> has_children_;  // by operator
+  std::vector<std::uint8_t> has_children_;      // by operator
+  std::map<std::size_t, NameId> call_backend_;  // by operator, of DELEGATE_CALLs
 };
 
 }  // namespace

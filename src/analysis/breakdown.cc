@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/operators.h"
 #include "analysis/profile.h"
 
 namespace etprof {
@@ -99,14 +100,14 @@ std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op) 
 std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op) {
   const Operator& of = profile.operators[op];
   if (of.key.kind == SpanKind::kKernel) return "portable";
-  if (of.key.kind != SpanKind::kBackend) return std::nullopt;
+  if (!IsOperator(of)) return std::nullopt;
   return (of.backend.empty() ? "delegate" : of.backend) + " at instruction " +
          std::to_string(of.key.instruction);
 }
 
 std::optional<std::string> KernelOf(const Profile& profile, std::size_t op) {
   const Operator& of = profile.operators[op];
-  if (of.key.kind != SpanKind::kKernel && of.key.kind != SpanKind::kBackend) return std::nullopt;
+  if (!IsOperator(of)) return std::nullopt;
   return of.type;
 }
 

@@ -4,9 +4,14 @@
 
 namespace etprof {
 
+// A delegate's call that has no spans of its own: all of its time is the delegate's.
+inline bool IsOpaqueCall(const Operator& op) {
+  return op.key.kind == SpanKind::kDelegateCall && op.category.group != Group::kDelegateOverhead;
+}
+
 // What a report lists as an operator: what computes, not the framework's spans around it.
 inline bool IsOperator(const Operator& op) {
-  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend;
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op);
 }
 
 }  // namespace etprof

@@ -23,7 +23,7 @@ namespace etprof {
 enum class SpanKind : std::uint8_t {
   kMethod,        // Method::execute; its self time is framework overhead
   kOperatorCall,  // OPERATOR_CALL; its self time is framework overhead
-  kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead
+  kDelegateCall,  // DELEGATE_CALL; its self time is delegate overhead, or all the time of an opaque delegate
   kKernel,        // native_call_<aten op>: a portable or optimized kernel
   kBackend,       // a delegate's own operator
   kOther,         // any other framework event inside Method::execute
@@ -51,8 +51,7 @@ struct Operator {
   std::string name;  // as ExecuTorch's Inspector shows it
   std::string
       type;  // the name without XNNPACK's number and without native_call_: "Convolution (NHWC, F32) IGEMM"
-  std::string
-      backend;  // "XnnpackBackend" where that is known or evident, else "" for the framework's kernels
+  std::string backend;  // of a delegate's: "XnnpackBackend" where that is known or evident; else ""
   Category category;
   std::int32_t parent = -1;  // index into Profile::operators; -1 for Method::execute
   std::int32_t call_index =
@@ -97,6 +96,57 @@ struct SpanStatistics {
   stats::Distribution self;  // over all steady runs that it ran in (of the common set where none is steady)
 };
 
+// What a delegate reports that is not host time (Trace::Reported): never added to times or compared with
+// them.
+struct ReportedValue {
+  std::string backend;  // "": not known
+  std::string name;
+  ValueKind kind = ValueKind::kUnknown;
+  std::string unit;  // "": not known
+  std::int32_t instruction = 0;
+  stats::Distribution values;  // in that unit, over the runs that DescribedRuns are
+
+  static constexpr const char* kSchemaName = "delegate_value";
+  static void Describe(auto& v) {
+    using R = ReportedValue;
+    const auto of = [](std::optional<double> stats::Distribution::*member) {
+      return [member](const R& value) { return value.values.*member; };
+    };
+    v("delegate", &R::backend, {.meaning = "null: not known", .or_null = true});
+    v("name", &R::name);
+    v("kind", &R::kind, {.meaning = "docs/concepts/kernels.md"});
+    v("unit", &R::unit, {.meaning = "null: not known", .or_null = true});
+    v("instruction", &R::instruction, {.least = kAnyNumber});
+    v("n", [](const R& value) { return value.values.n; });
+    v("median", of(&stats::Distribution::p50));
+    v("min", of(&stats::Distribution::min));
+    v("max", of(&stats::Distribution::max));
+  }
+};
+
+// What a delegate adds to its events beside a number, in all runs.
+struct DelegateMetadata {
+  std::string backend;  // "": not known
+  std::string event;
+  std::int32_t instruction = 0;
+  std::int64_t events = 0;
+  std::size_t size = 0;  // of the first event's, bytes
+  std::string text;      // the first event's; "": it is no text, or more than Trace::Metadata::kMost
+  bool varies = false;   // not all events have the same
+
+  static constexpr const char* kSchemaName = "delegate_metadata";
+  static void Describe(auto& v) {
+    using M = DelegateMetadata;
+    v("delegate", &M::backend, {.meaning = "null: not known", .or_null = true});
+    v("event", &M::event);
+    v("instruction", &M::instruction, {.least = kAnyNumber});
+    v("events", &M::events);
+    v("bytes", &M::size, {.meaning = "of the first event's"});
+    v("text", &M::text, {.meaning = "the first event's; null: it is no text, or too long", .or_null = true});
+    v("varies", &M::varies, {.meaning = "not all events have the same"});
+  }
+};
+
 // Where the time of one experiment goes. Self times of run r: for every operator `Self(op, r)`; their sum
 // over the operators plus `runs[r].clipped` is `runs[r].total` exactly.
 struct Profile {
@@ -122,6 +172,8 @@ struct Profile {
   std::vector<stats::Distribution> groups;                              // self time of a run, by kAllGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // likewise, by name
   stats::Distribution whole;                                            // Method::execute of the steady runs
+  std::vector<ReportedValue> reported;
+  std::vector<DelegateMetadata> metadata;
   Health health;
   std::optional<ProgramJoin> program;  // JoinProgram (join.h), where which .pte ran is known
   SampledRuns sampled;                 // SampleRuns; empty: not asked for

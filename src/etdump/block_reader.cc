@@ -73,7 +73,11 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
     name = integer_name;
   }
   AppendRow(name, source, event.chain_index(), event.instruction_id(), delegate_id);
-  if (event.delegate_debug_metadata() != nullptr) ++found_.metadata_events;
+  if (const auto* metadata = event.delegate_debug_metadata(); metadata != nullptr && metadata->size() > 0) {
+    const std::string_view bytes(reinterpret_cast<const char*>(metadata->data()), metadata->size());
+    AddMetadata(found_, event.instruction_id(), name,
+                {std::string(bytes.substr(0, Trace::Metadata::kMost)), bytes.size(), 1});
+  }
 
   const bool whole = !delegated && name == "Method::execute";
   const auto start_of = Time(event.start_time(), event);

@@ -49,4 +49,13 @@ void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocatio
   known->bytes = known->bytes > most - more.bytes ? most : known->bytes + more.bytes;
 }
 
+void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
+                 const Trace::Metadata& more) {
+  const auto [known, is_new] = trace.metadata.try_emplace({instruction, std::string(event)}, more);
+  if (is_new) return;
+  Trace::Metadata& all = known->second;
+  all.events += more.events;
+  all.varies |= more.varies || all.size != more.size || all.first != more.first;
+}
+
 }  // namespace etprof

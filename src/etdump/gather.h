@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,5 +23,8 @@ class LayoutIndex {
 // Adds `more` to the entry of its allocator, or as a new one. A sum of bytes that does not fit stays at the
 // most there is.
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more);
+
+// Counts what an event's metadata is.
+void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event, const Trace::Metadata& more);
 
 }  // namespace etprof

@@ -62,7 +62,7 @@ void Join(Trace& whole, Trace& part, const Part& blocks, LayoutIndex& layout_ind
   for (const Trace::Allocations& allocations : part.allocations)
     AddAllocations(whole.allocations, allocations);
   whole.debug_events += part.debug_events;
-  whole.metadata_events += part.metadata_events;
+  for (const auto& [event, metadata] : part.metadata) AddMetadata(whole, event.first, event.second, metadata);
   whole.health.AddAll(part.health);
 }
 
@@ -91,6 +91,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
     throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
   }
   Trace trace;
+  trace.nanoseconds_per_tick = options.nanoseconds_per_tick;
   const EtdumpRoot file(bytes, file_name);
   if (file.root().run_data() == nullptr) return trace;
   const Blocks& blocks = *file.root().run_data();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "core/column.h"
 #include "core/describe.h"
 #include "core/units.h"
+#include "delegates/delegate.h"
 
 namespace etprof {
 
@@ -55,6 +57,7 @@ class Health {
 };
 
 using NameId = std::uint32_t;
+inline constexpr NameId kNoName = 0xffffffff;
 
 // Texts, each stored once.
 class NameTable {
@@ -94,6 +97,9 @@ struct Trace {
     std::vector<std::int32_t>
         instruction;  // as in the file; the framework's spans outside the stream have 0 or -1
     std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1 where there is none
+    // Of a delegate's events and of DELEGATE_CALLs: the backend; "" where it wrote what cannot be read,
+    // kNoName where nothing is known. Filled by KeepHostTime (analysis/host_time.h); empty before.
+    std::vector<NameId> backend;
 
     std::size_t size() const { return name.size(); }
     bool operator==(const Layout&) const = default;
@@ -106,8 +112,21 @@ struct Trace {
     std::int32_t bundled_input_index = -1;
   };
 
+  // What a delegate writes at one place of the program that is not host time: moved here by KeepHostTime.
+  struct Reported {
+    std::string backend;  // "": not known
+    std::string name;
+    ValueKind kind = ValueKind::kUnknown;
+    std::string unit;  // "": not known
+    std::int32_t chain = 0, instruction = 0;
+    std::vector<std::uint32_t> run;   // counted from 0 over the file's complete runs; ascending
+    std::vector<std::int64_t> value;  // in the file's unit; as `run`
+  };
+
   std::vector<Block> blocks;
   std::vector<Layout> layouts;
+  std::vector<Reported> reported;
+  double nanoseconds_per_tick = 1;  // what the times in the file were multiplied by
   NameTable names;
   // By event: event i of block b is `blocks[b].first_event + i`.
   Column<Nanoseconds> start;
@@ -120,8 +139,17 @@ struct Trace {
     Bytes bytes = 0;
   };
   std::vector<Allocations> allocations;
-  std::int64_t debug_events = 0;     // intermediate outputs
-  std::int64_t metadata_events = 0;  // delegate events that carry metadata of their backend
+  std::int64_t debug_events = 0;  // intermediate outputs
+  // What a backend adds to its events (delegate_debug_metadata), by instruction and the event's name.
+  struct Metadata {
+    std::string first;     // of the first event; at most kMost bytes of it
+    std::size_t size = 0;  // of the first event's, bytes
+    std::int64_t events = 0;
+    bool varies = false;       // it is not the same in all of them
+    std::string backend = {};  // as Layout::backend; filled by KeepHostTime
+    static constexpr std::size_t kMost = 64 * 1024;
+  };
+  std::map<std::pair<std::int32_t, std::string>, Metadata> metadata;
   Health health;
 
   std::size_t event_count() const { return start.size(); }

@@ -5,6 +5,7 @@
 
 #include "analysis/operators.h"
 #include "core/text.h"
+#include "delegates/delegate.h"
 #include "measure/config/config.h"
 #include "measure/store/peaks.h"
 #include "report/ladder/matrix.h"
@@ -120,7 +121,8 @@ void AddMovement(const Operator& op, double mean, DataMovement& movement) {
 bool HasWholeMicroseconds(const Profile& profile) {
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {
-    if (profile.operators[i].key.kind != SpanKind::kBackend) continue;
+    const Operator& op = profile.operators[i];
+    if (op.key.kind != SpanKind::kBackend || op.backend != delegates::kXnnpack.backend) continue;
     for (const Nanoseconds duration : profile.Duration(i)) {
       if (duration <= 0) continue;
       if (duration % 1000 != 0) return false;

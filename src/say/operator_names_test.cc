@@ -54,6 +54,7 @@ TEST(OperatorNames, AFrameworksSpanIsItsOverhead) {
   for (const int call : {0, 1}) {
     Operator& op = profile.operators.emplace_back();
     op.key.kind = SpanKind::kDelegateCall;
+    op.category.group = Group::kDelegateOverhead;
     op.name = "DELEGATE_CALL";
     op.call_index = call;
   }

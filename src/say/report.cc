@@ -220,6 +220,7 @@ Document SayReport(const Report& report) {
   Append(SayStartup(report), sections);
   Append(SaySelfTimes(report), sections);
   Append(SayOperators(report), sections);
+  Append(SayDelegateValues(report), sections);
   if (report.ladder) Append(SayLadder(report), sections);
   for (const Matrix& matrix : report.matrices) {
     std::vector<Section> of = SayMatrix(report, matrix);

@@ -21,10 +21,12 @@ Table::Span SpanOfLatencies(const Report& report);  // for tables that end with 
 // ": on compared with off", where there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
 
-std::vector<Section> SayLatencies(const Report& report);   // with their distributions
-std::vector<Section> SayStartup(const Report& report);     // load, first inference and memory, pair by pair
-std::vector<Section> SaySelfTimes(const Report& report);   // by group
-std::vector<Section> SayOperators(const Report& report);   // the most expensive ones, and what changed
+std::vector<Section> SayLatencies(const Report& report);  // with their distributions
+std::vector<Section> SayStartup(const Report& report);    // load, first inference and memory, pair by pair
+std::vector<Section> SaySelfTimes(const Report& report);  // by group
+std::vector<Section> SayOperators(const Report& report);  // the most expensive ones, and what changed
+// What delegates report that is not host time.
+std::vector<Section> SayDelegateValues(const Report& report);
 std::vector<Section> SayPlaces(const Report& report);      // delegated and portable
 std::vector<Note> SayQuality(const Report& report);        // precision, runs, warnings, trace warnings
 std::vector<Section> SayConditions(const Report& report);  // and experiments

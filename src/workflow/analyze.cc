@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "analysis/host_time.h"
 #include "analysis/join.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -53,6 +54,8 @@ class RunPrograms {
   // any more or is another file now. Throws Error (kBadInput) for an .etrecord that was asked for and is
   // none.
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
+  // The program that an experiment ran; null where it is not at hand. Throws likewise.
+  const Program* Of(const RunData& run, const ExperimentData& data);
 
  private:
   struct Entry {
@@ -104,6 +107,12 @@ const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const Experiment
     entry = Read(*model);
   }
   return entry;
+}
+
+const Program* RunPrograms::Of(const RunData& run, const ExperimentData& data) {
+  if (data.model.empty()) return nullptr;
+  const Entry& entry = Find(run, data);
+  return entry.program ? &*entry.program : nullptr;
 }
 
 void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& profile) {
@@ -179,7 +188,15 @@ struct Loaded {
   std::optional<Error> problem;
 };
 
-Loaded Load(const RunData& run, ExperimentData data, EtdumpOptions etdump, std::size_t threads) {
+// The backend of each call, by the program that ran, or else by the list of the method's, where it has one.
+BackendOf BackendsOf(const ExperimentData& data, const Program* program, const std::string& method) {
+  if (program != nullptr) return BackendsOf(*program, method);
+  if (data.backends.size() != 1) return {};
+  return [backend = data.backends.front()](std::int32_t, std::int32_t) { return backend; };
+}
+
+Loaded Load(const RunData& run, ExperimentData data, const Program* program, EtdumpOptions etdump,
+            std::size_t threads) {
   Loaded loaded;
   try {
     AttributeOptions options;
@@ -190,6 +207,12 @@ Loaded Load(const RunData& run, ExperimentData data, EtdumpOptions etdump, std::
     options.threads = threads;
     etdump.threads = threads;
     loaded.trace = ReadTrace(data, etdump, options);
+    // A timeline says of all its numbers that they are times.
+    if (!IsTimelineCsv(data.etdump)) {
+      // Which method a bare ETDump is of is not said.
+      const std::string method = run.folder.empty() ? "" : run.method;
+      KeepHostTime(loaded.trace, BackendsOf(data, program, method));
+    }
     loaded.methods = AttributeMethods(loaded.trace, options);
     loaded.backends = std::move(data.backends);
   } catch (const Error& error) {
@@ -209,16 +232,18 @@ std::size_t SizeOf(const fs::path& file) {
 
 // The experiments after `first` that are read in one go with it.
 std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<ExperimentData>& experiments,
-                                 std::size_t first, const EtdumpOptions& etdump) {
+                                 std::size_t first, RunPrograms& programs, const EtdumpOptions& etdump) {
   std::size_t last = first + 1;
   for (std::uintmax_t size = SizeOf(experiments[first].etdump); last < experiments.size(); ++last) {
     size += SizeOf(experiments[last].etdump);
     if (size > kTogether) break;
   }
   std::vector<Loaded> loaded(last - first);
+  std::vector<const Program*> ran;
+  for (std::size_t i = first; i < last; ++i) ran.push_back(programs.Of(run, experiments[i]));
   ParallelFor(loaded.size(), 0, [&](std::size_t i) {
     if (experiments[first + i].etdump.empty()) return;
-    loaded[i] = Load(run, experiments[first + i], etdump, loaded.size() == 1 ? 0 : 1);
+    loaded[i] = Load(run, experiments[first + i], ran[i], etdump, loaded.size() == 1 ? 0 : 1);
   });
   return loaded;
 }
@@ -268,7 +293,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
   std::vector<Loaded> loaded;
   for (std::size_t file = 0, of_loaded = 0; file < files.size(); ++file, ++of_loaded) {
     if (of_loaded == loaded.size()) {
-      loaded = LoadTogether(run, files, file, options.etdump);
+      loaded = LoadTogether(run, files, file, programs, options.etdump);
       of_loaded = 0;
     }
     Loaded read = std::move(loaded[of_loaded]);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/host_time.h"
 #include "analysis/profile.h"
 #include "fuzz.h"
 #include "render/csv/csv.h"
@@ -96,6 +97,18 @@ void CheckProfile(const Trace& trace) {
   Require(std::none_of(screen.begin(), screen.end(),
                        [](char c) { return c != '\n' && static_cast<unsigned char>(c) < 0x20; }),
           "no control character of a file reaches the terminal");
+}
+
+void CheckEtdump(Trace trace) {
+  CheckProfile(trace);
+  KeepHostTime(trace);
+  for (const Trace::Reported& reported : trace.reported) {
+    Require(reported.run.size() == reported.value.size(), "every value has a run");
+    Require(std::ranges::is_sorted(reported.run), "runs ascend");
+    Require(std::ranges::none_of(reported.value, [](std::int64_t value) { return value < 0; }),
+            "no value is negative");
+  }
+  CheckProfile(trace);
 }
 
 }  // namespace etprof::fuzz

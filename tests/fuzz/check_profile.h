@@ -13,4 +13,7 @@ Profile CheckSums(const Trace& trace);
 // header, and no control character reaches the terminal.
 void CheckProfile(const Trace& trace);
 
+// CheckProfile of an ETDump's trace, before and after what is not host time was taken out of it.
+void CheckEtdump(Trace trace);
+
 }  // namespace etprof::fuzz

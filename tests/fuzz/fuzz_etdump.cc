@@ -7,6 +7,6 @@
 ETPROF_FUZZ_TARGET(etdump) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput},
-                [&] { fuzz::CheckProfile(ReadEtdump(fuzz::Bytes(data, size), "x.etdump")); });
+                [&] { fuzz::CheckEtdump(ReadEtdump(fuzz::Bytes(data, size), "x.etdump")); });
   return 0;
 }

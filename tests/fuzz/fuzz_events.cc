@@ -103,7 +103,7 @@ ETPROF_FUZZ_TARGET(events) {
   ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
   // Refused where an inference would take longer than any does.
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
-    fuzz::CheckProfile(ReadEtdump(fuzz::Bytes(builder.GetBufferPointer(), builder.GetSize()), "x.etdump"));
+    fuzz::CheckEtdump(ReadEtdump(fuzz::Bytes(builder.GetBufferPointer(), builder.GetSize()), "x.etdump"));
   });
   return 0;
 }

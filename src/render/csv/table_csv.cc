@@ -27,6 +27,9 @@ struct OfOperator : OfExperiment {
   const Operator& op() const { return profile().operators[row.op]; }
   Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
 };
+struct OfReported : OfExperiment {
+  const ReportedValue& value;
+};
 struct OfLayer : OfExperiment {
   std::string name, type, depth;
   Nanoseconds total, self;
@@ -134,6 +137,32 @@ void Operators(const Report& report, std::ostream& out) {
                 {"bytes", [](const Of& of) { return IntegerCell(of.work().bytes); }}}));
   for (const ReportExperiment& experiment : report.experiments) {
     for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
+  }
+}
+
+void DelegateValues(const Report& report, std::ostream& out) {
+  using Of = OfReported;
+  using D = stats::Distribution;
+  const auto number = [](auto member) {
+    return [member](const Of& of) {
+      const std::optional<double>& value = of.value.values.*member;
+      return value ? NumberCell(*value) : "";
+    };
+  };
+  CsvRows<Of> rows(
+      out,
+      WithExperiment<Of>({{"delegate_backend", [](const Of& of) { return of.value.backend; }},
+                          {"instruction", [](const Of& of) { return std::to_string(of.value.instruction); }},
+                          {"name", [](const Of& of) { return of.value.name; }},
+                          {"kind", [](const Of& of) { return std::string(NameOf(of.value.kind)); }},
+                          {"unit", [](const Of& of) { return of.value.unit; }},
+                          {"median", number(&D::p50)},
+                          {"min", number(&D::min)},
+                          {"max", number(&D::max)},
+                          {"runs", [](const Of& of) { return std::to_string(of.value.values.n); }}}));
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
   }
 }
 
@@ -271,6 +300,7 @@ const std::vector<NamedTable>& NamedTables() {
       {"layers", Layers},
       {"sources", breakdown("source", &ReportExperiment::by_source)},
       {"delegates", breakdown("delegate", &ReportExperiment::by_delegate)},
+      {"delegate_values", DelegateValues},
       {"ladder", RenderLadderCsv}};
   return tables;
 }

@@ -10,7 +10,8 @@
 // after the other, each with the experiment it is of.
 namespace etprof {
 
-// "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates", "ladder".
+// "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates",
+// "delegate_values", "ladder".
 const std::vector<std::string>& ReportTableNames();
 
 // The kLadder table: a row a time at a setting, of the whole, groups, categories and operators.

@@ -289,6 +289,10 @@ struct TracedJson {
       {.meaning =
            "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
            "empty: they were not watched"});
+    v("delegate_values", [](J json) -> const auto& { return json.Of().reported; },
+      {.meaning = "what delegates report that is not host time: part of no other number", .if_any = true});
+    v("delegate_metadata", [](J json) -> const auto& { return json.Of().metadata; },
+      {.meaning = "what delegates add to their events", .if_any = true});
     v("health", [](J json) -> const auto& { return json.Of().health.entries(); });
   }
 };

@@ -1,0 +1,250 @@
+#include "analysis/host_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "delegates/delegate.h"
+
+namespace etprof {
+namespace {
+
+class HostTimeKeeper {
+ public:
+  HostTimeKeeper(Trace& trace, const BackendOf& backend_of) : trace_(trace), backend_of_(backend_of) {}
+
+  void Run() {
+    bool all_host = true;
+    for (Trace::Layout& layout : trace_.layouts) {
+      plans_.push_back(PlanOf(layout));
+      all_host &= plans_.back().series.empty();
+    }
+    if (all_host) return;
+    MoveEvents();
+    for (std::size_t i = 0; i < plans_.size(); ++i) Shrink(trace_.layouts[i], plans_[i]);
+  }
+
+ private:
+  // What becomes of a layout's events.
+  struct Plan {
+    std::vector<std::int32_t> series;  // by event: in Trace::reported; kHost, kNoRun. Empty: all are kHost
+    std::uint32_t runs = 0;            // complete ones
+    std::vector<std::uint32_t> run;    // by event: complete runs before it
+  };
+  static constexpr std::int32_t kHost = -1;
+  static constexpr std::int32_t kNoRun = -2;  // no host time, and in no complete run
+
+  // A place of the program, and which of the events there that are called alike.
+  using Place = std::tuple<NameId, NameId, ValueKind, std::int32_t, std::int32_t, std::int32_t>;
+
+  Plan PlanOf(Trace::Layout& layout) {
+    Plan plan;
+    layout.backend.assign(layout.size(), kNoName);
+    plan.run.resize(layout.size());
+    ordinals_.clear();
+    pending_.clear();
+    for (std::size_t event = 0; event < layout.size(); ++event) {
+      plan.run[event] = plan.runs;
+      if (layout.source[event] == Trace::Source::kFramework && IsDelegatesOwn(layout.name[event]))
+        layout.source[event] = Trace::Source::kDelegate;
+      if (layout.source[event] == Trace::Source::kDelegate) {
+        pending_.push_back(event);
+        continue;
+      }
+      const std::string& name = trace_.NameOf(layout, event);
+      if (name == "DELEGATE_CALL") {
+        layout.backend[event] = Decide(layout, event, plan);
+      } else {
+        Decide(layout, layout.size(), plan);
+      }
+      if (name == "Method::execute") {
+        ++plan.runs;
+        ordinals_.clear();
+      }
+    }
+    Decide(layout, layout.size(), plan);
+    for (std::size_t event = 0; event < plan.series.size(); ++event) {
+      if (plan.series[event] != kHost && plan.run[event] == plan.runs) plan.series[event] = kNoRun;
+    }
+    return plan;
+  }
+
+  // Whose the pending events are, which end with the call (or are in none): its backend, by name.
+  NameId Decide(Trace::Layout& layout, std::size_t call, Plan& plan) {
+    const std::size_t of = pending_.empty() ? call : pending_.front();
+    if (of >= layout.size()) return kNoName;
+    std::string backend = backend_of_ ? backend_of_(layout.chain[of], layout.instruction[of]) : "";
+    const delegates::Delegate* delegate = delegates::OfBackend(backend);
+    if (backend.empty() && !pending_.empty()) {
+      delegates::Evidence evidence;
+      for (const std::size_t event : pending_) evidence.Add(WritersOf(layout, event));
+      delegate = evidence.Owner();
+      if (delegate != nullptr) backend = delegate->backend;
+    }
+    if (backend.empty() && pending_.empty()) return kNoName;
+    const NameId id = trace_.names.Intern(backend);
+    for (const std::size_t event : pending_) {
+      const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
+      layout.backend[event] = id;
+      if (Trace::Metadata* const metadata = MetadataOf(layout, event)) metadata->backend = backend;
+      if (reading.kind == ValueKind::kHostTime) continue;
+      if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
+      plan.series.resize(layout.size(), kHost);
+      plan.series[event] = SeriesOf(layout, event, id, reading);
+    }
+    pending_.clear();
+    return id;
+  }
+
+  bool IsDelegatesOwn(NameId name) {
+    const auto [known, is_new] = own_.try_emplace(name);
+    if (is_new) known->second = delegates::IsDelegatesOwn(trace_.names.Text(name));
+    return known->second;
+  }
+
+  delegates::Event EventOf(const Trace::Layout& layout, std::size_t event, bool last) const {
+    const Trace::Metadata* const metadata = MetadataOf(layout, event);
+    return {trace_.NameOf(layout, event), layout.delegate_id[event] != -1, last,
+            metadata == nullptr ? std::string_view() : metadata->first};
+  }
+
+  Trace::Metadata* MetadataOf(const Trace::Layout& layout, std::size_t event) const {
+    if (trace_.metadata.empty()) return nullptr;
+    const auto found = trace_.metadata.find({layout.instruction[event], trace_.NameOf(layout, event)});
+    return found == trace_.metadata.end() ? nullptr : &found->second;
+  }
+
+  delegates::Writers WritersOf(const Trace::Layout& layout, std::size_t event) {
+    const auto [known, is_new] = writers_.try_emplace(
+        {layout.name[event], layout.delegate_id[event] != -1, layout.instruction[event]});
+    if (is_new) known->second = delegates::WritersOf(EventOf(layout, event, false));
+    return known->second;
+  }
+
+  const delegates::Reading& Read(const delegates::Delegate* delegate, const Trace::Layout& layout,
+                                 std::size_t event, bool last) {
+    const auto [known, is_new] =
+        readings_.try_emplace({delegate, layout.name[event], layout.delegate_id[event] != -1, last});
+    if (is_new) known->second = delegates::Read(delegate, EventOf(layout, event, last));
+    return known->second;
+  }
+
+  std::int32_t SeriesOf(const Trace::Layout& layout, std::size_t event, NameId backend,
+                        const delegates::Reading& reading) {
+    const std::int32_t chain = layout.chain[event], instruction = layout.instruction[event];
+    const NameId name = layout.name[event];
+    const std::int32_t ordinal = ordinals_[{chain, instruction, name}]++;
+    const auto [known, is_new] =
+        series_.try_emplace({backend, name, reading.kind, chain, instruction, ordinal},
+                            static_cast<std::int32_t>(trace_.reported.size()));
+    if (is_new) {
+      trace_.reported.push_back({trace_.names.Text(backend),
+                                 reading.name,
+                                 reading.kind,
+                                 std::string(reading.unit),
+                                 chain,
+                                 instruction,
+                                 {},
+                                 {}});
+    }
+    return known->second;
+  }
+
+  void NoteUnknown(const std::string& backend, const std::string& event) {
+    HealthEntry entry;
+    entry.name = "delegate_unknown";
+    entry.explanation =
+        "what the events of a delegate count is not known: they are listed as it wrote them, and are part of "
+        "no time";
+    entry.count = 1;
+    if (trace_.health.CountOf(entry.name) == 0)
+      entry.first_place = (backend.empty() ? "" : backend + ": ") + event;
+    trace_.health.Add(std::move(entry));
+  }
+
+  // Values are what the file has: no clock's factor is theirs.
+  std::int64_t InTheFile(Nanoseconds value) const {
+    if (trace_.nanoseconds_per_tick == 1.0) return value;
+    return std::llround(static_cast<double>(value) / trace_.nanoseconds_per_tick);
+  }
+
+  void MoveEvents() {
+    std::size_t to = 0;
+    std::uint32_t runs = 0;
+    for (Trace::Block& block : trace_.blocks) {
+      const Plan& plan = plans_[block.layout];
+      const std::size_t from = std::exchange(block.first_event, to);
+      for (std::size_t event = 0; event < block.event_count; ++event) {
+        const Nanoseconds start = trace_.start[from + event], end = trace_.end[from + event];
+        const std::int32_t series = plan.series.empty() ? kHost : plan.series[event];
+        if (series == kHost) {
+          trace_.start[to] = start;
+          trace_.end[to] = end;
+          ++to;
+        } else if (series >= 0 && start <= end) {
+          Trace::Reported& reported = trace_.reported[static_cast<std::size_t>(series)];
+          reported.run.push_back(runs + plan.run[event]);
+          reported.value.push_back(InTheFile(end - start));
+        }
+      }
+      block.event_count = static_cast<std::uint32_t>(to - block.first_event);
+      runs += plan.runs;
+    }
+    trace_.start.resize(to);
+    trace_.end.resize(to);
+  }
+
+  static void Shrink(Trace::Layout& layout, const Plan& plan) {
+    if (plan.series.empty()) return;
+    const auto keep = [&](auto& column) {
+      std::size_t to = 0;
+      for (std::size_t event = 0; event < column.size(); ++event) {
+        if (plan.series[event] == kHost) column[to++] = column[event];
+      }
+      column.resize(to);
+    };
+    keep(layout.name);
+    keep(layout.source);
+    keep(layout.chain);
+    keep(layout.instruction);
+    keep(layout.delegate_id);
+    keep(layout.backend);
+  }
+
+  Trace& trace_;
+  const BackendOf& backend_of_;
+  std::vector<Plan> plans_;           // by layout
+  std::vector<std::size_t> pending_;  // events of a layout whose delegate is not decided yet
+  std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in this run
+  std::map<Place, std::int32_t> series_;
+  // What is known of names.
+  std::map<NameId, bool> own_;
+  std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // at an instruction
+  std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::Reading> readings_;
+};
+
+}  // namespace
+
+BackendOf BackendsOf(const Program& program, const std::string& method) {
+  const bool named = std::ranges::find(program.methods, method, &Method::name) != program.methods.end();
+  std::map<std::pair<std::int32_t, std::int32_t>, std::string> backends;  // "": methods differ
+  for (const Method& one : program.methods) {
+    if (named && one.name != method) continue;
+    for (const Instruction& instruction : one.instructions) {
+      if (instruction.kind != Instruction::Kind::kDelegate) continue;
+      const std::string& backend = one.delegates[instruction.target].backend;
+      const auto [known, is_new] = backends.try_emplace({instruction.chain, instruction.index}, backend);
+      if (!is_new && known->second != backend) known->second.clear();
+    }
+  }
+  return [backends = std::move(backends)](std::int32_t chain, std::int32_t instruction) {
+    const auto found = backends.find({chain, instruction});
+    return found == backends.end() ? "" : found->second;
+  };
+}
+
+void KeepHostTime(Trace& trace, const BackendOf& backend_of) { HostTimeKeeper(trace, backend_of).Run(); }
+
+}  // namespace etprof

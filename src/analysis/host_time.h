@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "etdump/trace.h"
+#include "program/program.h"
+
+namespace etprof {
+
+// The backend that an instruction calls; "" where that is not known.
+using BackendOf = std::function<std::string(std::int32_t chain, std::int32_t instruction)>;
+
+// Of the method of that name, or of all where none has it, as far as they agree.
+BackendOf BackendsOf(const Program& program, const std::string& method);
+
+// Leaves only events in a trace whose times are the host clock's: what else delegates write is moved to
+// `reported`, by the delegate that `backend_of` names, or else by what its events look like for certain
+// (delegates/delegate.h). Of a delegate that is not known nothing stays, and `health` says so. Fills
+// Layout::backend. Works on layouts, so that it takes next to no time where all is host time.
+void KeepHostTime(Trace& trace, const BackendOf& backend_of = {});
+
+}  // namespace etprof

@@ -1,0 +1,33 @@
+#include "delegates/delegate.h"
+#include "xnnpack/operator_name.h"
+
+// backends/xnnpack/runtime/profiling/XNNProfiler.cpp, submit_trace: one event per operator, named as XNNPACK
+// names it with its number behind it. Durations are XNNPACK's own, by the host's clock; starts are strung
+// together from that of the call. Newer versions add as metadata the microkernel's name, a NUL, and as text
+// the microseconds that it took.
+namespace etprof::delegates {
+namespace {
+
+bool WrittenByXnnpack(const Event& event) {
+  const auto name = xnnpack::ParseOperatorName(event.name);
+  if (!name || event.numbered) return false;
+  // Only XNNPACK numbers its operators. Versions before that have a layout or data types in parentheses.
+  return name->number || !name->data_types.empty() ||
+         (!name->layout.empty() && name->layout.find_first_not_of("NCDHW") == std::string::npos);
+}
+
+Reading ReadXnnpack(const Event& event) { return {ValueKind::kHostTime, "ns", std::string(event.name)}; }
+
+std::string XnnpackMetadata(std::string_view bytes) {
+  const std::size_t end = bytes.find('\0');
+  if (end == std::string_view::npos) return std::string(bytes);
+  std::string text(bytes.substr(0, end));
+  if (end + 1 < bytes.size()) text += (text.empty() ? "" : ", ") + std::string(bytes.substr(end + 1)) + " µs";
+  return text;
+}
+
+}  // namespace
+
+const Delegate kXnnpack = {"XnnpackBackend", WrittenByXnnpack, false, ReadXnnpack, false, XnnpackMetadata};
+
+}  // namespace etprof::delegates
