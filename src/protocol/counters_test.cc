@@ -17,7 +17,7 @@ TEST(CountersJson, ComesBackAsItWas) {
   reply.threads = 2;
   reply.counters = {{"task_clock_ns", false, 1}, {"page_faults", true, 0.5}};
   reply.closed = {{"cycles", "this machine has none"}};
-  reply.operators = {{{0, 3, "backend", 2, 0, "Convolution (NHWC, F32) IGEMM #1"}, 20, {1500.5, 0}}};
+  reply.operators = {{{0, 3, "backend", 2, 0}, "Convolution (NHWC, F32) IGEMM #1", 20, {1500.5, 0}}};
   const json written = reply;
   EXPECT_EQ(json(written.get<CountersReply>()), written);
   EXPECT_EQ(json(json::parse(R"({"runs": 7})").get<CountersRequest>()),
@@ -27,7 +27,7 @@ TEST(CountersJson, ComesBackAsItWas) {
 TEST(CountersJson, RefusesWhatIsNone) {
   CountersReply reply;
   reply.counters = {{"cycles", false, 1}};
-  reply.operators = {{{0, 3, "backend", 2, 0, "a"}, 20, {1}}};
+  reply.operators = {{{0, 3, "backend", 2, 0}, "a", 20, {1}}};
   const json good = reply;
   for (const char* const patch :
        {R"({"runs": -1})", R"({"counters": null})", R"({"counters": []})", R"({"operators": [{}]})"}) {

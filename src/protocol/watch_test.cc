@@ -17,7 +17,8 @@ WatchReply SmallWatch() {
   reply.threads = 2;
   reply.architecture = "aarch64";
   reply.functions = {{"kai_run_a", 4096, 4, "c0035fd6", "1f2003d5"}, {"", 8192, 0, "", ""}};
-  reply.operators = {{{0, 3, "backend", 2, 0, "Convolution (NHWC, PF32) IGEMM #1"},
+  reply.operators = {{{0, 3, "backend", 2, 0},
+                      "Convolution (NHWC, PF32) IGEMM #1",
                       5,
                       900,
                       800,

@@ -25,9 +25,9 @@ protocol::CountersReply Example() {
   reply.closed = {{"context_switches", "closed"}, {"cpu_migrations", "closed"}, {"page_faults", "other"}};
   reply.unmatched_calls = 3;
   reply.operators = {
-      {{0, -1, "method", 0, 0, "Method::execute"}, 20, {6e6, 9e6, 3e3, 2e6}},
-      {{0, 3, "backend", 2, 0, "Convolution (NHWC, \"F32\") IGEMM #1"}, 20, {3e6, 6e6, 0, 1e6}},
-      {{1, 4, "kernel", 0, 2, "native_call_add.out"}, 20, {0, 0, 0, 0}}};
+      {{0, -1, "method", 0, 0}, "Method::execute", 20, {6e6, 9e6, 3e3, 2e6}},
+      {{0, 3, "backend", 2, 0}, "Convolution (NHWC, \"F32\") IGEMM #1", 20, {3e6, 6e6, 0, 1e6}},
+      {{1, 4, "kernel", 0, 2}, "native_call_add.out", 20, {0, 0, 0, 0}}};
   return reply;
 }
 
