@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "backends.h"
@@ -31,6 +33,9 @@ class Model::Loaded final : public Module {
   Loaded(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
       : Module(path, std::move(data), LoadMode::Mmap, std::move(tracer)) {}
   et::Method& loaded_method(const std::string& name) { return *methods_.at(name).method; }
+  const auto& planned_buffers(const std::string& name) const {
+    return methods_.at(name).planned_memory->planned_buffers;
+  }
 };
 
 namespace {
@@ -157,7 +162,7 @@ std::vector<protocol::TensorInfo> Outputs(const et::MethodMeta& meta) {
 
 }  // namespace
 
-Model::Model(const protocol::LoadRequest& request) : path_(request.model) {
+Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_path_(request.data) {
   CheckFile(path_);
   std::vector<std::string> data;
   if (!request.data.empty()) {
@@ -245,5 +250,19 @@ void Model::SetTracing(bool on) { AttachTracer(*method_, on ? loaded_->event_tra
 OperatorTracer& Model::tracer() { return static_cast<OperatorTracer&>(*loaded_->event_tracer()); }
 
 const et::Method& Model::method() const { return *method_; }
+
+std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
+  std::vector<std::pair<const void*, std::size_t>> arenas;
+  for (const auto& buffer : loaded_->planned_buffers(method_name_))
+    arenas.emplace_back(buffer.data(), buffer.size());
+  return arenas;
+}
+
+bool Model::IsFile(const std::string& path) const {
+  std::error_code error;
+  return std::ranges::any_of(std::array{path_, data_path_}, [&](const std::string& file) {
+    return !file.empty() && std::filesystem::equivalent(path, file, error);
+  });
+}
 
 }  // namespace etprof::runner

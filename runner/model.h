@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inputs.h"
@@ -32,6 +33,10 @@ class Model {
   void SetTracing(bool on);
   OperatorTracer& tracer();
   const executorch::runtime::Method& method() const;
+  // The arenas in which the program plans its tensors: where they begin, and bytes.
+  std::vector<std::pair<const void*, std::size_t>> PlannedMemory() const;
+  // Whether a mapping of this path is one of the model's files.
+  bool IsFile(const std::string& path) const;
 
   bool has_run() const { return has_run_; }
   const protocol::LoadReply& description() const { return description_; }
@@ -44,6 +49,7 @@ class Model {
   Inputs inputs_;
   protocol::LoadReply description_;
   std::string path_;
+  std::string data_path_;
   std::string method_name_;
   bool has_run_ = false;
 };

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "burst.h"
 #include "conditions.h"
@@ -105,7 +106,25 @@ class Worker {
     if (request.model.empty()) throw std::invalid_argument("\"model\" is missing");
     model_.reset();  // before the next one, so that two never share the memory
     bursts_ = 0;
+    memory_.reset();
+    loaded_memory_ = {};
+    if (request.watch_memory) {
+      try {
+        memory_ = std::make_unique<MemoryWatch>();
+      } catch (const Error& error) {
+        loaded_memory_.why_not = error.what();
+      }
+    }
     model_ = std::make_unique<Model>(request);
+    if (memory_ != nullptr) {
+      try {
+        loaded_memory_.moments = {memory_->Now("loaded", *model_)};
+        loaded_memory_.operators = memory_->Created();
+      } catch (const Error& error) {
+        memory_.reset();
+        loaded_memory_.why_not = error.what();
+      }
+    }
     return Reply("load", model_->description());
   }
 
@@ -125,7 +144,8 @@ class Worker {
   json WatchCalls(const protocol::WatchRequest& request) {
     Model& model = Loaded();
     const DuringThis during("running '" + model.method_name() + "'", 4);
-    return Reply("watch", WatchOperators(model, request, &StdinHungUp));
+    return Reply("watch", WatchOperators(model, request, std::move(memory_),
+                                         std::exchange(loaded_memory_, {}), &StdinHungUp));
   }
 
   json Outputs(const protocol::OutputsRequest& request) {
@@ -147,6 +167,8 @@ class Worker {
   }
 
   std::unique_ptr<Model> model_;
+  std::unique_ptr<MemoryWatch> memory_;  // from a load that asked for it to the watch that tells it
+  protocol::MemoryReport loaded_memory_;
   int bursts_ = 0;
 };
 

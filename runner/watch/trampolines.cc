@@ -9,6 +9,7 @@ namespace {
 void* functions[kMostTrampolines];
 struct alignas(128) ThreadCalls {
   std::uint32_t calls[kMostTrampolines];
+  std::uint32_t last;
 };
 ThreadCalls calls_of_thread[kMostThreads];
 
@@ -20,6 +21,7 @@ thread_local std::size_t index_of_this_thread = 0;  // plus 1
 
 void SetTrampoline(std::size_t index, void* function) { functions[index] = function; }
 std::uint32_t* CallsOf(std::size_t thread) { return calls_of_thread[thread].calls; }
+std::uint32_t& LastCallOf(std::size_t thread) { return calls_of_thread[thread].last; }
 
 std::size_t ThreadIndex() {
   if (index_of_this_thread == 0) index_of_this_thread = threads_seen.fetch_add(1) + 1;
@@ -36,7 +38,9 @@ static_assert(etprof::runner::kMostTrampolines == 512, "the assembly below has a
 // Counts, and returns where to go on.
 extern "C" __attribute__((visibility("hidden"), used)) void* etprof_watch_count(std::uint32_t index) {
   using namespace etprof::runner;
-  ++CallsOf(ThreadIndex())[index];
+  const std::size_t thread = ThreadIndex();
+  ++CallsOf(thread)[index];
+  LastCallOf(thread) = index;
   return functions[index];
 }
 extern "C" __attribute__((visibility("hidden"))) char etprof_watch_trampolines[];

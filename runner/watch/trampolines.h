@@ -21,6 +21,8 @@ void SetTrampoline(std::size_t index, void* function);
 
 // The calls so far, by number, of the thread with this index.
 std::uint32_t* CallsOf(std::size_t thread);
+// The number of the one that it called last; 0, too, where it has called none.
+std::uint32_t& LastCallOf(std::size_t thread);
 
 // The index of the calling thread, given in the order in which they first ask; that of the last for all above
 // kMostThreads, see ThreadsSeen.

@@ -266,9 +266,32 @@ void Fill(const AllSums& all, const AllSums& alone, const LoadedLibrary& library
   }
 }
 
+// XNNPACK creates a delegate's operators in the order in which it runs them, and ExecuTorch its delegates in
+// the order of their calls. Where the numbers agree, each operator has the name of the one that ran.
+void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memory) {
+  std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> ran;  // by instruction
+  for (const protocol::WatchedOperator& op : reply.operators) {
+    if (op.place.kind == "backend" && op.place.chain == 0 && op.place.occurrence == 0)
+      ran[op.place.instruction].push_back(&op);
+  }
+  std::map<std::int64_t, std::vector<protocol::CreatedOperator*>> created;  // by delegate
+  for (protocol::CreatedOperator& op : memory.operators) created[op.delegate].push_back(&op);
+  if (ran.size() != created.size()) return;
+  for (auto at = ran.begin(); const auto& [delegate, operators] : created) {
+    const auto& [instruction, names] = *at++;
+    if (names.size() != operators.size()) continue;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      operators[i]->name = names[i]->name;
+      operators[i]->instruction = instruction;
+      operators[i]->ordinal = names[i]->place.ordinal;
+    }
+  }
+}
+
 }  // namespace
 
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
+                                    std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport loaded,
                                     const std::function<bool()>& abandoned) {
   if (request.runs < 1 || request.runs > kMostWatched || request.warmup > kMostWatched)
     throw Error(ExitCode::kUsage, fmt::format("\"runs\" is 1 to {0}, \"warmup\" at most {0}", kMostWatched));
@@ -277,7 +300,23 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     model.Run();
     return Digests(model);
   };
+  const bool memory_asked = memory != nullptr || !loaded.why_not.empty();
+  const auto tell_memory = [&](const char* at) {
+    if (memory == nullptr) return;
+    try {
+      loaded.moments.push_back(memory->Now(at, model));
+    } catch (const Error& error) {
+      loaded = {error.what(), {}, {}};
+      memory.reset();
+    }
+  };
+  if (memory != nullptr) {
+    run_unwatched();
+    tell_memory("first_run");
+  }
   for (int i = 0; i < request.warmup; ++i) run_unwatched();
+  tell_memory("steady");
+  memory.reset();
   const std::vector<std::string> expected = run_unwatched();
   protocol::WatchReply reply;
   reply.outputs_compared = run_unwatched() == expected;
@@ -285,6 +324,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   const auto refuse = [&](const std::string& why) {
     protocol::WatchReply refused;
     refused.why_not = why;
+    if (memory_asked) refused.memory = loaded;
     return refused;
   };
   try {
@@ -326,6 +366,10 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   const bool any = std::ranges::any_of(reply.operators, [](const auto& op) { return !op.functions.empty(); });
   if (!any)
     return refuse("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
+  if (memory_asked) {
+    NameCreated(reply, loaded);
+    reply.memory = std::move(loaded);
+  }
   return reply;
 }
 

@@ -18,6 +18,7 @@ struct Besides {
   const char* what;                // as it begins warnings and the log: "counters"
   const char* only;                // why a foreign runner has none
   const char* emulated = nullptr;  // why an emulated CPU has none; null: it has
+  bool watch_memory = false;       // from before the model is loaded
   std::function<void(WorkerClient&, const ParticipantSetup&, ExperimentData&)> ask;
 };
 
@@ -32,7 +33,9 @@ void AskOf(const Besides& besides, const ParticipantSetup& setup, ExperimentData
   WorkerClient worker(
       *setup.device, command, [&](std::string_view text) { log.Write(text); }, *setup.interruption,
       setup.timeout_seconds);
-  worker.Ask<protocol::LoadReply>("load", LoadRequestOf(setup));
+  protocol::LoadRequest load = LoadRequestOf(setup);
+  load.watch_memory = besides.watch_memory;
+  worker.Ask<protocol::LoadReply>("load", load);
   besides.ask(worker, setup, data);
   worker.Quit();
 }
@@ -68,7 +71,7 @@ void Measure(const Besides& besides, const Plan& plan, const SetupOfUnit& setup,
 }  // namespace
 
 void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run) {
-  Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none", {}};
+  Besides counters{"counters", "only etprof-runner reads them", "an emulated CPU has none", false, {}};
   counters.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
     const auto reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
     for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
@@ -80,7 +83,7 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, Progress* progr
 }
 
 void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress, RunData& run) {
-  Besides watch{"watch", "only etprof-runner watches XNNPACK's calls", nullptr, {}};
+  Besides watch{"watch", "only etprof-runner watches XNNPACK's calls", nullptr, true, {}};
   watch.ask = [&](WorkerClient& worker, const ParticipantSetup& own, ExperimentData& data) {
     auto reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
     if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);

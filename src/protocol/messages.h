@@ -107,12 +107,14 @@ struct LoadRequest {  // {"cmd": "load"}
   std::string data;  // an external .ptd, or empty
   std::string method = "forward";
   std::optional<InputSpec> inputs;  // absent: `<model>.inputs` where it exists, else seeded random
+  bool watch_memory = false;        // whose memory is whose is told by {"cmd": "watch"}
 
   static void Describe(auto& v) {
     v("model", &LoadRequest::model);
     v("data", &LoadRequest::data);
     v("method", &LoadRequest::method);
     v("inputs", &LoadRequest::inputs, {.if_any = true});
+    v("watch_memory", &LoadRequest::watch_memory);
   }
 };
 

@@ -9,11 +9,13 @@
 // process met them: the caller is 0.
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/describe.h"
+#include "protocol/memory_owners.h"
 #include "protocol/operator_place.h"
 
 namespace etprof::protocol {
@@ -130,6 +132,7 @@ struct WatchReply {
   std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
+  std::optional<MemoryReport> memory;  // of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";
   static constexpr bool kEveryKey = true;
@@ -148,6 +151,7 @@ struct WatchReply {
     v("unmatched_calls", &R::unmatched_calls);
     v("functions", &R::functions);
     v("operators", &R::operators);
+    v("memory", &R::memory, {.if_any = true});
   }
   static void Check(const WatchReply& reply) {
     for (const WatchedOperator& op : reply.operators) {

@@ -1,0 +1,367 @@
+#include "watch/memory_watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+#include "watch/library.h"
+#include "watch/trampolines.h"
+
+namespace etprof::runner {
+
+using protocol::MemoryOwner;
+
+namespace remembering {
+
+// A call of XNNPACK's interface: which function, and the how-manieth.
+struct Call {
+  std::size_t function = 0;
+  std::uint32_t count = 0;  // 0: nothing was called yet
+  auto operator<=>(const Call&) const = default;
+};
+
+struct Block {
+  std::size_t size = 0;
+  Call during;
+};
+
+struct State {
+  State() : library(LoadedLibrary::FindXnnpack()) {}
+  ~State() { Release(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  LoadedLibrary library;
+  std::vector<LoadedLibrary::Slot> replaced;
+  std::vector<std::string> functions;  // by trampoline
+  std::mutex mutex;
+  std::map<std::uintptr_t, Block> blocks;
+  std::vector<Call> created;              // calls that create an operator, in their order
+  std::vector<std::int64_t> delegate_of;  // likewise
+
+  void Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
+    replaced.reserve(replaced.size() + 1);  // what was written is known
+    LoadedLibrary::Write(slot, stand_in);
+    replaced.push_back(slot);
+  }
+  void Release();
+
+  bool Creates(std::size_t function) const {
+    const std::string_view name = functions[function];
+    return name.starts_with("xnn_create_") && !name.starts_with("xnn_create_runtime") &&
+           !name.starts_with("xnn_create_subgraph") && !name.starts_with("xnn_create_workspace");
+  }
+  MemoryOwner OwnerOf(const Call& call) const {
+    if (call.count == 0) return MemoryOwner::kXnnpack;
+    if (Creates(call.function)) return MemoryOwner::kWeights;
+    const std::string_view name = functions[call.function];
+    return name.starts_with("xnn_reshape_") || name.starts_with("xnn_setup_") ||
+                   name.starts_with("xnn_invoke_") || name.starts_with("xnn_run_")
+               ? MemoryOwner::kWorkspace
+               : MemoryOwner::kXnnpack;
+  }
+
+  void Add(void* block, std::size_t size) {
+    if (block == nullptr) return;
+    const std::lock_guard lock(mutex);
+    Call call;
+    if (const std::uint32_t last = LastCallOf(ThreadIndex()); last < functions.size())
+      call = {last, CallsOf(ThreadIndex())[last]};
+    if (call.count > 0 && Creates(call.function) && (created.empty() || created.back() != call)) {
+      created.push_back(call);
+      delegate_of.push_back(subgraphs());
+    }
+    blocks[reinterpret_cast<std::uintptr_t>(block)] = {size, call};
+  }
+  void Remove(void* block) {
+    const std::lock_guard lock(mutex);
+    blocks.erase(reinterpret_cast<std::uintptr_t>(block));
+  }
+  // How many were created: a delegate is one.
+  std::int64_t subgraphs() const {
+    const auto at = std::ranges::find(functions, "xnn_create_subgraph");
+    return at == functions.end() ? 0 : CallsOf(ThreadIndex())[at - functions.begin()];
+  }
+};
+
+namespace {
+
+State* active = nullptr;
+
+// What each stands in for. Slots of one name hold the same function.
+void* (*real_malloc)(std::size_t) = nullptr;
+void* (*real_calloc)(std::size_t, std::size_t) = nullptr;
+void* (*real_realloc)(void*, std::size_t) = nullptr;
+int (*real_posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
+void* (*real_aligned)(std::size_t, std::size_t) = nullptr;
+void (*real_free)(void*) = nullptr;
+void* (*real_new)(std::size_t) = nullptr;
+void* (*real_new_array)(std::size_t) = nullptr;
+void (*real_delete)(void*) = nullptr;
+void (*real_delete_array)(void*) = nullptr;
+void (*real_sized_delete)(void*, std::size_t) = nullptr;
+void (*real_sized_delete_array)(void*, std::size_t) = nullptr;
+
+template <auto& real>
+void* Allocate(std::size_t size) {
+  void* const block = real(size);
+  active->Add(block, size);
+  return block;
+}
+void* AllocateZeros(std::size_t count, std::size_t size) {
+  void* const block = real_calloc(count, size);
+  active->Add(block, count * size);
+  return block;
+}
+void* Reallocate(void* old, std::size_t size) {
+  void* const block = real_realloc(old, size);
+  if (block != nullptr || size == 0) active->Remove(old);
+  active->Add(block, size);
+  return block;
+}
+int AllocateAligned(void** block, std::size_t alignment, std::size_t size) {
+  const int error = real_posix_memalign(block, alignment, size);
+  if (error == 0) active->Add(*block, size);
+  return error;
+}
+void* AllocateAlignedC(std::size_t alignment, std::size_t size) {
+  void* const block = real_aligned(alignment, size);
+  active->Add(block, size);
+  return block;
+}
+template <auto& real>
+void Free(void* block) {
+  active->Remove(block);
+  real(block);
+}
+template <auto& real>
+void FreeSized(void* block, std::size_t size) {
+  active->Remove(block);
+  real(block, size);
+}
+
+struct Allocator {
+  std::string_view name;
+  void** real;
+  void* stand_in;
+};
+
+template <typename Function>
+Allocator Entry(std::string_view name, Function*& real, Function* stand_in) {
+  return {name, reinterpret_cast<void**>(&real), reinterpret_cast<void*>(stand_in)};
+}
+
+// The names of C++ are those of the Itanium ABI, 5.1.2 and 5.1.5.
+std::vector<Allocator> Allocators() {
+  return {Entry("malloc", real_malloc, &Allocate<real_malloc>),
+          Entry("calloc", real_calloc, &AllocateZeros),
+          Entry("realloc", real_realloc, &Reallocate),
+          Entry("posix_memalign", real_posix_memalign, &AllocateAligned),
+          Entry("aligned_alloc", real_aligned, &AllocateAlignedC),
+          Entry("memalign", real_aligned, &AllocateAlignedC),
+          Entry("free", real_free, &Free<real_free>),
+          Entry("_Znwm", real_new, &Allocate<real_new>),
+          Entry("_Znam", real_new_array, &Allocate<real_new_array>),
+          Entry("_ZdlPv", real_delete, &Free<real_delete>),
+          Entry("_ZdaPv", real_delete_array, &Free<real_delete_array>),
+          Entry("_ZdlPvm", real_sized_delete, &FreeSized<real_sized_delete>),
+          Entry("_ZdaPvm", real_sized_delete_array, &FreeSized<real_sized_delete_array>)};
+}
+
+bool IsOfInterest(std::string_view function) {
+  return std::ranges::any_of(
+      std::array{"xnn_create_", "xnn_reshape_", "xnn_setup_", "xnn_invoke_", "xnn_run_", "xnn_define_"},
+      [&](const char* start) { return function.starts_with(start); });
+}
+
+// A line of /proc/self/smaps that begins a mapping, and what follows it (proc_pid_smaps(5)).
+struct Mapping {
+  std::uintptr_t begin = 0, end = 0;
+  std::int64_t resident = 0;  // bytes
+  std::string path;
+};
+
+std::vector<Mapping> Mappings() {
+  std::vector<Mapping> found;
+  std::ifstream file("/proc/self/smaps");
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    const auto [dash, error] = std::from_chars(line.data(), line.data() + line.size(), begin, 16);
+    if (error == std::errc() && *dash == '-' &&
+        std::from_chars(dash + 1, line.data() + line.size(), end, 16).ec == std::errc()) {
+      std::istringstream fields(line);
+      std::string skipped, path;
+      for (int i = 0; i < 5; ++i) fields >> skipped;
+      std::getline(fields >> std::ws, path);
+      found.push_back({begin, end, 0, path});
+    } else if (line.starts_with("Rss:") && !found.empty()) {
+      found.back().resident = std::strtoll(line.c_str() + 4, nullptr, 10) * 1024;
+    }
+  }
+  return found;
+}
+
+// Which pages of a range are in memory, by /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64 bits a
+// page, the highest: it is there).
+class PageMap {
+ public:
+  PageMap() : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0)
+      throw Error(
+          ExitCode::kDeviceFailed,
+          fmt::format("the system does not tell which pages are in memory: {}", std::strerror(errno)));
+  }
+  ~PageMap() { ::close(file_); }
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  // Of the bytes [begin, begin + size).
+  std::int64_t Resident(std::uintptr_t begin, std::size_t size) const {
+    std::int64_t resident = 0;
+    const std::uintptr_t end = begin + size;
+    std::array<std::uint64_t, 512> pages;
+    for (std::uintptr_t page = begin / page_size_; page * page_size_ < end; page += pages.size()) {
+      const ssize_t got =
+          ::pread(file_, pages.data(), sizeof(pages), static_cast<off_t>(page * sizeof(pages[0])));
+      const std::size_t count = got > 0 ? static_cast<std::size_t>(got) / sizeof(pages[0]) : 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
+        const std::uintptr_t to = std::min(end, (page + i + 1) * page_size_);
+        if (from < to && (pages[i] >> 63U) != 0) resident += static_cast<std::int64_t>(to - from);
+      }
+      if (count < pages.size()) break;
+    }
+    return resident;
+  }
+
+ private:
+  const int file_;
+  const std::uintptr_t page_size_ = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+};
+
+}  // namespace
+
+void State::Release() {
+  // These pages are writable since they were replaced.
+  for (const LoadedLibrary::Slot& slot : replaced)
+    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
+  replaced.clear();
+  for (std::size_t t = 0; t < kMostThreads; ++t) std::fill_n(CallsOf(t), functions.size(), 0U);
+  if (active == this) active = nullptr;
+}
+
+}  // namespace remembering
+
+struct MemoryWatch::State : remembering::State {};
+
+MemoryWatch::MemoryWatch() {
+  using namespace remembering;
+  if (active != nullptr) throw Error(ExitCode::kDeviceFailed, "memory is being watched already");
+  if (!HasTrampolines())
+    throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
+  static_cast<void>(PageMap());
+  ThreadIndex();  // the caller is thread 0
+  state_ = std::make_unique<State>();
+  active = state_.get();
+  const std::vector<Allocator> allocators = Allocators();
+  for (const LoadedLibrary::Slot& slot : state_->library.Slots()) {
+    const auto allocator = std::ranges::find(allocators, slot.name, &Allocator::name);
+    if (allocator != allocators.end()) {
+      *allocator->real = slot.function;
+      state_->Replace(slot, allocator->stand_in);
+    } else if (IsOfInterest(slot.name) && state_->functions.size() < kMostTrampolines) {
+      SetTrampoline(state_->functions.size(), slot.function);
+      state_->functions.push_back(slot.name);
+      state_->Replace(slot, Trampoline(state_->functions.size() - 1));
+    }
+  }
+  if (std::ranges::find(state_->functions, "xnn_create_subgraph") == state_->functions.end() ||
+      real_free == nullptr) {
+    throw Error(ExitCode::kDeviceFailed, "allocates in a way that cannot be watched")
+        .InFile(state_->library.path());
+  }
+}
+
+MemoryWatch::~MemoryWatch() = default;
+
+protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) const {
+  using namespace remembering;
+  std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
+  const PageMap pages;
+  std::int64_t owned = 0, owned_resident = 0;  // in mappings without a file
+  const auto add = [&](MemoryOwner owner, std::uintptr_t begin, std::size_t size) {
+    const std::int64_t resident = pages.Resident(begin, size);
+    sums[owner].first += static_cast<std::int64_t>(size);
+    sums[owner].second += resident;
+    owned += static_cast<std::int64_t>(size);
+    owned_resident += resident;
+  };
+  for (const auto& [begin, size] : model.PlannedMemory())
+    add(MemoryOwner::kPlanned, reinterpret_cast<std::uintptr_t>(begin), size);
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [begin, block] : state_->blocks) add(state_->OwnerOf(block.during), begin, block.size);
+  }
+  std::int64_t rss = 0, unnamed = 0, mapped = 0;
+  for (const Mapping& mapping : Mappings()) {
+    rss += mapping.resident;
+    const auto size = static_cast<std::int64_t>(mapping.end - mapping.begin);
+    const bool file = mapping.path.starts_with("/");
+    if (!file && mapping.path != "[stack]") {
+      unnamed += mapping.resident;
+      mapped += size;
+      continue;
+    }
+    const MemoryOwner owner = !file                        ? MemoryOwner::kStacks
+                              : model.IsFile(mapping.path) ? MemoryOwner::kProgram
+                                                           : MemoryOwner::kLibraries;
+    sums[owner].first += size;
+    sums[owner].second += mapping.resident;
+  }
+  if (rss == 0)
+    throw Error(ExitCode::kDeviceFailed, "the system does not tell what is in memory (/proc/self/smaps)");
+  sums[MemoryOwner::kRest] = {std::max<std::int64_t>(mapped - owned, 0),
+                              std::max<std::int64_t>(unnamed - owned_resident, 0)};
+  protocol::MemoryMoment moment{std::move(at), rss, {}};
+  for (const auto& [owner, name] : kNames<MemoryOwner>) {
+    const auto [bytes, resident] = sums[owner];
+    moment.parts.push_back({owner, bytes, resident});
+  }
+  return moment;
+}
+
+std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
+  using namespace remembering;
+  const std::lock_guard lock(state_->mutex);
+  std::map<Call, std::pair<std::int64_t, std::int64_t>> sums;  // all, and the largest
+  for (const auto& [begin, block] : state_->blocks) {
+    auto& [all, largest] = sums[block.during];
+    all += static_cast<std::int64_t>(block.size);
+    largest = std::max(largest, static_cast<std::int64_t>(block.size));
+  }
+  std::vector<protocol::CreatedOperator> created;
+  for (std::size_t i = 0; i < state_->created.size(); ++i) {
+    const Call& call = state_->created[i];
+    const auto [all, largest] = sums[call];
+    created.push_back(
+        {state_->functions[call.function], state_->delegate_of[i] - 1, all, largest, "", -1, -1});
+  }
+  return created;
+}
+
+}  // namespace etprof::runner

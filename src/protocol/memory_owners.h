@@ -1,0 +1,101 @@
+#pragma once
+
+// What a process's memory holds, by owner: part of the reply to {"cmd": "watch"} of a worker that loaded its
+// model with "watch_memory" (runner/watch/memory_watch.h).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/describe.h"
+
+namespace etprof::protocol {
+
+// Whose a byte of the process is. Each byte has one owner.
+enum class MemoryOwner {
+  kProgram,    // the .pte (and .ptd) file, mapped
+  kPlanned,    // the arenas that the program plans for tensors
+  kWeights,    // what XNNPACK's operators allocated when they were created: packed weights, and themselves
+  kWorkspace,  // what XNNPACK allocated to reshape, set up, and run
+  kXnnpack,    // what else it allocated
+  kLibraries,  // the runner and its libraries: code and data
+  kStacks,     // of the main thread
+  kRest,       // the rest: ExecuTorch's own, the runner's, other threads' stacks, free blocks of the heap
+};
+
+struct MemoryPart {
+  MemoryOwner owner = MemoryOwner::kRest;
+  std::int64_t bytes = 0;     // mapped, or asked for
+  std::int64_t resident = 0;  // bytes of these that are in memory
+
+  static constexpr const char* kSchemaName = "memory_part";
+  static void Describe(auto& v) {
+    v("owner", &MemoryPart::owner);
+    v("bytes", &MemoryPart::bytes, {.meaning = "mapped, or asked for"});
+    v("resident_bytes", &MemoryPart::resident, {.meaning = "of `bytes`, in memory"});
+  }
+};
+
+struct MemoryMoment {
+  std::string at;                 // "loaded", "first_run", "steady"
+  std::int64_t rss_bytes = 0;     // of the whole process: the parts' sum
+  std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
+
+  static constexpr const char* kSchemaName = "memory_moment";
+  static void Describe(auto& v) {
+    v("at", &MemoryMoment::at,
+      {.meaning = "after loading, after the first run, after those before measuring"});
+    v("rss_bytes", &MemoryMoment::rss_bytes, {.meaning = "resident set size: the sum of the parts"});
+    v("parts", &MemoryMoment::parts);
+  }
+};
+
+// One operator that XNNPACK created, in the order of creation.
+struct CreatedOperator {
+  std::string function;           // of XNNPACK's interface: "xnn_create_convolution2d_nhwc_f32"
+  std::int64_t delegate = 0;      // counted from 0 in the order of creation
+  std::int64_t bytes = 0;         // that are still allocated after loading
+  std::int64_t largest = 0;       // of these, in one block: packed weights, where there are some
+  std::string name;               // of the operator in traces; empty: not known
+  std::int64_t instruction = -1;  // of its delegate call; -1: not known
+  std::int64_t ordinal = -1;      // within that call; -1: not known
+
+  static constexpr const char* kSchemaName = "created_operator";
+  static void Describe(auto& v) {
+    using C = CreatedOperator;
+    v("function", &C::function);
+    v("delegate", &C::delegate, {.meaning = "in the order of creation, from 0"});
+    v("bytes", &C::bytes,
+      {.meaning = "allocated while it was created, and not freed until the model is loaded"});
+    v("largest", &C::largest, {.meaning = "of `bytes`, in one block: its packed weights, where it has some"});
+    v("name", &C::name, {.meaning = "in traces; empty: not known"});
+    v("instruction", &C::instruction, {.meaning = "of its delegate call; -1: not known", .least = -1});
+    v("ordinal", &C::ordinal, {.meaning = "within that call; -1: not known", .least = -1});
+  }
+};
+
+struct MemoryReport {
+  std::string why_not;  // it cannot be told here; empty: it was
+  std::vector<MemoryMoment> moments;
+  std::vector<CreatedOperator> operators;
+
+  static constexpr const char* kSchemaName = "memory_by_owner";
+  static void Describe(auto& v) {
+    v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
+    v("moments", &MemoryReport::moments);
+    v("operators", &MemoryReport::operators);
+  }
+};
+
+}  // namespace etprof::protocol
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<protocol::MemoryOwner> kNames<protocol::MemoryOwner>[] = {
+    {protocol::MemoryOwner::kProgram, "program"}, {protocol::MemoryOwner::kPlanned, "planned"},
+    {protocol::MemoryOwner::kWeights, "weights"}, {protocol::MemoryOwner::kWorkspace, "workspace"},
+    {protocol::MemoryOwner::kXnnpack, "xnnpack"}, {protocol::MemoryOwner::kLibraries, "libraries"},
+    {protocol::MemoryOwner::kStacks, "stacks"},   {protocol::MemoryOwner::kRest, "rest"}};
+
+}  // namespace etprof
