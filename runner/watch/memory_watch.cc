@@ -40,6 +40,8 @@ struct Block {
   Call during;
 };
 
+constexpr std::size_t kLeastPacked = 4096;  // bytes of a block that may be weights
+
 struct State {
   State() : library(LoadedLibrary::FindXnnpack()) {}
   ~State() { Release(); }
@@ -217,7 +219,8 @@ std::vector<Mapping> Mappings() {
 }
 
 // Which pages of a range are in memory, by /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64 bits a
-// page, the highest: it is there).
+// page; 63: it is there, 56: for this process alone, as the page of zeros is not, which smaps does not
+// count).
 class PageMap {
  public:
   PageMap() : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
@@ -242,7 +245,7 @@ class PageMap {
       for (std::size_t i = 0; i < count; ++i) {
         const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
         const std::uintptr_t to = std::min(end, (page + i + 1) * page_size_);
-        if (from < to && (pages[i] >> 63U) != 0) resident += static_cast<std::int64_t>(to - from);
+        if (from < to && (pages[i] & kOwnPage) == kOwnPage) resident += static_cast<std::int64_t>(to - from);
       }
       if (count < pages.size()) break;
     }
@@ -250,6 +253,7 @@ class PageMap {
   }
 
  private:
+  static constexpr std::uint64_t kOwnPage = 1ULL << 63U | 1ULL << 56U;
   const int file_;
   const std::uintptr_t page_size_ = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 };
@@ -335,8 +339,9 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
   }
   if (rss == 0)
     throw Error(ExitCode::kDeviceFailed, "the system does not tell what is in memory (/proc/self/smaps)");
-  sums[MemoryOwner::kRest] = {std::max<std::int64_t>(mapped - owned, 0),
-                              std::max<std::int64_t>(unnamed - owned_resident, 0)};
+  if (owned_resident > unnamed)
+    throw Error(ExitCode::kDeviceFailed, "the owners of memory hold more than the process has");
+  sums[MemoryOwner::kRest] = {mapped - owned, unnamed - owned_resident};
   protocol::MemoryMoment moment{std::move(at), rss, {}};
   for (const auto& [owner, name] : kNames<MemoryOwner>) {
     const auto [bytes, resident] = sums[owner];
@@ -348,18 +353,35 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
 std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
   using namespace remembering;
   const std::lock_guard lock(state_->mutex);
-  std::map<Call, std::pair<std::int64_t, std::int64_t>> sums;  // all, and the largest
+  struct Sum {
+    std::int64_t all = 0;
+    std::string_view largest;  // its bytes
+  };
+  std::map<Call, Sum> sums;
   for (const auto& [begin, block] : state_->blocks) {
-    auto& [all, largest] = sums[block.during];
-    all += static_cast<std::int64_t>(block.size);
-    largest = std::max(largest, static_cast<std::int64_t>(block.size));
+    Sum& sum = sums[block.during];
+    sum.all += static_cast<std::int64_t>(block.size);
+    if (block.size > sum.largest.size()) sum.largest = {reinterpret_cast<const char*>(begin), block.size};
   }
   std::vector<protocol::CreatedOperator> created;
+  std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;  // by size: bytes, index
   for (std::size_t i = 0; i < state_->created.size(); ++i) {
     const Call& call = state_->created[i];
-    const auto [all, largest] = sums[call];
-    created.push_back(
-        {state_->functions[call.function], state_->delegate_of[i] - 1, all, largest, "", -1, -1});
+    const Sum& sum = sums[call];
+    protocol::CreatedOperator& op = created.emplace_back();
+    op.function = state_->functions[call.function];
+    op.delegate = state_->delegate_of[i] - 1;
+    op.bytes = sum.all;
+    op.largest = static_cast<std::int64_t>(sum.largest.size());
+    if (sum.largest.size() < kLeastPacked) continue;
+    const auto [first, last] = packed.equal_range(sum.largest.size());
+    const auto same =
+        std::find_if(first, last, [&](const auto& of) { return of.second.first == sum.largest; });
+    if (same != last) {
+      op.copy_of = same->second.second;
+    } else {
+      packed.emplace(sum.largest.size(), std::pair(sum.largest, static_cast<std::int64_t>(i)));
+    }
   }
   return created;
 }

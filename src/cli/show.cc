@@ -17,18 +17,13 @@
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/breakdown_by.h"
-#include "say/counters.h"
 #include "say/devices.h"
 #include "say/report.h"
-#include "say/roofline.h"
-#include "say/watched.h"
+#include "say/views.h"
 #include "say/wording.h"
 
 namespace etprof {
 namespace {
-
-constexpr const char *kRoofline = "roofline", *kCounters = "counters", *kProven = "proven",
-                     *kThreads = "threads";
 
 TerminalOptions ScreenOf(const View& view, const std::string& more) {
   TerminalOptions options = OptionsOfStdout();
@@ -40,15 +35,11 @@ TerminalOptions ScreenOf(const View& view, const std::string& more) {
 void ShowBy(const Report& report, View view) {
   say::Document document;
   std::string nothing = "it takes an ETDump: no run was traced";
-  if (view.by == kRoofline) {
-    document.sections = say::SayRoofline(report);
-    nothing = "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)";
-  } else if (view.by == kCounters) {
-    document = say::SayCounters(say::CountersOf(report.run));
-    nothing = "no counters were read in this run (etprof profile --counters)";
-  } else if (view.by == kProven || view.by == kThreads) {
-    document.sections = view.by == kProven ? say::SayProven(report.watched) : say::SayThreads(report.watched);
-    nothing = "no calls were watched in this run (etprof profile --watch)";
+  const auto views = say::ReportViews();
+  const auto found = std::ranges::find(views, view.by, &say::ReportView::name);
+  if (found != views.end()) {
+    document = found->say(report);
+    nothing = found->nothing;
   } else {
     const say::By named = say::ByNamed(view.by).value();
     document.sections = say::SayBreakdownBy(report, named);
@@ -107,7 +98,7 @@ bool WriteFiles(const say::Document& document, const View& view, const Report* r
 
 std::vector<std::string> AllByNames() {
   std::vector<std::string> names = say::ByNames();
-  names.insert(names.end(), {kRoofline, kCounters, kProven, kThreads});
+  for (const say::ReportView& view : say::ReportViews()) names.emplace_back(view.name);
   return names;
 }
 

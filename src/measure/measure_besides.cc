@@ -34,7 +34,7 @@ void AskOf(const Besides& besides, const ParticipantSetup& setup, ExperimentData
       *setup.device, command, [&](std::string_view text) { log.Write(text); }, *setup.interruption,
       setup.timeout_seconds);
   protocol::LoadRequest load = LoadRequestOf(setup);
-  load.watch_memory = besides.watch_memory;
+  load.watch_memory = besides.watch_memory && !data.emulated;  // whose pages are the emulator's
   worker.Ask<protocol::LoadReply>("load", load);
   besides.ask(worker, setup, data);
   worker.Quit();
@@ -94,6 +94,10 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress
                "clock they cannot)",
                reply.unmatched_calls),
            data);
+    }
+    if (reply.memory && !reply.memory->why_not.empty()) {
+      Warn(watch, "memory by owner: " + reply.memory->why_not, data);
+      reply.memory.reset();
     }
     data.watch = std::make_shared<const WatchData>(WatchData{own.config->method, std::move(reply)});
     WriteWatch(*data.watch, WatchFile(data));

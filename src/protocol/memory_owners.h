@@ -3,7 +3,9 @@
 // What a process's memory holds, by owner: part of the reply to {"cmd": "watch"} of a worker that loaded its
 // model with "watch_memory" (runner/watch/memory_watch.h).
 
+#include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,21 @@ enum class MemoryOwner {
   kStacks,     // of the main thread
   kRest,       // the rest: ExecuTorch's own, the runner's, other threads' stacks, free blocks of the heap
 };
+
+}  // namespace etprof::protocol
+
+namespace etprof {
+
+template <>
+inline constexpr NamedValue<protocol::MemoryOwner> kNames<protocol::MemoryOwner>[] = {
+    {protocol::MemoryOwner::kProgram, "program"}, {protocol::MemoryOwner::kPlanned, "planned"},
+    {protocol::MemoryOwner::kWeights, "weights"}, {protocol::MemoryOwner::kWorkspace, "workspace"},
+    {protocol::MemoryOwner::kXnnpack, "xnnpack"}, {protocol::MemoryOwner::kLibraries, "libraries"},
+    {protocol::MemoryOwner::kStacks, "stacks"},   {protocol::MemoryOwner::kRest, "rest"}};
+
+}  // namespace etprof
+
+namespace etprof::protocol {
 
 struct MemoryPart {
   MemoryOwner owner = MemoryOwner::kRest;
@@ -59,6 +76,8 @@ struct CreatedOperator {
   std::string name;               // of the operator in traces; empty: not known
   std::int64_t instruction = -1;  // of its delegate call; -1: not known
   std::int64_t ordinal = -1;      // within that call; -1: not known
+  std::int64_t copy_of = -1;      // index of an earlier one whose largest block has the same bytes; -1: none
+  const std::string& NameOrFunction() const { return name.empty() ? function : name; }
 
   static constexpr const char* kSchemaName = "created_operator";
   static void Describe(auto& v) {
@@ -71,6 +90,10 @@ struct CreatedOperator {
     v("name", &C::name, {.meaning = "in traces; empty: not known"});
     v("instruction", &C::instruction, {.meaning = "of its delegate call; -1: not known", .least = -1});
     v("ordinal", &C::ordinal, {.meaning = "within that call; -1: not known", .least = -1});
+    v("copy_of", &C::copy_of,
+      {.meaning = "index of an earlier operator whose largest block, of 4096 bytes or more, is the same; -1: "
+                  "none",
+       .least = -1});
   }
 };
 
@@ -85,17 +108,22 @@ struct MemoryReport {
     v("moments", &MemoryReport::moments);
     v("operators", &MemoryReport::operators);
   }
+  static void Check(const MemoryReport& report) {
+    if (report.why_not.empty() && report.moments.empty())
+      throw std::invalid_argument("memory: \"moments\" is empty");
+    for (std::size_t i = 0; i < report.operators.size(); ++i) {
+      if (report.operators[i].copy_of >= static_cast<std::int64_t>(i))
+        throw std::invalid_argument("memory: an operator is a copy of a later one");
+    }
+    for (const MemoryMoment& moment : report.moments) {
+      std::int64_t sum = 0;
+      for (const MemoryPart& part : moment.parts) sum += part.resident;
+      if (!std::ranges::equal(moment.parts, kNames<MemoryOwner>, {}, &MemoryPart::owner,
+                              &NamedValue<MemoryOwner>::first) ||
+          sum != moment.rss_bytes)
+        throw std::invalid_argument("memory: the parts of \"" + moment.at + "\" are not those of the whole");
+    }
+  }
 };
 
 }  // namespace etprof::protocol
-
-namespace etprof {
-
-template <>
-inline constexpr NamedValue<protocol::MemoryOwner> kNames<protocol::MemoryOwner>[] = {
-    {protocol::MemoryOwner::kProgram, "program"}, {protocol::MemoryOwner::kPlanned, "planned"},
-    {protocol::MemoryOwner::kWeights, "weights"}, {protocol::MemoryOwner::kWorkspace, "workspace"},
-    {protocol::MemoryOwner::kXnnpack, "xnnpack"}, {protocol::MemoryOwner::kLibraries, "libraries"},
-    {protocol::MemoryOwner::kStacks, "stacks"},   {protocol::MemoryOwner::kRest, "rest"}};
-
-}  // namespace etprof

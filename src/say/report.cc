@@ -10,14 +10,12 @@
 #include "core/units.h"
 #include "report/ladder/matrix.h"
 #include "say/breakdown_by.h"
-#include "say/counters.h"
 #include "say/findings.h"
 #include "say/ladder.h"
 #include "say/matrix.h"
 #include "say/report_parts.h"
-#include "say/roofline.h"
 #include "say/sustained.h"
-#include "say/watched.h"
+#include "say/views.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -243,17 +241,12 @@ Document SayReport(const Report& report) {
         std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
     if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
   }
-  Append(SayRoofline(report), appendix);
-  for (Section& section : SayCounters(CountersOf(report.run)).sections) {
-    section.title = "Counters: " + section.title;
-    section.level = Level::kPage;
-    appendix.push_back(std::move(section));
-  }
-  for (const auto& [found, what] : {std::pair(SayProven(report.watched), "Proven kernels: "),
-                                    std::pair(SayThreads(report.watched), "Threads: ")}) {
-    for (Section section : found) {
-      section.title = what + section.title;
-      section.level = Level::kPage;
+  for (const ReportView& view : ReportViews()) {
+    for (Section& section : view.say(report).sections) {
+      if (*view.prefix != '\0') {
+        section.title = view.prefix + section.title;
+        section.level = Level::kPage;
+      }
       appendix.push_back(std::move(section));
     }
   }

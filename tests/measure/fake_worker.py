@@ -194,7 +194,19 @@ def watch(runs: int) -> dict:
     operator |= {"parallel_ns": 1000_000 * runs, "regions": runs, "threads": [thread, thread]}
     operator |= {"fastest_parallel_ns": 1000_000, "fastest_alone_ns": 900_000}
     operator["functions"] = [{"function": 0, "is_task": False, "calls": [8 * runs, 8 * runs]}]
-    return {**said, "functions": [function], "operators": [operator]}
+    return {**said, "functions": [function], "operators": [operator], "memory": memory()}
+
+
+def memory() -> dict:
+    """Of a process that keeps its file, with FAKE_PACKED bytes of weights."""
+    packed = int(os.environ.get("FAKE_PACKED", "4000000"))
+    owners = {"program": 5_000_000, "planned": 600_000, "weights": packed, "workspace": 0, "xnnpack": 7000}
+    owners |= {"libraries": 9_000_000, "stacks": 30_000, "rest": 4_000_000}
+    parts = [{"owner": owner, "bytes": size, "resident_bytes": size} for owner, size in owners.items()]
+    moment = {"at": "steady", "rss_bytes": sum(owners.values()), "parts": parts}
+    created = {"function": "xnn_create_fully_connected_nc_f32", "delegate": 0, "bytes": packed, "largest": packed}
+    created |= {"name": "Fully Connected (NC, PF32) GEMM #1", "instruction": 0, "ordinal": 0, "copy_of": -1}
+    return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), "moments": [moment], "operators": [created]}
 
 
 def peaks() -> None:

@@ -1,5 +1,7 @@
 """`--watch` with the scripted worker: what a CPU with a shared matrix unit says, and runners that cannot be watched."""
 
+import csv
+import io
 import json
 
 from measure_bench import FAKE_RUNNER
@@ -34,6 +36,35 @@ def test_of_contended_runs_no_reason_is_named(bench):
     assert "no cause is named" in said and "shared" not in said
 
 
+def test_what_grew_is_named(bench):
+    pair = [bench.experiment("small"), bench.experiment("large", env={"FAKE_PACKED": "45000000"})]
+    config = bench.write(pair, launches=2)
+    done = bench.run("run", config, "--watch", "--no-peaks")
+    assert done.returncode == 0, done.stderr
+    said = bench.run("analyze", bench.out, "--by", "memory").stdout
+    (grown,) = [line.split() for line in said.splitlines() if line.split()[:2] == ["packed", "weights"] and "+" in line]
+    assert grown[-6:] == ["4.00", "MB", "45.0", "MB", "+41.0", "MB"]
+    (operator,) = csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=packed_weights_change").stdout))
+    assert (operator["operator"], operator["change"]) == ("Fully Connected (NC, PF32) GEMM #1", "+41.0 MB")
+    # The file stays beside what was packed from it, where the two are of one order.
+    assert " ".join(said.split()).count("file are in memory next to") == 2
+    summary = json.loads(bench.run("analyze", bench.out, "--json").stdout)
+    whole = [one["memory"]["moments"][-1] for one in summary["experiments"]]
+    assert [sum(part["resident_bytes"] for part in one["parts"]) for one in whole] == [
+        one["rss_bytes"] for one in whole
+    ]
+    assert "Memory: large compared with small" in (bench.out / "report.md").read_text()
+    assert bench.run("validate", bench.out).returncode == 0
+
+
+def test_memory_that_cannot_be_told_is_said(bench):
+    measured(bench, FAKE_MEMORY_WHY_NOT="the system does not tell")
+    assert warnings(bench, "a") == ["watch: memory by owner: the system does not tell"]
+    assert "nothing to show: no memory was watched" in " ".join(
+        bench.run("analyze", bench.out, "--by", "memory").stdout.split()
+    )
+
+
 def test_who_cannot_be_watched(bench):
     refused = bench.experiment("old", env={"FAKE_FAIL": "refuse@watch"})
     otherwise = bench.experiment("static", env={"FAKE_WATCH_WHY_NOT": "is linked in"})
@@ -54,6 +85,10 @@ def test_a_damaged_file_is_named_and_the_rest_is_read(bench):
     done = bench.run("analyze", bench.out, "--all")
     assert done.returncode == 0
     assert path.name in "".join((done.stderr + done.stdout).split())
+    measured_well = path.read_text().replace('"threads": 3', '"threads": 2')
+    path.write_text(measured_well.replace('"rss_bytes": ', '"rss_bytes": 1'))
+    said = bench.run("analyze", bench.out, "--all")
+    assert "arenotthoseofthewhole" in "".join((said.stderr + said.stdout).split())
     path.write_text("{")
     done = bench.run("analyze", bench.out, "--all")
     assert "iscutshort" in "".join((done.stderr + done.stdout).split())

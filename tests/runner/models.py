@@ -138,6 +138,23 @@ def channels_last() -> bytes:
     return lower(model, (torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last),))
 
 
+def two_linears(once: bool) -> bytes:
+    """Two delegates, since cumsum is not delegated between them; of one layer `once`, else of two."""
+    torch.manual_seed(0)
+    first = torch.nn.Linear(256, 256)
+    second = first if once else torch.nn.Linear(256, 256)
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = first, second
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(torch.cumsum(self.first(x), 1))
+
+    return lower(Model(), (torch.ones(4, 256),), xnnpack=True)
+
+
 ALL = {
     "portable_add": portable_add,
     "missing_operator": missing_operator,
@@ -150,6 +167,8 @@ ALL = {
     "makes_nan": makes_nan,
     "several_delegates": several_delegates,
     "channels_last": channels_last,
+    "one_linear_twice": lambda: two_linears(once=True),
+    "two_linears": lambda: two_linears(once=False),
 }
 
 if __name__ == "__main__":

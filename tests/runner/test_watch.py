@@ -41,8 +41,11 @@ def calls(reply: dict, op: dict, *, tasks: bool) -> dict[int, int]:
     return counted
 
 
-def slots(process: Any) -> dict[str, int]:
-    """What the process's memory holds in the words through which XNNPACK calls the thread pool and KleidiAI."""
+WATCHED = re.compile(r"pthreadpool_par|kai_run")
+
+
+def slots(process: Any, names: re.Pattern[str] = WATCHED) -> dict[str, int]:
+    """What the process's memory holds in the words through which XNNPACK's library calls functions of these names."""
     maps = Path(f"/proc/{process.process.pid}/maps").read_text(encoding="utf-8").splitlines()
     first = next(line for line in maps if line.endswith("libexecutorch_backend_xnnpack.so")).split()
     base, library = int(first[0].split("-")[0], 16), first[-1]
@@ -51,10 +54,10 @@ def slots(process: Any) -> dict[str, int]:
     with Path(f"/proc/{process.process.pid}/mem").open("rb") as memory:
         for line in relocations.splitlines():
             parts = line.split()
-            if len(parts) < 5 or "JUMP_SLO" not in parts[2] or not re.match(r"pthreadpool_par|kai_run", parts[4]):
+            if len(parts) < 5 or not re.search("JUMP_SLO|GLOB_DAT", parts[2]) or not names.match(parts[4]):
                 continue
             memory.seek(base + int(parts[0], 16))
-            words[parts[4]] = int.from_bytes(memory.read(8), "little")
+            words[parts[4].partition("@")[0]] = int.from_bytes(memory.read(8), "little")
     return words
 
 

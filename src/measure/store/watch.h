@@ -23,16 +23,6 @@ struct WatchData {
   static void Check(const WatchData& watch) { protocol::WatchReply::Check(watch.reply); }
 };
 
-// As KeyText (analysis/profile.h) of the operator that a reply of the runner names.
-template <typename O>
-std::string KeyTextOf(const std::string& method, const O& op) {
-  std::string key =
-      method + "/" + std::to_string(op.instruction) + "/" + op.kind + "/" + std::to_string(op.ordinal);
-  if (op.chain > 0) key += "/chain" + std::to_string(op.chain);
-  if (op.occurrence > 0) key += "/again" + std::to_string(op.occurrence);
-  return key;
-}
-
 // "<stem>_watch.json" beside its log; empty: it has no log.
 std::filesystem::path WatchFile(const ExperimentData& data);
 // Of an experiment of a run directory; null where there is none. Throws Error (kBadInput) for one that is

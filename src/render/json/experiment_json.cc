@@ -56,4 +56,9 @@ std::vector<WatchedRow> TracedJson::Watched() const {
   return {rows.begin(), rows.end()};
 }
 
+std::optional<protocol::MemoryReport> TracedJson::Memory() const {
+  const WatchedExperiment* const watched = FindWatched(report.watched, data);
+  return watched == nullptr ? std::nullopt : watched->memory;
+}
+
 }  // namespace etprof

@@ -253,6 +253,7 @@ struct TracedJson {
   // Of the experiment's own method: a program of several has them in one file.
   std::vector<CountersRow> Counters() const;
   std::vector<WatchedRow> Watched() const;  // likewise
+  std::optional<protocol::MemoryReport> Memory() const;
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
@@ -289,6 +290,8 @@ struct TracedJson {
       {.meaning =
            "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
            "empty: they were not watched"});
+    v("memory", &TracedJson::Memory,
+      {.meaning = "of a watched run, by owner (docs/concepts/kernels.md)", .if_any = true});
     v("delegate_values", [](J json) -> const auto& { return json.Of().reported; },
       {.meaning = "what delegates report that is not host time: part of no other number", .if_any = true});
     v("delegate_metadata", [](J json) -> const auto& { return json.Of().metadata; },

@@ -151,18 +151,24 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
 std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
   std::vector<WatchedExperiment> watched;
   for (const ExperimentData& data : run.experiments) {
-    if (data.watch == nullptr || !RowsOf(watched, data).empty()) continue;
+    if (data.watch == nullptr || FindWatched(watched, data) != nullptr) continue;
     watched.push_back({WatchFile(data), data.watch->method, data.label, data.watch->reply.contended,
-                       WatchedRows(*data.watch)});
+                       WatchedRows(*data.watch), data.watch->reply.memory});
   }
   return watched;
 }
 
+const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watched,
+                                     const ExperimentData& data) {
+  if (data.watch == nullptr) return nullptr;
+  const auto found = std::ranges::find(watched, WatchFile(data), &WatchedExperiment::file);
+  return found == watched.end() ? nullptr : &*found;
+}
+
 std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched,
                                    const ExperimentData& data) {
-  if (data.watch == nullptr) return {};
-  const auto found = std::ranges::find(watched, WatchFile(data), &WatchedExperiment::file);
-  return found == watched.end() ? std::span<const WatchedRow>() : found->rows;
+  const WatchedExperiment* const found = FindWatched(watched, data);
+  return found == nullptr ? std::span<const WatchedRow>() : found->rows;
 }
 
 }  // namespace etprof

@@ -109,6 +109,7 @@ struct WatchedExperiment {
   std::string label;
   bool contended = false;  // of its times: see WatchReply
   std::vector<WatchedRow> rows;
+  std::optional<protocol::MemoryReport> memory;  // absent: it cannot be told there
 
   static constexpr const char* kSchemaName = "watched";
   static void Describe(auto& v) {
@@ -116,13 +117,17 @@ struct WatchedExperiment {
     v("label", &W::label);
     v("contended", &W::contended);
     v("operators", &W::rows);
+    v("memory", &W::memory, {.if_any = true});
   }
 };
 
 // Those of a run that were watched. Of a program of several methods the experiments share a file: it is there
 // once.
 std::vector<WatchedExperiment> WatchedOf(const RunData& run);
-// The rows of the experiment; none where it was not watched.
+// That of the experiment; null where it was not watched.
+const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watched,
+                                     const ExperimentData& data);
+// Its rows; none where it was not watched.
 std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched, const ExperimentData& data);
 
 }  // namespace etprof

@@ -1,0 +1,66 @@
+#include "report/kernels/memory_change.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_members.h"
+
+namespace etprof {
+namespace {
+
+using nlohmann::json;
+using protocol::MemoryOwner;
+using protocol::MemoryReport;
+
+MemoryReport Holding(std::int64_t weights, std::int64_t rest, std::vector<std::int64_t> created) {
+  MemoryReport report;
+  protocol::MemoryMoment& moment = report.moments.emplace_back();
+  moment = {"steady", weights + rest, {}};
+  for (const auto& [owner, name] : kNames<MemoryOwner>) moment.parts.push_back({owner, 0, 0});
+  moment.parts[static_cast<std::size_t>(MemoryOwner::kWeights)].resident = weights;
+  moment.parts[static_cast<std::size_t>(MemoryOwner::kRest)].resident = rest;
+  for (std::size_t i = 0; i < created.size(); ++i) {
+    report.operators.push_back({"xnn_create_fully_connected_nc_f32", 0, created[i], created[i],
+                                i == 0 ? "" : "Fully Connected (NC, F32) GEMM #" + std::to_string(i), 3,
+                                static_cast<std::int64_t>(i)});
+  }
+  return report;
+}
+
+TEST(MemoryChange, NamesWhatGrewTheMostFirst) {
+  const MemoryChange change =
+      ChangeOfMemory(Holding(600, 1000, {100, 200, 300}), Holding(900, 900, {100, 240, 260 + 300}));
+  EXPECT_EQ(change.Baseline(), 1600);
+  EXPECT_EQ(change.Candidate(), 1800);
+  ASSERT_TRUE(change.same_operators);
+  ASSERT_EQ(change.operators.size(), 2U);
+  EXPECT_EQ(change.operators[0].name, "Fully Connected (NC, F32) GEMM #2");
+  EXPECT_EQ(change.operators[0].candidate - change.operators[0].baseline, 260);
+  EXPECT_EQ(change.operators[1].candidate, 240);
+}
+
+TEST(MemoryChange, OtherOperatorsAreNotCompared) {
+  const MemoryChange change = ChangeOfMemory(Holding(300, 0, {100, 200}), Holding(100, 0, {100}));
+  EXPECT_FALSE(change.same_operators);
+  EXPECT_TRUE(change.operators.empty());
+  EXPECT_EQ(change.Candidate() - change.Baseline(), -200);
+}
+
+TEST(MemoryReportJson, PartsAddUpOrItIsRefused) {
+  const MemoryReport report = Holding(600, 1000, {100});
+  const json written = report;
+  EXPECT_EQ(json(written.get<MemoryReport>()), written);
+  json damaged = written;
+  damaged["moments"][0]["rss_bytes"] = 1601;
+  EXPECT_THROW(damaged.get<MemoryReport>(), std::exception);
+  damaged = written;
+  damaged["moments"][0]["parts"].erase(0);
+  EXPECT_THROW(damaged.get<MemoryReport>(), std::exception);
+  damaged = written;
+  damaged["moments"] = json::array();
+  EXPECT_THROW(damaged.get<MemoryReport>(), std::exception);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,209 @@
+#include "say/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "core/units.h"
+#include "report/kernels/memory_change.h"
+
+namespace etprof::say {
+namespace {
+
+using protocol::MemoryOwner;
+using protocol::MemoryReport;
+
+constexpr std::size_t kUsualOperators = 10;
+
+std::string_view OwnerText(MemoryOwner owner) {
+  switch (owner) {
+    case MemoryOwner::kProgram:
+      return "program file";
+    case MemoryOwner::kPlanned:
+      return "planned tensors";
+    case MemoryOwner::kWeights:
+      return "packed weights";
+    case MemoryOwner::kWorkspace:
+      return "XNNPACK's workspace";
+    case MemoryOwner::kXnnpack:
+      return "XNNPACK, other";
+    case MemoryOwner::kLibraries:
+      return "code and libraries";
+    case MemoryOwner::kStacks:
+      return "main thread's stack";
+    case MemoryOwner::kRest:
+      return "rest";
+  }
+  return "";
+}
+
+Cell Bytes(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
+
+Table OwnersOf(const MemoryReport& memory) {
+  Table table{"memory",
+              "",
+              {{"owner", "resident"},
+               {"loaded", "loaded", true, 2},
+               {"first_run", "first run", true, 1},
+               {"steady", "steady", true},
+               {"allocated", "allocated or mapped", true, 3}},
+              {}};
+  const auto at = [&](const char* moment) {
+    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemoryMoment::at);
+    return found == memory.moments.end() ? nullptr : &*found;
+  };
+  const protocol::MemoryMoment* const moments[] = {at("loaded"), at("first_run"), at("steady")};
+  const auto add = [&](std::string_view name, auto value, Cell last) {
+    std::vector<Cell> cells = {std::string(name)};
+    for (const protocol::MemoryMoment* const moment : moments)
+      cells.push_back(moment == nullptr ? Cell() : Bytes(value(*moment)));
+    cells.push_back(std::move(last));
+    table.rows.emplace_back(std::move(cells));
+  };
+  for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
+    const protocol::MemoryPart& part = memory.moments.back().parts[i];
+    add(
+        OwnerText(part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
+        Bytes(part.bytes));
+  }
+  add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, Cell());
+  return table;
+}
+
+Table CreatedIn(const MemoryReport& memory) {
+  Table table{"packed_weights",
+              "",
+              {{.id = "operator", .title = "created operator", .keep = Table::Keep::kName},
+               {.id = "delegate", .title = "delegate", .right = true, .level = Level::kPage},
+               {.id = "function", .title = "created by", .level = Level::kPage},
+               {"bytes", "allocated", true},
+               {"largest", "largest block", true, 3}},
+              {}};
+  std::vector<const protocol::CreatedOperator*> operators;
+  for (const protocol::CreatedOperator& op : memory.operators) operators.push_back(&op);
+  std::ranges::stable_sort(operators, std::ranges::greater(), [](const auto* op) { return op->bytes; });
+  for (const protocol::CreatedOperator* const op : operators) {
+    table.rows.push_back({op->name.empty() ? Cell() : Cell(op->name), Count{op->delegate}, op->function,
+                          Bytes(op->bytes), Bytes(op->largest)});
+  }
+  table.usual_rows = kUsualOperators;
+  table.elsewhere = "in its `_watch.json`";
+  return table;
+}
+
+// What the file still takes beside the weights that were packed from it.
+std::string TwiceText(const MemoryReport& memory) {
+  std::int64_t file = 0, packed = 0;
+  for (const protocol::MemoryPart& part : memory.moments.back().parts) {
+    if (part.owner == MemoryOwner::kProgram) file = part.resident;
+    if (part.owner == MemoryOwner::kWeights) packed = part.resident;
+  }
+  if (file < packed / 10) return "";  // ExecuTorch gives back what was packed
+  return fmt::format(
+      "{} of the program's file are in memory next to {} of packed weights. The system can take the file's "
+      "pages back, not the packed ones.",
+      FormatBytes(static_cast<double>(file)), FormatBytes(static_cast<double>(packed)));
+}
+
+// Weights that are in memory more than once.
+std::string CopiesText(const MemoryReport& memory) {
+  std::int64_t copies = 0, bytes = 0;
+  const protocol::CreatedOperator* largest = nullptr;
+  for (const protocol::CreatedOperator& op : memory.operators) {
+    if (op.copy_of < 0) continue;
+    ++copies;
+    bytes += op.largest;
+    if (largest == nullptr || op.largest > largest->largest) largest = &op;
+  }
+  if (largest == nullptr) return "";
+  return fmt::format(
+      "{} packed the same weights as an earlier operator: {} more in memory. The largest: {} of delegate {} "
+      "and {} of delegate {}. A build with EXECUTORCH_XNNPACK_ENABLE_WEIGHT_CACHE can share them.",
+      CountedText(copies, "operator"), FormatBytes(static_cast<double>(bytes)), largest->NameOrFunction(),
+      largest->delegate, memory.operators[static_cast<std::size_t>(largest->copy_of)].NameOrFunction(),
+      memory.operators[static_cast<std::size_t>(largest->copy_of)].delegate);
+}
+
+Cell ChangeOf(std::int64_t baseline, std::int64_t candidate) {
+  return {fmt::format("{}{}", candidate > baseline ? "+" : "",
+                      FormatBytes(static_cast<double>(candidate - baseline)))};
+}
+
+Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, const MemoryReport& candidate) {
+  const Comparison& comparison = pair.comparison;
+  const MemoryChange change = ChangeOfMemory(baseline, candidate);
+  const auto columns = [&](const char* id, const char* title) {
+    return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
+                                      {.id = "baseline",
+                                       .title = comparison.baseline_label,
+                                       .right = true,
+                                       .keep = Table::Keep::kDifference},
+                                      {.id = "candidate",
+                                       .title = comparison.candidate_label,
+                                       .right = true,
+                                       .keep = Table::Keep::kDifference},
+                                      {"change", "change", true}};
+  };
+  Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
+                  Level::kUsual,
+                  {}};
+  Table owners{"memory_change", "", columns("owner", "resident"), {}};
+  const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
+    table.rows.push_back({std::string(name), Bytes(before), Bytes(after), ChangeOf(before, after)});
+  };
+  for (const MemoryChange::Owner& of : change.owners)
+    add(owners, OwnerText(of.owner), of.baseline, of.candidate);
+  add(owners, "resident set size", change.Baseline(), change.Candidate());
+  section.parts.emplace_back(std::move(owners));
+  if (!change.same_operators) {
+    section.parts.emplace_back(Paragraph{
+        "XNNPACK created other operators in the one than in the other: their memory is not compared "
+        "one by one."});
+  } else if (change.operators.empty()) {
+    section.parts.emplace_back(Paragraph{"Every operator allocated the same in both when it was created."});
+  } else {
+    Table operators{"packed_weights_change", "", columns("operator", "created operator"), {}};
+    for (const MemoryChange::Operator& op : change.operators)
+      add(operators, op.name, op.baseline, op.candidate);
+    operators.usual_rows = kUsualOperators;
+    section.parts.emplace_back(std::move(operators));
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<Section> SayMemory(const Report& report) {
+  std::vector<Section> sections;
+  for (const WatchedExperiment& experiment : report.watched) {
+    if (!experiment.memory) continue;
+    Section section{experiment.label, Level::kUsual, {OwnersOf(*experiment.memory)}};
+    for (const std::string& text : {TwiceText(*experiment.memory), CopiesText(*experiment.memory)})
+      if (!text.empty()) section.parts.emplace_back(Paragraph{text});
+    if (!experiment.memory->operators.empty()) section.parts.emplace_back(CreatedIn(*experiment.memory));
+    sections.push_back(std::move(section));
+  }
+  for (const ReportComparison& pair : report.comparisons) {
+    const auto memory_of = [&](std::size_t of) -> const MemoryReport* {
+      const auto& data = report.run.experiments[report.experiments[of].index];
+      const WatchedExperiment* const watched = FindWatched(report.watched, data);
+      return watched != nullptr && watched->memory ? &*watched->memory : nullptr;
+    };
+    const MemoryReport* const baseline = memory_of(pair.baseline);
+    const MemoryReport* const candidate = memory_of(pair.candidate);
+    if (baseline != nullptr && candidate != nullptr && baseline != candidate)
+      sections.push_back(ChangeIn(pair, *baseline, *candidate));
+  }
+  if (!sections.empty()) {
+    sections.front().parts.emplace_back(Paragraph{
+        "Resident: the pages in memory, of a process that only loads the model and runs it. Each byte has "
+        "one "
+        "owner, by the function of XNNPACK that was called last before it was allocated. Rest: ExecuTorch, "
+        "the runner, other stacks, and free blocks."});
+  }
+  return sections;
+}
+
+}  // namespace etprof::say

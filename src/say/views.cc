@@ -1,0 +1,35 @@
+#include "say/views.h"
+
+#include "say/counters.h"
+#include "say/memory.h"
+#include "say/roofline.h"
+#include "say/watched.h"
+
+namespace etprof::say {
+namespace {
+
+Document Of(std::vector<Section> sections) {
+  Document document;
+  document.sections = std::move(sections);
+  return document;
+}
+
+constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
+
+constexpr ReportView kReportViews[] = {
+    {"roofline", [](const Report& report) { return Of(SayRoofline(report)); }, "",
+     "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)"},
+    {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
+     "Counters: ", "no counters were read in this run (etprof profile --counters)"},
+    {"proven", [](const Report& report) { return Of(SayProven(report.watched)); },
+     "Proven kernels: ", kNotWatched},
+    {"threads", [](const Report& report) { return Of(SayThreads(report.watched)); },
+     "Threads: ", kNotWatched},
+    {"memory", [](const Report& report) { return Of(SayMemory(report)); },
+     "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
+
+}  // namespace
+
+std::span<const ReportView> ReportViews() { return kReportViews; }
+
+}  // namespace etprof::say
