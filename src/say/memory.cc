@@ -15,7 +15,7 @@ namespace {
 using protocol::MemoryOwner;
 using protocol::MemoryReport;
 
-constexpr std::size_t kUsualOperators = 10;
+constexpr std::size_t kUsualCreated = 10;
 
 std::string_view OwnerText(MemoryOwner owner) {
   switch (owner) {
@@ -39,7 +39,7 @@ std::string_view OwnerText(MemoryOwner owner) {
   return "";
 }
 
-Cell Bytes(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
+Cell SizeCell(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
 
 Table OwnersOf(const MemoryReport& memory) {
   Table table{"memory",
@@ -58,7 +58,7 @@ Table OwnersOf(const MemoryReport& memory) {
   const auto add = [&](std::string_view name, auto value, Cell last) {
     std::vector<Cell> cells = {std::string(name)};
     for (const protocol::MemoryMoment* const moment : moments)
-      cells.push_back(moment == nullptr ? Cell() : Bytes(value(*moment)));
+      cells.push_back(moment == nullptr ? Cell() : SizeCell(value(*moment)));
     cells.push_back(std::move(last));
     table.rows.emplace_back(std::move(cells));
   };
@@ -66,7 +66,7 @@ Table OwnersOf(const MemoryReport& memory) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
         OwnerText(part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
-        Bytes(part.bytes));
+        SizeCell(part.bytes));
   }
   add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, Cell());
   return table;
@@ -86,9 +86,9 @@ Table CreatedIn(const MemoryReport& memory) {
   std::ranges::stable_sort(operators, std::ranges::greater(), [](const auto* op) { return op->bytes; });
   for (const protocol::CreatedOperator* const op : operators) {
     table.rows.push_back({op->name.empty() ? Cell() : Cell(op->name), Count{op->delegate}, op->function,
-                          Bytes(op->bytes), Bytes(op->largest)});
+                          SizeCell(op->bytes), SizeCell(op->largest)});
   }
-  table.usual_rows = kUsualOperators;
+  table.usual_rows = kUsualCreated;
   table.elsewhere = "in its `_watch.json`";
   return table;
 }
@@ -126,7 +126,7 @@ std::string CopiesText(const MemoryReport& memory) {
       memory.operators[static_cast<std::size_t>(largest->copy_of)].delegate);
 }
 
-Cell ChangeOf(std::int64_t baseline, std::int64_t candidate) {
+Cell SizeChange(std::int64_t baseline, std::int64_t candidate) {
   return {fmt::format("{}{}", candidate > baseline ? "+" : "",
                       FormatBytes(static_cast<double>(candidate - baseline)))};
 }
@@ -151,7 +151,7 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
                   {}};
   Table owners{"memory_change", "", columns("owner", "resident"), {}};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
-    table.rows.push_back({std::string(name), Bytes(before), Bytes(after), ChangeOf(before, after)});
+    table.rows.push_back({std::string(name), SizeCell(before), SizeCell(after), SizeChange(before, after)});
   };
   for (const MemoryChange::Owner& of : change.owners)
     add(owners, OwnerText(of.owner), of.baseline, of.candidate);
@@ -167,7 +167,7 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
     Table operators{"packed_weights_change", "", columns("operator", "created operator"), {}};
     for (const MemoryChange::Operator& op : change.operators)
       add(operators, op.name, op.baseline, op.candidate);
-    operators.usual_rows = kUsualOperators;
+    operators.usual_rows = kUsualCreated;
     section.parts.emplace_back(std::move(operators));
   }
   return section;

@@ -8,7 +8,7 @@
 namespace etprof::say {
 namespace {
 
-Document Of(std::vector<Section> sections) {
+Document DocumentOf(std::vector<Section> sections) {
   Document document;
   document.sections = std::move(sections);
   return document;
@@ -17,15 +17,15 @@ Document Of(std::vector<Section> sections) {
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
-    {"roofline", [](const Report& report) { return Of(SayRoofline(report)); }, "",
+    {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report)); }, "",
      "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)"},
     {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
-    {"proven", [](const Report& report) { return Of(SayProven(report.watched)); },
+    {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched)); },
      "Proven kernels: ", kNotWatched},
-    {"threads", [](const Report& report) { return Of(SayThreads(report.watched)); },
+    {"threads", [](const Report& report) { return DocumentOf(SayThreads(report.watched)); },
      "Threads: ", kNotWatched},
-    {"memory", [](const Report& report) { return Of(SayMemory(report)); },
+    {"memory", [](const Report& report) { return DocumentOf(SayMemory(report)); },
      "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
 
 }  // namespace
