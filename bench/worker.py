@@ -11,7 +11,7 @@ from types import TracebackType
 class Worker:
     """A warm worker with one model loaded; ends with its context."""
 
-    def __init__(self, runner: Path, model: Path, isa: str = "all", threads: int = 1) -> None:
+    def __init__(self, runner: Path, model: Path, isa: str = "all", threads: int = 1, **load: object) -> None:
         command = [str(runner), "--worker", f"--cpu_threads={threads}"]
         if isa != "all":
             command.append(f"--isa={isa}")
@@ -19,7 +19,7 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self._read()
-        self.ask(cmd="load", model=str(model))
+        self.ask(cmd="load", model=str(model), **load)
 
     def __enter__(self) -> Worker:
         return self

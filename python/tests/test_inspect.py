@@ -1,5 +1,6 @@
 """`etprof inspect --json` against ExecuTorch's own reading of the same file, and its MACs against PyTorch's counter."""
 
+import itertools
 import json
 import math
 import os
@@ -37,6 +38,11 @@ from graphs import DTYPES, NO_ID, graph_of, inputs_of
 
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = REPOSITORY / "build" / "etprof"
+RUNNER = REPOSITORY / "build" / "etprof-runner"
+sys.path.append(str(REPOSITORY / "bench"))
+
+from worker import Worker  # noqa: E402
+
 TOY_CNN = REPOSITORY / "tests" / "data" / "toy_cnn.pte"
 MODELS = [
     {"model": "toy_cnn"},
@@ -76,6 +82,32 @@ def pte(request: pytest.FixtureRequest, exported: Exported) -> Path:
 def inspect(pte: Path) -> dict:
     done = subprocess.run([ETPROF, "inspect", pte, "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
+    """ExecuTorch's planner would have put two tensors into one place, were they not in use at once."""
+    for method in inspect(pte)["methods"]:
+        peak = method["planned_peak"]
+        values = {value["value"]: value for value in method["values"]}
+        places = []
+        for one in peak["tensors"]:
+            tensor = values[one["value"]]
+            assert one["first"] <= peak["instruction"] <= one["last"]
+            places.append((tensor["memory_id"], tensor["memory_offset"], tensor["memory_offset"] + one["bytes"]))
+        places.sort()
+        for (buffer, _, end), (next_buffer, begin, _) in itertools.pairwise(places):
+            assert buffer != next_buffer or end <= begin
+        assert sum(one["bytes"] for one in peak["tensors"]) == peak["bytes"] <= method["planned_bytes"]
+        # The planner packs them tightly: little more is planned than is in use.
+        assert peak["bytes"] >= 0.9 * method["planned_bytes"]
+
+
+def test_xnnpack_packs_little_more_than_the_estimate(pte: Path) -> None:
+    (method,) = inspect(pte)["methods"]
+    with Worker(RUNNER, pte, watch_memory=True) as worker:
+        memory = worker.ask(cmd="watch", runs=1)["memory"]
+    packed = sum(one["largest"] for one in memory["operators"] if one["largest"] >= 1024)
+    assert method["packed_bytes_at_least"] <= packed <= 1.3 * method["packed_bytes_at_least"]
 
 
 def float32(value: float | None) -> float | None:

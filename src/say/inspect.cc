@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/units.h"
+#include "program/memory_estimate.h"
 #include "program/summary.h"
 #include "say/wording.h"
 
@@ -149,6 +150,51 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
   }
 }
 
+// What XNNPACK will pack, and which step needs the most planned memory.
+void AddMemory(const Method& method, const Program& program, Facts& facts) {
+  const auto packed = PackedBytes(method, program);
+  if (packed && *packed > 0)
+    facts.facts.emplace_back(
+        "packed weights", fmt::format("at least {}, by XNNPACK when it is loaded", TextOf(SizeOf(*packed))));
+  const auto peak = PeakOf(method, program);
+  if (!peak) return;
+  facts.facts.emplace_back("planned in use", fmt::format("at most {} at once, at instruction {}",
+                                                         TextOf(SizeOf(peak->bytes)), peak->instruction));
+  if (peak->upper_bound > 0)
+    facts.facts.emplace_back("note",
+                             fmt::format("{} of that are upper bounds of shapes that change at run time",
+                                         TextOf(SizeOf(peak->upper_bound))));
+}
+
+// The tensors that are in use where most is.
+std::optional<Table> PeakTable(const Method& method, const Program& program) {
+  const auto peak = PeakOf(method, program);
+  if (!peak) return std::nullopt;
+  Table table{"planned_peak",
+              "Planned memory where most is in use",
+              {{"tensor", "tensor"},
+               {"size", "size", true},
+               {"first", "from", true},
+               {"last", "to", true},
+               {"type", "type", false, 1}},
+              {},
+              Level::kPage};
+  table.usual_rows = kUsualTensors;
+  const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
+    return std::ranges::find(values, value) != values.end();
+  };
+  for (const PlannedTensor& tensor : peak->tensors) {
+    const ProgramTensor& of = *method.values[tensor.value].tensor;
+    const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
+                             : is_in(method.outputs, tensor.value) ? ", output"
+                                                                   : "";
+    table.rows.push_back({ShapeText(of) + role, SizeOf(tensor.bytes),
+                          Count{static_cast<std::int64_t>(tensor.first)},
+                          Count{static_cast<std::int64_t>(tensor.last)}, of.type.name});
+  }
+  return table;
+}
+
 Section SectionOf(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
   std::string macs = TextOf(AmountOf(summary.macs));
@@ -159,11 +205,15 @@ Section SectionOf(const Method& method, const Program& program) {
     facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);
   AddWithSme2(summary, facts);
+  AddMemory(method, program, facts);
   if (summary.dynamic)
     facts.facts.emplace_back("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps)
     facts.facts.emplace_back("note", "the method branches: MACs count each instruction once");
-  return {method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
+  Section section{
+      method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
+  if (auto peak = PeakTable(method, program)) section.parts.emplace_back(*std::move(peak));
+  return section;
 }
 
 // What the program expects in a .ptd, and whether it is there.

@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
+#include "program/memory_estimate.h"
 #include "program/summary.h"
 #include "program/work.h"
 #include "render/inspect.h"
@@ -167,6 +168,7 @@ struct InstructionJson {
 
 struct MethodJson {
   const Method& method;
+  const Program& program;
   MethodSummary summary;
 
   static constexpr const char* kSchemaName = "method";
@@ -191,6 +193,10 @@ struct MethodJson {
     });
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
+    v("packed_bytes_at_least", [](J json) { return PackedBytes(json.method, json.program); },
+      {.meaning = "of weights, by XNNPACK when the program is loaded"});
+    v("planned_peak", [](J json) { return PeakOf(json.method, json.program); },
+      {.meaning = "the planned tensors that are in use when most is; null: not known"});
     v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.method.instructions, json.method); },
       {.meaning = "in order"});
     v("values",
@@ -262,7 +268,7 @@ struct ProgramJson {
     v("methods", [](J json) {
       std::vector<MethodJson> methods;
       for (const Method& method : json.program.methods)
-        methods.push_back({method, Summarize(method, json.program)});
+        methods.push_back({method, json.program, Summarize(method, json.program)});
       return methods;
     });
     v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.program.xnn_graphs); });
