@@ -1,5 +1,7 @@
 """The machine code that the runner saw in matrix products, against the level of instructions that it was allowed."""
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -71,3 +73,12 @@ def test_the_class_of_every_matrix_product_is_that_of_its_level(
         assert len(products) == 5
         expected = level[3] if dtype == "int8" else level[2]
         assert {row["code"] for row in products} == {expected}, (level, products)
+    memory = subprocess.run(
+        [ETPROF, "analyze", tmp_path / "run", "--csv=memory"], capture_output=True, text=True, check=True
+    )
+    rows = list(csv.DictReader(io.StringIO(memory.stdout)))
+    planned = [row for row in rows if row["owner"] == "planned tensors"]
+    packed = [row for row in rows if row["owner"] == "packed weights"]
+    assert len(planned) == len(packed) == len(levels)
+    assert all(int(row["at_least"]) == int(row["allocated"]) for row in planned)
+    assert all(int(row["at_least"]) <= int(row["allocated"]) <= 1.3 * int(row["at_least"]) for row in packed)

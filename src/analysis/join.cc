@@ -10,6 +10,8 @@
 #include "analysis/operators.h"
 #include "analysis/source_places.h"
 #include "program/delegable.h"
+#include "program/memory_estimate.h"
+#include "program/summary.h"
 
 namespace etprof {
 namespace {
@@ -217,7 +219,12 @@ class Joiner {
 
 ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,
                         const MethodSources* sources) {
-  return Joiner(profile, program, method, sources).Run();
+  ProgramJoin join = Joiner(profile, program, method, sources).Run();
+  if (join.problem.empty()) {
+    join.planned = Summarize(method, program).planned;
+    join.packed_at_least = PackedBytes(method, program);
+  }
+  return join;
 }
 
 std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op) {

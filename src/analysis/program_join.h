@@ -70,6 +70,8 @@ struct ProgramJoin {
   std::string problem;
   // Why no places are known: there is no .etrecord, or it cannot be read. "" otherwise.
   std::string no_sources;
+  // Bytes: what the method plans for tensors, and what XNNPACK packs at least (program/memory_estimate.h).
+  std::optional<Bytes> planned, packed_at_least;
 };
 
 // The path of the innermost module, "" for the model itself; absent where it is not known.

@@ -27,7 +27,7 @@ Method Planned(const std::vector<std::int64_t>& elements) {
   return method;
 }
 
-void Call(std::size_t from, std::size_t to, Method& method) {
+void AddCall(std::size_t from, std::size_t to, Method& method) {
   Instruction& kernel = method.instructions.emplace_back();
   kernel.kind = Instruction::Kind::kKernel;
   kernel.index = static_cast<int>(method.instructions.size()) - 1;
@@ -43,9 +43,9 @@ std::vector<std::size_t> ValuesOf(const PlannedPeak& peak) {
 TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   // 0 -> 1 -> 2 -> 3: all of a chain, of which two neighbors are in use at once.
   Method method = Planned({10, 50, 60, 20});
-  Call(0, 1, method);
-  Call(1, 2, method);
-  Call(2, 3, method);
+  AddCall(0, 1, method);
+  AddCall(1, 2, method);
+  AddCall(2, 3, method);
   method.inputs = {0};
   method.outputs = {3};
   PlannedPeak peak = PeakOf(method, {}).value();
@@ -66,7 +66,7 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
 TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
   Method method = Planned({10, 50});
   EXPECT_FALSE(PeakOf(method, {}));
-  Call(0, 1, method);
+  AddCall(0, 1, method);
   EXPECT_TRUE(PeakOf(method, {}));
   method.instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
   EXPECT_THAT(PlannedTensors(method, {}), IsEmpty());

@@ -150,20 +150,23 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
   }
 }
 
-// What XNNPACK will pack, and which step needs the most planned memory.
-void AddMemory(const Method& method, const Program& program, Facts& facts) {
+// What a method takes beside the file, and how much of the planned is in use at once.
+void AddMemory(const Method& method, const Program& program, Bytes planned, Facts& facts) {
+  std::string words = TextOf(SizeOf(planned));
+  const auto peak = PeakOf(method, program);
+  if (peak) {
+    words += fmt::format("; {} in use at instruction {}, the most",
+                         peak->bytes == planned ? "all" : TextOf(SizeOf(peak->bytes)), peak->instruction);
+  }
+  if (peak && peak->upper_bound > 0) {
+    words += fmt::format(", {} of it for shapes that may be smaller at run time",
+                         TextOf(SizeOf(peak->upper_bound)));
+  }
+  facts.facts.emplace_back("planned memory", std::move(words));
   const auto packed = PackedBytes(method, program);
   if (packed && *packed > 0)
-    facts.facts.emplace_back(
-        "packed weights", fmt::format("at least {}, by XNNPACK when it is loaded", TextOf(SizeOf(*packed))));
-  const auto peak = PeakOf(method, program);
-  if (!peak) return;
-  facts.facts.emplace_back("planned in use", fmt::format("at most {} at once, at instruction {}",
-                                                         TextOf(SizeOf(peak->bytes)), peak->instruction));
-  if (peak->upper_bound > 0)
-    facts.facts.emplace_back("note",
-                             fmt::format("{} of that are upper bounds of shapes that change at run time",
-                                         TextOf(SizeOf(peak->upper_bound))));
+    facts.facts.emplace_back("packed weights",
+                             fmt::format("at least {}, when XNNPACK loads it", TextOf(SizeOf(*packed))));
 }
 
 // The tensors that are in use where most is.
@@ -200,12 +203,12 @@ Section SectionOf(const Method& method, const Program& program) {
   std::string macs = TextOf(AmountOf(summary.macs));
   if (const auto share = etprof::Share(summary.delegated_macs, summary.macs))
     macs += fmt::format(", {} of them delegated", PercentText(*share));
-  Facts facts{"methods", "", {{"MACs", macs}, {"planned memory", TextOf(SizeOf(summary.planned))}}};
+  Facts facts{"methods", "", {{"MACs", macs}}};
+  AddMemory(method, program, summary.planned, facts);
   if (const Counts nodes = NodesOf(summary); !nodes.empty())
     facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);
   AddWithSme2(summary, facts);
-  AddMemory(method, program, facts);
   if (summary.dynamic)
     facts.facts.emplace_back("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps)

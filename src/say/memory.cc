@@ -41,34 +41,44 @@ std::string_view OwnerText(MemoryOwner owner) {
 
 Cell SizeCell(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
 
-Table OwnersOf(const MemoryReport& memory) {
+// What the program alone says of it; `join` may be null.
+Cell Estimate(MemoryOwner owner, const ProgramJoin* join) {
+  std::optional<Bytes> least;
+  if (join != nullptr && owner == MemoryOwner::kPlanned) least = join->planned;
+  if (join != nullptr && owner == MemoryOwner::kWeights) least = join->packed_at_least;
+  return least ? SizeCell(*least) : Cell(std::string());
+}
+
+Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
   Table table{"memory",
               "",
               {{"owner", "resident"},
-               {"loaded", "loaded", true, 2},
-               {"first_run", "first run", true, 1},
+               {"loaded", "loaded", true, 3},
+               {"first_run", "first run", true, 2},
                {"steady", "steady", true},
-               {"allocated", "allocated or mapped", true, 3}},
+               {"allocated", "allocated", true, 1},
+               {"at_least", "at least", true, 4}},
               {}};
   const auto at = [&](const char* moment) {
     const auto found = std::ranges::find(memory.moments, moment, &protocol::MemoryMoment::at);
     return found == memory.moments.end() ? nullptr : &*found;
   };
   const protocol::MemoryMoment* const moments[] = {at("loaded"), at("first_run"), at("steady")};
-  const auto add = [&](std::string_view name, auto value, Cell last) {
+  const auto add = [&](std::string_view name, auto value, Cell last, Cell estimate) {
     std::vector<Cell> cells = {std::string(name)};
     for (const protocol::MemoryMoment* const moment : moments)
       cells.push_back(moment == nullptr ? Cell() : SizeCell(value(*moment)));
     cells.push_back(std::move(last));
+    cells.push_back(std::move(estimate));
     table.rows.emplace_back(std::move(cells));
   };
   for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
         OwnerText(part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
-        SizeCell(part.bytes));
+        SizeCell(part.bytes), Estimate(part.owner, join));
   }
-  add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, Cell());
+  add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, std::string(), std::string());
   return table;
 }
 
@@ -179,7 +189,13 @@ std::vector<Section> SayMemory(const Report& report) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : report.watched) {
     if (!experiment.memory) continue;
-    Section section{experiment.label, Level::kUsual, {OwnersOf(*experiment.memory)}};
+    const ProgramJoin* join = nullptr;
+    for (const ReportExperiment& one : report.experiments) {
+      if (one.profile && one.profile->program &&
+          FindWatched(report.watched, report.run.experiments[one.index]) == &experiment)
+        join = &*one.profile->program;
+    }
+    Section section{experiment.label, Level::kUsual, {OwnersOf(*experiment.memory, join)}};
     for (const std::string& text : {TwiceText(*experiment.memory), CopiesText(*experiment.memory)})
       if (!text.empty()) section.parts.emplace_back(Paragraph{text});
     if (!experiment.memory->operators.empty()) section.parts.emplace_back(CreatedIn(*experiment.memory));
@@ -201,7 +217,7 @@ std::vector<Section> SayMemory(const Report& report) {
         "Resident: the pages in memory, of a process that only loads the model and runs it. Each byte has "
         "one "
         "owner, by the function of XNNPACK that was called last before it was allocated. Rest: ExecuTorch, "
-        "the runner, other stacks, and free blocks."});
+        "the runner, other stacks, and free blocks. At least: by the program alone."});
   }
   return sections;
 }
