@@ -10,6 +10,7 @@
 
 #include "core/display_width.h"
 #include "render/document.h"
+#include "render/junit.h"
 #include "report/example_check.h"
 #include "say/check.h"
 
@@ -33,7 +34,7 @@ std::string TextOfCheck(const Render& render) {
 
 pugi::xml_document Junit(const CheckReport& check) {
   pugi::xml_document document;
-  const std::string text = TextOfCheck([&](std::ostream& out) { RenderJunit(check, out); });
+  const std::string text = TextOfCheck([&](std::ostream& out) { RenderJunit(say::TestSuiteOf(check), out); });
   EXPECT_TRUE(document.load_string(text.c_str())) << text;
   return document;
 }

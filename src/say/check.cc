@@ -24,12 +24,6 @@ std::string Signed(double percent, int decimals) {
   return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "+", std::fabs(percent), decimals);
 }
 
-Tone ToneOf(GateDecision decision) {
-  return decision == GateDecision::kPass   ? Tone::kGood
-         : decision == GateDecision::kFail ? Tone::kBad
-                                           : Tone::kUnsure;
-}
-
 Cell ValueOf(CheckItem::Kind kind, const std::optional<double>& value) {
   return kind == CheckItem::Kind::kPeakMemory ? Maybe<Size>(value) : Maybe<Duration>(value);
 }
@@ -42,6 +36,37 @@ Cell ChangeOf(const GateVerdict& verdict) {
 
 std::string AllowedText(const CheckItem& item) {
   return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
+}
+
+// Operators that pass are counted, not listed: they are many.
+bool IsListed(const CheckItem& item) {
+  return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
+}
+
+// "12 operators pass"; "": none.
+std::string PassingOperators(const CheckPair& pair) {
+  const auto passing = std::count_if(pair.items.begin(), pair.items.end(),
+                                     [](const CheckItem& item) { return !IsListed(item); });
+  if (passing == 0) return "";
+  return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
+}
+
+// The operators that moved, one a line, then what only one side has.
+std::vector<std::string> MovedLines(const CheckPair& pair) {
+  std::vector<std::string> lines;
+  for (const MovedOperator& op : pair.moved) {
+    lines.push_back(fmt::format("{}: {} -> {}, {}", op.name, FormatMilliseconds(op.baseline_ns),
+                                FormatMilliseconds(op.candidate_ns), ChangeText(op.growth, op.low, op.high)));
+  }
+  for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
+  for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
+  return lines;
+}
+
+// "10 launches, paired"
+std::string PairingText(const CheckPair& pair) {
+  if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
+  return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
 }
 
 Table TableOf(const char* title, const CheckPair& pair, bool listed) {
@@ -85,7 +110,65 @@ Section SectionOf(const CheckPair& pair) {
   return section;
 }
 
+// "latency: 4.31 ms -> 4.52 ms, +4.87% [+4.20%, +5.55%], allowed +2%: FAIL (why not)"
+std::string ItemLine(const CheckItem& item) {
+  const Cell change = ChangeOf(item.verdict);
+  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", item.name,
+                     TextOf(ValueOf(item.kind, item.baseline)), TextOf(ValueOf(item.kind, item.candidate)),
+                     TextOf(change), AllowedText(item), ResultText(item.verdict.decision),
+                     item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
+}
+
+// What decided, in one line: the checks that failed, else those that are open.
+std::string MessageOf(const CheckPair& pair) {
+  if (!pair.error.empty()) return pair.error;
+  std::string message;
+  for (const CheckItem& item : pair.items) {
+    if (item.verdict.decision != pair.decision) continue;
+    message += (message.empty() ? "" : "; ") + ItemLine(item);
+  }
+  return message.empty() ? "nothing was measured that could be checked" : message;
+}
+
+std::string DetailsOf(const CheckPair& pair) {
+  std::string text;
+  for (const CheckItem& item : pair.items) {
+    if (IsListed(item)) text += ItemLine(item) + "\n";
+  }
+  if (const std::string passing = PassingOperators(pair); !passing.empty()) text += passing + "\n";
+  const std::vector<std::string> moved = MovedLines(pair);
+  if (!moved.empty()) text += "operators that moved:\n";
+  for (const std::string& line : moved) text += "  " + line + "\n";
+  return text + PairingText(pair) + "\n";
+}
+
+TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
+  using Outcome = TestSuite::Outcome;
+  TestSuite::Case of{pair.name, Outcome::kPassed, "", MessageOf(pair), DetailsOf(pair)};
+  const bool fails = pair.decision == GateDecision::kFail;
+  if (!pair.error.empty()) {
+    of.outcome = Outcome::kError;
+    of.type = "measurement";
+  } else if (fails || (pair.decision == GateDecision::kInconclusive && require_conclusive)) {
+    of.outcome = Outcome::kFailure;
+    of.type = fails ? "regression" : "inconclusive";
+  } else if (pair.decision == GateDecision::kInconclusive) {
+    of.outcome = Outcome::kSkipped;
+  }
+  return of;
+}
+
+std::string ResultOf(const CheckPair& pair) {
+  return pair.error.empty() ? ResultText(pair.decision) : "ERROR";
+}
+
 }  // namespace
+
+Tone ToneOf(GateDecision decision) {
+  return decision == GateDecision::kPass   ? Tone::kGood
+         : decision == GateDecision::kFail ? Tone::kBad
+                                           : Tone::kUnsure;
+}
 
 std::string ChangeText(double change) { return Signed(100 * change, DecimalsOf(100 * change)); }
 
@@ -102,45 +185,11 @@ std::string ResultText(GateDecision decision) {
   return text;
 }
 
-std::string ResultText(const CheckPair& pair) {
-  return pair.error.empty() ? ResultText(pair.decision) : "ERROR";
-}
-
-bool IsListed(const CheckItem& item) {
-  return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
-}
-
-std::string PassingOperators(const CheckPair& pair) {
-  const auto passing = std::count_if(pair.items.begin(), pair.items.end(),
-                                     [](const CheckItem& item) { return !IsListed(item); });
-  if (passing == 0) return "";
-  return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
-}
-
-std::vector<std::string> MovedLines(const CheckPair& pair) {
-  std::vector<std::string> lines;
-  for (const MovedOperator& op : pair.moved) {
-    lines.push_back(fmt::format("{}: {} -> {}, {}", op.name, FormatMilliseconds(op.baseline_ns),
-                                FormatMilliseconds(op.candidate_ns), ChangeText(op.growth, op.low, op.high)));
-  }
-  for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
-  for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
-  return lines;
-}
-
-std::string ItemLine(const CheckItem& item) {
-  const Cell change = ChangeOf(item.verdict);
-  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", item.name,
-                     TextOf(ValueOf(item.kind, item.baseline)), TextOf(ValueOf(item.kind, item.candidate)),
-                     TextOf(change), AllowedText(item), ResultText(item.verdict.decision),
-                     item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
-}
-
 std::string Conclusion(const CheckReport& check) {
   if (check.pairs.empty()) return "INCONCLUSIVE: there is nothing to check";
   const auto count = [&](const std::string& result) {
     return std::count_if(check.pairs.begin(), check.pairs.end(),
-                         [&](const CheckPair& pair) { return ResultText(pair) == result; });
+                         [&](const CheckPair& pair) { return ResultOf(pair) == result; });
   };
   const auto of = [&](std::ptrdiff_t some) {
     return fmt::format("{} of {}", some, CountedText(check.pairs.size(), "comparison"));
@@ -157,11 +206,6 @@ std::string Conclusion(const CheckReport& check) {
   const bool fails = check.decision == GateDecision::kFail ||
                      (check.require_conclusive && check.decision == GateDecision::kInconclusive);
   return fmt::format("{}: {}", fails ? "FAIL" : check.error ? "ERROR" : ResultText(check.decision), text);
-}
-
-std::string PairingText(const CheckPair& pair) {
-  if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
-  return pair.pairing == Pairing::kUnpaired ? "not paired" : "too little to compare";
 }
 
 Document SayCheck(const CheckReport& check) {
@@ -185,6 +229,20 @@ Document SayCheck(const CheckReport& check) {
       "{:g}% over all checks.",
       100 * check.false_discovery);
   return document;
+}
+
+TestSuite TestSuiteOf(const CheckReport& check) {
+  TestSuite suite;
+  suite.command = "check";
+  suite.subject = check.model_id;
+  suite.timestamp = check.generated_at;
+  suite.seconds = check.seconds;
+  suite.properties = {{"device", check.where},
+                      {"run_directory", check.folder},
+                      {"false_discovery", fmt::format("{:g}", check.false_discovery)}};
+  for (const CheckPair& pair : check.pairs) suite.cases.push_back(CaseOf(pair, check.require_conclusive));
+  suite.notes = check.notes;
+  return suite;
 }
 
 }  // namespace etprof::say

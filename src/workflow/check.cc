@@ -16,10 +16,9 @@
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
-#include "render/check.h"
 #include "render/document.h"
+#include "render/junit.h"
 #include "report/stored_runs.h"
-#include "say/check.h"
 #include "stats/stop_rule.h"
 #include "workflow/analyze.h"
 #include "workflow/measure.h"
@@ -331,12 +330,12 @@ CheckOutputs::CheckOutputs(std::string junit, const std::string& github_summary)
   github_summary_ = file;
 }
 
-void CheckOutputs::Write(const CheckReport& check) const {
-  if (!junit_.empty()) WriteOutput(junit_, [&](std::ostream& out) { RenderJunit(check, out); });
+void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
+  if (!junit_.empty()) WriteOutput(junit_, [&](std::ostream& out) { RenderJunit(suite, out); });
   if (github_summary_.empty()) return;
   // It collects what several commands of a step have to say, and may be one that cannot be replaced.
   std::ofstream out(github_summary_, std::ios::app | std::ios::binary);
-  RenderDocumentMarkdown(say::SayCheck(check), 2, out);
+  RenderDocumentMarkdown(document, 2, out);
   out.close();
   if (!out) {
     throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))

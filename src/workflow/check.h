@@ -6,6 +6,8 @@
 
 #include "measure/store/run_data.h"
 #include "report/check.h"
+#include "say/document.h"
+#include "say/test_suite.h"
 #include "workflow/request.h"
 
 namespace etprof {
@@ -32,14 +34,14 @@ struct Checked {
 // kDeviceFailed.
 Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
 
-// Where a check is written, beside the screen; empty: nowhere. `github_summary` "true" is the file that
-// $GITHUB_STEP_SUMMARY names, and one that exists is appended to.
+// Where a gate's result is written, beside the screen; empty: nowhere. `github_summary` "true" is the file
+// that $GITHUB_STEP_SUMMARY names, and one that exists is appended to.
 class CheckOutputs {
  public:
   // Throws Error (kUsage) where the variable names none.
   CheckOutputs(std::string junit, const std::string& github_summary);
   // Throws Error (kDeviceFailed).
-  void Write(const CheckReport& check) const;
+  void Write(const say::TestSuite& suite, const say::Document& document) const;
 
  private:
   std::string junit_, github_summary_;

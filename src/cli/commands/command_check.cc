@@ -56,9 +56,9 @@ int RunCheck(const CheckArguments& arguments) {
     TellFailures(*checked.measured);
     more = (checked.measured->folder / "report.html").string();
   }
-  files.Write(check);
-  ShowDocument(say::SayCheck(check), arguments.view, more,
-               [&](std::ostream& out) { RenderCheckJson(check, out); });
+  const say::Document document = say::SayCheck(check);
+  files.Write(say::TestSuiteOf(check), document);
+  ShowDocument(document, arguments.view, more, [&](std::ostream& out) { RenderCheckJson(check, out); });
   return static_cast<int>(CodeOf(check));
 }
 
