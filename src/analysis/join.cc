@@ -221,7 +221,7 @@ ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Me
                         const MethodSources* sources) {
   ProgramJoin join = Joiner(profile, program, method, sources).Run();
   if (join.problem.empty()) {
-    join.planned = Summarize(method, program).planned;
+    join.planned = Summarize(method, program).facts.planned;
     join.packed_at_least = PackedBytes(method, program);
   }
   return join;

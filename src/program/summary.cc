@@ -100,10 +100,20 @@ void Count(const Instruction& kernel, const Method& method, std::optional<std::i
   found->macs = Sum(found->macs, macs);
 }
 
-void Count(KleidiaiUse use, std::optional<std::int64_t> macs, std::vector<KleidiaiCount>& counts) {
-  auto found =
-      std::find_if(counts.begin(), counts.end(), [&](const KleidiaiCount& one) { return one.use == use; });
-  if (found == counts.end()) found = counts.insert(found, {std::move(use), 0, 0});
+// What multiplies matrices, or may do so: of what has no use nobody knows more than its MACs.
+void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, MethodSummary& summary) {
+  using Kernels = KleidiaiUse::Kernels;
+  Split& split = summary.facts.matrix_macs;
+  if (!use) {
+    if (!macs) split.unknown.Add(std::nullopt);
+    return;
+  }
+  const bool without = use->kernels == Kernels::kOwn || use->kernels == Kernels::kPortable;
+  (use->kernels == Kernels::kSme ? split.with : without ? split.without : split.unknown).Add(macs);
+  ++summary.facts.matrix_operators;
+  std::vector<KleidiaiCount>& counts = summary.kleidiai;
+  auto found = std::ranges::find(counts, *use, &KleidiaiCount::use);
+  if (found == counts.end()) found = counts.insert(found, {std::move(*use), 0, 0});
   ++found->count;
   found->macs = Sum(found->macs, macs);
 }
@@ -124,29 +134,31 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   }
   std::vector<std::optional<std::int64_t>> macs;  // of each instruction
   const std::map<int, std::pair<int, int>> calls = DelegateCalls(method);
-  std::vector<KleidiaiCount>& kleidiai = summary.kleidiai;
-  summary.macs = summary.delegated_macs = 0;
+  StaticFacts& facts = summary.facts;
+  facts.delegates = static_cast<std::int64_t>(method.delegates.size());
   for (const Instruction& instruction : method.instructions) {
     if (instruction.kind == Instruction::Kind::kDelegate) {
       DelegateSummary& delegate = summary.delegates[instruction.target];
       ++delegate.calls;
       macs.push_back(delegate.macs);
-      summary.delegated_macs = Sum(summary.delegated_macs, macs.back());
-    } else {
-      macs.push_back(MultiplyAdds(instruction, method));
+      facts.operators.with.Add(delegate.nodes);
+      facts.macs.with.Add(macs.back());
+      if (const XnnGraph* graph = GraphOf(instruction, method, program)) {
+        for (const XnnNode& node : graph->nodes) Count(KleidiaiOf(node, *graph), node.macs, summary);
+      } else {
+        facts.matrix_macs.unknown.Add(std::nullopt);
+      }
+      continue;
     }
-    summary.macs = Sum(summary.macs, macs.back());
+    macs.push_back(MultiplyAdds(instruction, method));
+    facts.macs.without.Add(macs.back());
     if (instruction.kind == Instruction::Kind::kKernel) {
       const auto found = calls.find(instruction.chain);
       const bool between = found != calls.end() && found->second.first < instruction.index &&
                            instruction.index < found->second.second;
       Count(instruction, method, macs.back(), between, summary.operators);
-      if (auto use = KleidiaiOf(instruction, method)) Count(std::move(*use), macs.back(), kleidiai);
-    }
-    if (const XnnGraph* graph = GraphOf(instruction, method, program)) {
-      for (const XnnNode& node : graph->nodes) {
-        if (auto use = KleidiaiOf(node, *graph)) Count(std::move(*use), node.macs, kleidiai);
-      }
+      Count(KleidiaiOf(instruction, method), macs.back(), summary);
+      facts.operators.without.Add(1);
     }
     if (instruction.kind == Instruction::Kind::kJumpFalse) summary.jumps = true;
   }
@@ -154,11 +166,11 @@ MethodSummary Summarize(const Method& method, const Program& program) {
                    [](const PortableOperator& a, const PortableOperator& b) {
                      return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
                    });
-  std::stable_sort(kleidiai.begin(), kleidiai.end(), [](const KleidiaiCount& a, const KleidiaiCount& b) {
+  std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
   summary.steps = StepsOf(method, macs);
-  for (const Bytes bytes : method.planned_buffers) summary.planned = SumAtMost(summary.planned, bytes);
+  for (const Bytes bytes : method.planned_buffers) facts.planned = SumAtMost(facts.planned, bytes);
   for (const ProgramValue& value : method.values) {
     if (value.tensor && value.tensor->dynamism != ProgramTensor::Shape::kStatic) summary.dynamic = true;
   }

@@ -8,6 +8,7 @@
 
 #include "program/kleidiai.h"
 #include "program/program.h"
+#include "program/static_facts.h"
 
 namespace etprof {
 
@@ -64,9 +65,7 @@ struct MethodSummary {
   std::vector<Step> steps;
   std::vector<PortableOperator> operators;  // the most frequent first, then by name
   std::vector<KleidiaiCount> kleidiai;      // by `use`: KleidiAI's first, then by falling MACs
-  std::optional<std::int64_t> macs;         // of all instructions, each once
-  std::optional<std::int64_t> delegated_macs;
-  Bytes planned = 0;     // of all planned buffers; saturated
+  StaticFacts facts;
   bool jumps = false;    // it has a branch, so that not every instruction runs once
   bool dynamic = false;  // a tensor's shape is an upper bound, and so are MACs
 };

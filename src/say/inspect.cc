@@ -82,7 +82,7 @@ Table StepsOf(const Method& method, const MethodSummary& summary) {
               {}};
   table.usual_rows = kUsualSteps;
   for (const Step& step : summary.steps) {
-    const auto share = etprof::Share(step.macs, summary.macs);
+    const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
     const std::string place =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     const Cell none = std::string();
@@ -126,17 +126,13 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
 
 // What multiplies matrices, by the kernels that it would have on a CPU with SME2.
 void AddWithSme2(const MethodSummary& summary, Facts& facts) {
-  std::size_t all = 0;
-  std::optional<std::int64_t> macs = 0;
-  for (const KleidiaiCount& one : summary.kleidiai) {
-    all += one.count;
-    macs = Sum(macs, one.macs);
-  }
+  const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Whole();
   bool first = true;
   for (const KleidiaiCount& one : summary.kleidiai) {
     using Kernels = KleidiaiUse::Kernels;
-    std::string words = first ? fmt::format("{} of {} that multiply matrices", one.count, all)
-                              : fmt::format("{} more", one.count);
+    std::string words =
+        first ? fmt::format("{} of {} that multiply matrices", one.count, summary.facts.matrix_operators)
+              : fmt::format("{} more", one.count);
     first = false;
     if (const auto share = etprof::Share(one.macs, macs))
       words += fmt::format(" ({} of MACs)", PercentText(*share));
@@ -200,11 +196,11 @@ std::optional<Table> PeakTable(const Method& method, const Program& program) {
 
 Section SectionOf(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
-  std::string macs = TextOf(AmountOf(summary.macs));
-  if (const auto share = etprof::Share(summary.delegated_macs, summary.macs))
+  std::string macs = TextOf(AmountOf(summary.facts.macs.Whole()));
+  if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
-  AddMemory(method, program, summary.planned, facts);
+  AddMemory(method, program, summary.facts.planned, facts);
   if (const Counts nodes = NodesOf(summary); !nodes.empty())
     facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);

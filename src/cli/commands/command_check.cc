@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include "cli/commands.h"
@@ -9,6 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
+#include "program/static_facts.h"
 #include "render/check.h"
 #include "report/stored_runs.h"
 #include "say/check.h"
@@ -26,14 +25,12 @@ struct CheckArguments {
 // "2%" is 0.02. Below 0, the candidate has to be better by so much.
 std::optional<double> Percent(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
-  if (end == text.c_str() || (unit != "%" && unit != " %") || !std::isfinite(value) || value <= -100) {
+  const std::optional<double> value = ParsePercent(text);
+  if (!value || *value <= -1) {
     throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage", option, text))
         .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
-  return value / 100;
+  return value;
 }
 
 ExitCode CodeOf(const CheckReport& check) {

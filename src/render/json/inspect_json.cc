@@ -127,7 +127,7 @@ struct DelegateJson {
     v("share_of_macs",
       [](J json) {
         const auto calls = static_cast<std::int64_t>(json.Summary().calls);
-        return Share(Product(json.Summary().macs, calls), json.of_method.macs);
+        return Share(Product(json.Summary().macs, calls), json.of_method.facts.macs.Whole());
       },
       {.meaning = "of all calls in the method's", .least = 0, .most = 1});
     v("constant_bytes", [](J json) { return json.Summary().constants; });
@@ -177,13 +177,13 @@ struct MethodJson {
     v("name", [](J json) { return json.method.name; });
     v("inputs", [](J json) { return ValuesOf(json.method, json.method.inputs); });
     v("outputs", [](J json) { return ValuesOf(json.method, json.method.outputs); });
-    v("planned_bytes", [](J json) { return json.summary.planned; });
+    v("planned_bytes", [](J json) { return json.summary.facts.planned; });
     v("planned_buffers", [](J json) { return json.method.planned_buffers; });
     v("dynamic_shapes", [](J json) { return json.summary.dynamic; });
     v("branches", [](J json) { return json.summary.jumps; });
-    v("macs", [](J json) { return json.summary.macs; });
-    v("delegated_macs", [](J json) { return json.summary.delegated_macs; });
-    v("delegated_share_of_macs", [](J json) { return Share(json.summary.delegated_macs, json.summary.macs); },
+    v("macs", [](J json) { return json.summary.facts.macs.Whole(); });
+    v("delegated_macs", [](J json) { return json.summary.facts.macs.with.Exact(); });
+    v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.least = 0, .most = 1});
     v("delegates", [](J json) {
       std::vector<DelegateJson> delegates;

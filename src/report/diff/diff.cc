@@ -92,17 +92,13 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of
   };
   add_values("input", a.inputs, b.inputs);
   add_values("output", a.outputs, b.outputs);
-  const MethodSummary x = Summarize(a, of_a), y = Summarize(b, of_b);
-  properties.Number("MACs", PropertyUnit::kMacs, x.macs, y.macs);
-  properties.Number("delegated MACs", PropertyUnit::kMacs, x.delegated_macs, y.delegated_macs);
+  const StaticFacts x = Summarize(a, of_a).facts, y = Summarize(b, of_b).facts;
+  properties.Number("MACs", PropertyUnit::kMacs, x.macs.Whole(), y.macs.Whole());
+  properties.Number("delegated MACs", PropertyUnit::kMacs, x.macs.with.Exact(), y.macs.with.Exact());
   properties.Number("planned memory", PropertyUnit::kBytes, x.planned, y.planned);
-  properties.Number("delegates", PropertyUnit::kCount, Signed(a.delegates.size()),
-                    Signed(b.delegates.size()));
-  const auto portable = [](const Method& method) {
-    return Signed(static_cast<std::uint64_t>(
-        std::ranges::count(method.instructions, Instruction::Kind::kKernel, &Instruction::kind)));
-  };
-  properties.Number("portable kernels", PropertyUnit::kCount, portable(a), portable(b));
+  properties.Number("delegates", PropertyUnit::kCount, x.delegates, y.delegates);
+  properties.Number("portable kernels", PropertyUnit::kCount, x.operators.without.known,
+                    y.operators.without.known);
   properties.Number("instructions", PropertyUnit::kCount, Signed(a.instructions.size()),
                     Signed(b.instructions.size()));
   return properties.Take();

@@ -1,0 +1,143 @@
+#include "program/static_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "core/text.h"
+#include "program/data_type.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kSizeTolerance = 0.01;
+
+double Least(const Tally& tally) { return static_cast<double>(tally.known); }
+double Most(const Tally& tally) { return tally.more ? kEndless : Least(tally); }
+
+FactRange Exactly(std::int64_t number) { return {static_cast<double>(number), static_cast<double>(number)}; }
+
+using Unit = FactInfo::Unit;
+constexpr FactInfo kFacts[] = {
+    {"delegated", "delegated operators", "require-delegated",
+     "Minimum share of operators that are delegated, in each method", Unit::kShare, true, false, 0,
+     [](const StaticFacts& facts, Bytes) { return facts.operators.Share(); }},
+    {"delegated_macs", "delegated MACs", "require-delegated-macs",
+     "Minimum share of multiply-accumulates (MACs) that are delegated, in each method", Unit::kShare, true,
+     false, 0, [](const StaticFacts& facts, Bytes) { return facts.macs.Share(); }},
+    {"sme2", "MACs with SME2 kernels", "require-sme2",
+     "Minimum share of the MACs of matrix products and convolutions for which KleidiAI has SME2 kernels",
+     Unit::kShare, true, false, 0, [](const StaticFacts& facts, Bytes) { return facts.matrix_macs.Share(); }},
+    {"delegates", "delegates", "max-delegates", "Maximum number of delegates of each method", Unit::kCount,
+     false, false, 0, [](const StaticFacts& facts, Bytes) { return Exactly(facts.delegates); }},
+    {"portable", "portable operators", "max-portable",
+     "Maximum number of calls of operators that are not delegated, in each method", Unit::kCount, false,
+     false, 0, [](const StaticFacts& facts, Bytes) { return Exactly(facts.operators.without.known); }},
+    {"planned", "planned memory", "max-planned", "Maximum planned memory of each method, such as 2MB",
+     Unit::kBytes, false, false, kSizeTolerance,
+     [](const StaticFacts& facts, Bytes) { return Exactly(facts.planned); }},
+    {"file_size", "file size", "max-file-size", "Maximum size of the file, such as 10MB", Unit::kBytes, false,
+     true, kSizeTolerance, [](const StaticFacts&, Bytes file) { return Exactly(file); }}};
+
+// A number that is not negative, and the rest of the text without blanks before it. Absent: it begins with
+// none.
+std::optional<std::pair<double, std::string>> NumberAndUnit(const std::string& text) {
+  if (text.empty() || !IsDigit(text.front())) return std::nullopt;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = AsNumber<double>(text.substr(0, end));
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return std::pair(*number, std::string(Trimmed(text.substr(end))));
+}
+
+std::optional<double> ParseBytes(const std::string& text) {
+  static constexpr std::pair<const char*, double> kUnits[] = {
+      {"", 1},     {"b", 1},      {"kb", 1e3},      {"mb", 1e6},
+      {"gb", 1e9}, {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}};
+  const auto parsed = NumberAndUnit(text);
+  if (!parsed) return std::nullopt;
+  for (const auto& [unit, bytes] : kUnits) {
+    if (Lower(parsed->second) == unit) return parsed->first * bytes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Tally::Add(std::optional<std::int64_t> count) {
+  const auto sum = Sum(known, count);
+  known = sum.value_or(known);
+  more = more || !sum;
+}
+
+std::optional<std::int64_t> Tally::Exact() const { return more ? std::nullopt : std::optional(known); }
+
+std::optional<std::int64_t> Split::Whole() const {
+  return Sum(Sum(with.Exact(), without.Exact()), unknown.Exact());
+}
+
+std::optional<double> Split::ExactShare() const {
+  const FactRange share = Share();
+  const auto whole = Whole();
+  return whole && *whole > 0 && share.IsExact() ? std::optional(share.low) : std::nullopt;
+}
+
+FactRange Split::Share() const {
+  // The least: as little as may be has the property, and the more is without it, the less the share is.
+  const double most_without = Most(without) + Most(unknown);
+  const double least_with = Least(with);
+  const double low = most_without == 0 ? 1 : least_with / (least_with + most_without);
+  const double most_with = Most(with) + Most(unknown);
+  const double least_without = Least(without);
+  double high = 1;
+  if (least_without > 0) {
+    // It comes as close to 1 as one likes, and is not 1.
+    high = most_with == kEndless ? std::nextafter(1.0, 0.0) : most_with / (most_with + least_without);
+  }
+  return {low, high};
+}
+
+std::string FactInfo::FileKey() const {
+  std::string file_key = limit;
+  std::ranges::replace(file_key, '-', '_');
+  return file_key;
+}
+
+std::optional<double> FactInfo::Parse(const std::string& text) const {
+  if (unit == Unit::kBytes) return ParseBytes(text);
+  if (unit == Unit::kShare) {
+    const auto share = ParsePercent(text);
+    return share && *share >= 0 && *share <= 1 ? share : std::nullopt;
+  }
+  const auto number = AsNumber<std::int64_t>(text);
+  return number && *number >= 0 ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
+const char* FactInfo::Expects() const {
+  switch (unit) {
+    case Unit::kShare:
+      return "a percentage from 0% to 100%";
+    case Unit::kCount:
+      return "a whole number from 0";
+    case Unit::kBytes:
+      break;
+  }
+  return "a size, such as 300kB, 2MB, or 1.5MiB";
+}
+
+std::span<const FactInfo> AllFacts() { return kFacts; }
+
+std::optional<double> ParsePercent(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  if (end == text.c_str() || (unit != "%" && unit != " %") || !std::isfinite(value)) return std::nullopt;
+  // As the decimal number that it is: 99.9 / 100 is not the number closest to 0.999.
+  const std::string digits(text.c_str(), static_cast<const char*>(end));
+  const bool plain = digits.find_first_not_of("+-.0123456789") == std::string::npos;
+  return plain ? std::strtod((digits + "e-2").c_str(), nullptr) : value / 100;
+}
+
+}  // namespace etprof
