@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,12 @@ struct FactInfo {
 
 // All of them, in the order in which they are shown.
 std::span<const FactInfo> AllFacts();
+
+// What a program has to keep, without being run. By FactInfo::key; what is not there is not checked.
+struct StaticLimits {
+  std::map<std::string, double> limits;      // the least or the most that a fact may be
+  std::map<std::string, double> tolerances;  // relative changes that are none, in place of the facts' own
+};
 
 // "2%" is 0.02; "-5 %" is −0.05. Absent: it is no percentage.
 std::optional<double> ParsePercent(const std::string& text);

@@ -18,6 +18,7 @@
 #include "say/inspect.h"
 #include "say/kernels.h"
 #include "say/report.h"
+#include "say/static_check.h"
 #include "say/sustained.h"
 
 // A document of every subject, for the tests that hold the formats against each other.
@@ -183,11 +184,40 @@ inline say::Document CpuDocument() {
   return say::SayCpuFeatures(cpu);
 }
 
+// One of each result, and what explains it.
+inline say::Document StaticCheckDocument() {
+  StaticCheck check;
+  check.baseline = "a.pte";
+  check.candidate = "b.pte";
+  check.decision = GateDecision::kFail;
+  const auto add = [&](const FactInfo& info, FactRange a, FactRange b, GateDecision decision) {
+    StaticItem& item = check.items.emplace_back();
+    item.fact = info.key;
+    item.name = info.name;
+    item.method = info.of_file ? "" : "forward";
+    item.unit = info.unit;
+    item.is_least = info.is_least;
+    item.baseline = a;
+    item.candidate = b;
+    item.allowed = a.low;
+    item.decision = decision;
+  };
+  for (const FactInfo& info : AllFacts()) add(info, {0.9871, 0.9871}, {0.9869, 0.9869}, GateDecision::kFail);
+  add(AllFacts()[0], {0.5, 1}, {0.5, 1}, GateDecision::kInconclusive);
+  check.items.back().why = "the payload of <Q|> cannot be read";
+  check.items.push_back(check.items.front());
+  check.items.back().baseline.reset();
+  check.changes = {{"forward", "+ layer1 Cumsum", "model.py:12", "XNNPACK has no such operator"}};
+  check.notes = {"a note"};
+  return say::SayStaticCheck(check);
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(),        KernelsDocument(),          say::SayCheck(Everything()),
-          CountersDocument(), SustainedDocument(),        DeviceListDocument(),
-          CpuDocument(),      say::SayReport(MakePair()), say::SayReport(MakeBare())};
+  return {OneOfEach(),          KernelsDocument(),          say::SayCheck(Everything()),
+          CountersDocument(),   SustainedDocument(),        DeviceListDocument(),
+          CpuDocument(),        say::SayReport(MakePair()), say::SayReport(MakeBare()),
+          StaticCheckDocument()};
 }
 
 }  // namespace etprof::example

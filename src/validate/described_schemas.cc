@@ -12,6 +12,7 @@
 #include "render/json/json.h"
 #include "report/check.h"
 #include "report/kernels/kernels.h"
+#include "report/static_check.h"
 #include "validate/json_schema.h"
 
 namespace etprof {
@@ -39,6 +40,10 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                            "counts are sums over the runs.")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
+      {"static_check",
+       SchemaOf<StaticCheck>(
+           "etprof check --static --json, and limits of etprof inspect --json",
+           "What the static gate found (docs/guides/ci.md). Shares are from 0 to 1, sizes bytes.")},
       {"kernels", SchemaOf<KernelReport>("etprof kernels --json",
                                          "docs/concepts/kernels.md. Names stand as they are in the logs.")},
       {"document", DocumentSchema()},

@@ -1,15 +1,17 @@
-// Bytes as a configuration: read, planned, written and read again.
+// Bytes as a configuration: read, planned, written and read again; and as a file of thresholds.
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
 #include "measure/config/config.h"
+#include "measure/config/thresholds.h"
 
 ETPROF_FUZZ_TARGET(config) {
   using namespace etprof;
   ConfigContext context;
   context.default_runner = "/bin/runner";
   const auto allowed = {ExitCode::kBadInput, ExitCode::kUsage};
+  fuzz::Accepts(allowed, [&] { ParseThresholds(fuzz::Text(data, size), "/none/limits.json"); });
   Config config;
   const bool read = fuzz::Accepts(allowed, [&] {
     config = ParseConfig(fuzz::Text(data, size), "/none/config.json", context);

@@ -1,4 +1,4 @@
-// Bytes as a .pte: read, summed up and written as text and JSON.
+// Bytes as a .pte: read, summed up, written as text and JSON, and held against limits and itself.
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -8,6 +8,7 @@
 #include "program/summary.h"
 #include "render/document.h"
 #include "render/inspect.h"
+#include "report/static_check.h"
 #include "say/inspect.h"
 
 ETPROF_FUZZ_TARGET(program) {
@@ -18,6 +19,12 @@ ETPROF_FUZZ_TARGET(program) {
     RenderDocumentTerminal(say::SayInspect(program, "x.pte", nullptr), {}, text);
     RenderInspectJson(program, "x.pte", nullptr, json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
+    StaticLimits limits;
+    for (const FactInfo& info : AllFacts()) limits.limits[info.key] = info.is_least ? 1 : 0;
+    const StaticSide side{&program, nullptr, "x.pte", fuzz::Bytes(data, size)};
+    CheckStatic(side, limits);
+    fuzz::Require(CheckStatic(side, side, {}, true).decision == GateDecision::kPass,
+                  "a program is not worse than itself");
     for (const Method& method : program.methods) {
       std::size_t shown = 0;
       for (const Step& step : Summarize(method, program).steps) {

@@ -116,6 +116,7 @@ def test_every_schema_is_one():
         "isa",
         "kernels",
         "quick_test",  # tests/measure
+        "static_check",  # python/tests/test_static_gate.py
         "validate",
     }
     for name in names:

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
@@ -19,7 +20,9 @@ namespace {
 struct CheckArguments {
   CheckOptions options;
   View view;
-  std::string junit, github_summary;
+  GateFiles files;
+  bool is_static = false;
+  StaticCheckOptions programs;
 };
 
 // "2%" is 0.02. Below 0, the candidate has to be better by so much.
@@ -34,14 +37,14 @@ std::optional<double> Percent(const char* option, const std::string& text) {
 }
 
 ExitCode CodeOf(const CheckReport& check) {
-  if (check.decision == GateDecision::kFail) return ExitCode::kCheckFailed;
-  if (check.error) return ExitCode::kDeviceFailed;
-  if (check.decision == GateDecision::kPass) return ExitCode::kDone;
-  return check.require_conclusive ? ExitCode::kCheckFailed : ExitCode::kInconclusive;
+  if (check.error && check.decision != GateDecision::kFail) return ExitCode::kDeviceFailed;
+  return CodeOf(check.decision, check.require_conclusive);
 }
 
 int RunCheck(const CheckArguments& arguments) {
-  const CheckOutputs files(arguments.junit, arguments.github_summary);
+  if (arguments.is_static)
+    return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
+  const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
   const Checked checked = [&] {
     TerminalProgress progress;
     return CheckVariants(arguments.options, progress);
@@ -114,11 +117,18 @@ std::function<int()> CheckCommand(CLI::App& app) {
                      .output_root = "out_<model>/runs/<platform>",
                      .several_threads = false});
   AddModelOptions(app, options.measure);
-  app.add_option("--junit", arguments->junit, "Write a JUnit file")->type_name("FILE");
-  app.add_flag("--github-summary", arguments->github_summary,
-               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
+  AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {"checks"});
+  AddDocumentOptions(app, arguments->view, {"checks", "limits"});
+  CLI::Option* is_static =
+      app.add_flag("--static", arguments->is_static,
+                   "Compare two programs without running them: delegation, SME2, memory, and size");
+  AddThresholdOptions(app, arguments->programs, false);
+  app.get_option("--thresholds")->needs(is_static);
+  ExcludeOthers(
+      app, is_static,
+      {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds", "--junit",
+       "--github-summary", "--json", "--csv", "--html", "--markdown", "--document", "--all", "--help"});
   return [arguments] { return RunCheck(*arguments); };
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/gate_options.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
@@ -24,6 +25,10 @@ struct InspectArguments {
   std::string data;
   View view;
   ModelExplorerOptions explorer;  // with the model; without an output it is not asked for
+  StaticCheckOptions limits;      // likewise without any
+  GateFiles files;
+
+  bool HasLimits() const { return !limits.limits.limits.empty() || !limits.thresholds.empty(); }
 };
 
 void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
@@ -59,6 +64,17 @@ void ExportGraph(const ModelExplorerOptions& options) {
 
 int RunInspect(const InspectArguments& arguments) {
   const std::filesystem::path& model = arguments.explorer.model;
+  if (arguments.HasLimits()) {
+    if (!arguments.data.empty() || !arguments.explorer.output.empty())
+      throw Error(ExitCode::kUsage, "limits go with neither --data nor --model-explorer");
+    StaticCheckOptions limits = arguments.limits;
+    limits.candidate = model;
+    return RunStaticCheck(limits, arguments.files, arguments.view);
+  }
+  if (!arguments.files.junit.empty() || !arguments.files.github_summary.empty()) {
+    throw Error(ExitCode::kUsage, "--junit and --github-summary are for limits, and none is given")
+        .Remedy("give one, such as `--require-delegated 100%`");
+  }
   const MappedFile file = MappedFile::Open(model);
   if (IsDataFile(file.bytes())) {
     ShowDataFile(ReadDataFile(file.bytes(), model.string()), arguments);
@@ -84,6 +100,8 @@ std::function<int()> InspectCommand(CLI::App& app) {
   CLI::Option* json =
       app.add_flag("--json", arguments->view.json, "Show all of it, every node and tensor, as JSON");
   AddDocumentOptions(app, arguments->view);
+  AddThresholdOptions(app, arguments->limits, true);
+  AddGateFileOptions(app, arguments->files);
   app.add_flag("--all", arguments->view.all, "Show every step, input, and output");
   CLI::Option* explorer =
       app.add_option(

@@ -11,7 +11,6 @@
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
 #include "core/units.h"
@@ -71,8 +70,7 @@ void CheckModelName(const ExperimentConfig& experiment) {
       .Remedy("rename the file: its name becomes part of every result's");
 }
 
-// What a configuration may ask for: more than anybody measures, and little enough to be read in no time.
-constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;
+// What a configuration may ask for: more than anybody measures.
 constexpr std::size_t kMostExperiments = 1000;
 constexpr std::size_t kMostUnits = 2000;
 constexpr std::size_t kMostPairs = 10'000;
@@ -85,7 +83,7 @@ class Reader {
       : source_{text, file}, context_(context) {}
 
   Config Read() {
-    const Json root = ParseText();
+    const Json root = ParseConfigText(source_, kRemedy);
     Config config;
     config.file = source_.file;
     JsonFields fields(root, source_, "");
@@ -130,37 +128,6 @@ class Reader {
   }
 
  private:
-  Error Bad(const std::string& problem) const {
-    return Error(ExitCode::kBadInput, problem).InFile(source_.file.string()).Remedy(kRemedy);
-  }
-
-  Json ParseText() const {
-    if (source_.text.size() > kMostConfigBytes) {
-      throw Bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", source_.text.size(),
-                            kMostConfigBytes >> 20U));
-    }
-    if (NestsTooDeep(source_.text, /*with_comments=*/true)) {
-      throw Bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
-    }
-    try {
-      return Json::parse(source_.text, nullptr, true, /*ignore_comments=*/true);
-    } catch (const Json::parse_error& error) {
-      const std::size_t byte = std::min<std::size_t>(error.byte, source_.text.size());
-      const auto line = 1 + std::count(source_.text.begin(),
-                                       source_.text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
-      std::string what =
-          error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-      const std::size_t start = what.find("column ");
-      const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
-      if (colon != std::string::npos) what.erase(0, colon + 2);
-      if (what.size() > 200) what = what.substr(0, 200) + "...";
-      throw Bad(source_.text.empty() ? "is empty" : "is not JSON: " + what)
-          .AtLine(static_cast<std::uint64_t>(line));
-    } catch (const Json::out_of_range&) {  // without a place
-      throw Bad("has a number that is larger than any that can be stored");
-    }
-  }
-
   // Relative paths: to the current folder where it is there, else to the configuration's folder where it is
   // there.
   std::filesystem::path Resolve(const std::string& text) const {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json.h"
 #include "core/suggest.h"
 
 namespace etprof {
 namespace {
+
+constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20U;  // little enough to be read in no time
 
 // The line of the only place where `key` stands as a member's name; absent where it stands often.
 std::optional<std::uint64_t> LineOfKey(const std::string& text, const std::string& key) {
@@ -33,6 +36,35 @@ std::string TypeOf(const nlohmann::json& value) {
 }
 
 }  // namespace
+
+nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy) {
+  using nlohmann::json;
+  const std::string& text = source.text;
+  const auto bad = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem).InFile(source.file.string()).Remedy(remedy);
+  };
+  if (text.size() > kMostConfigBytes) {
+    throw bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", text.size(),
+                          kMostConfigBytes >> 20U));
+  }
+  if (NestsTooDeep(text, /*with_comments=*/true))
+    throw bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
+  try {
+    return json::parse(text, nullptr, true, /*ignore_comments=*/true);
+  } catch (const json::parse_error& error) {
+    const std::size_t byte = std::min<std::size_t>(error.byte, text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+    std::string what =
+        error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::size_t start = what.find("column ");
+    const std::size_t colon = start == std::string::npos ? start : what.find(": ", start);
+    if (colon != std::string::npos) what.erase(0, colon + 2);
+    if (what.size() > 200) what = what.substr(0, 200) + "...";
+    throw bad(text.empty() ? "is empty" : "is not JSON: " + what).AtLine(static_cast<std::uint64_t>(line));
+  } catch (const json::out_of_range&) {  // without a place
+    throw bad("has a number that is larger than any that can be stored");
+  }
+}
 
 JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::string path)
     : object_(object), source_(source), path_(std::move(path)) {

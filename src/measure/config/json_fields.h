@@ -48,6 +48,10 @@ class JsonFields {
   std::set<std::string> known_;
 };
 
+// The file as JSON, which may have comments. Throws Error (kBadInput) with the line for what is none, and
+// what is larger or nests deeper than any person's file; `remedy` is what to do then.
+nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy);
+
 // Reads the keys that a struct of config_keys.h describes.
 template <typename T>
 class ReadKeys {

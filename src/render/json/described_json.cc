@@ -12,6 +12,10 @@ void RenderCheckJson(const CheckReport& check, std::ostream& out) {
   out << JsonText(ToJson(check), 2) << '\n';
 }
 
+void RenderStaticCheckJson(const StaticCheck& check, std::ostream& out) {
+  out << JsonText(ToJson(check), 2) << '\n';
+}
+
 void RenderKernelsJson(const KernelReport& report, std::ostream& out) {
   out << JsonText(ToJson(report), 1) << '\n';
 }

@@ -154,8 +154,8 @@ class MethodDiffer {
   MethodDiffer(const Method& a, const DiffSide& of_a, const Method& b, const DiffSide& of_b)
       : a_(a),
         b_(b),
-        nodes_a_(NodesOf(a, *of_a.program, SourcesOf(of_a, a))),
-        nodes_b_(NodesOf(b, *of_b.program, SourcesOf(of_b, b))),
+        nodes_a_(NodesOf(a, *of_a.program, SourcesOf(of_a.sources, a))),
+        nodes_b_(NodesOf(b, *of_b.program, SourcesOf(of_b.sources, b))),
         times_a_(of_a.profiles, a.name),
         times_b_(of_b.profiles, b.name) {
     result_.name = a.name;
@@ -179,6 +179,8 @@ class MethodDiffer {
       if (!change) continue;
       OperatorDifference& added = result_.operators.emplace_back();
       added.change = std::move(*change);
+      added.line = b != nullptr ? nodes_b_.match[*pair.candidate].line : nodes_a_.match[*pair.baseline].line;
+      if (b != nullptr) added.why_portable = WhyPortable(*b, b_);
       if (a != nullptr) {
         added.baseline_macs = a->work.macs;
         added.baseline_bytes = a->work.bytes;
@@ -205,12 +207,6 @@ class MethodDiffer {
   }
 
  private:
-  static const MethodSources* SourcesOf(const DiffSide& side, const Method& method) {
-    if (side.sources == nullptr) return nullptr;
-    const auto found = side.sources->methods.find(method.name);
-    return found == side.sources->methods.end() ? nullptr : &found->second;
-  }
-
   void CompareWeights(const ProgramNode& a, const ProgramNode& b) {
     const bool has_a = HasConstants(a), has_b = HasConstants(b);
     if (!has_a && !has_b) return;

@@ -24,6 +24,8 @@ struct ProgramProperty {
 // An operator that only one program has, or that changed.
 struct OperatorDifference {
   ProgramChange change;
+  std::string line;  // of the model's source, "model.py:12", of the candidate where it has it; "": not known
+  std::string why_portable;  // why the candidate does not delegate it: one clause; "": it does, or not known
   std::optional<std::int64_t> baseline_macs, candidate_macs;
   std::optional<Bytes> baseline_bytes, candidate_bytes;  // compulsory traffic (program/work.h)
   std::optional<double> baseline_ns, candidate_ns;       // mean self time of an inference

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "analysis/source_places.h"
 #include "compare/operator_nodes.h"
 #include "program/dataflow.h"
+#include "program/delegable.h"
 #include "program/node_identity.h"
 #include "program/tensors.h"
 
@@ -148,6 +150,22 @@ class NodeCollector {
 
 ProgramNodes NodesOf(const Method& method, const Program& program, const MethodSources* sources) {
   return NodeCollector(method, program, sources).Run();
+}
+
+const MethodSources* SourcesOf(const SourceMap* sources, const Method& method) {
+  if (sources == nullptr) return nullptr;
+  const auto found = sources->methods.find(method.name);
+  return found == sources->methods.end() ? nullptr : &found->second;
+}
+
+const Instruction& InstructionOf(const ProgramNode& node, const Method& method) {
+  return *std::ranges::find_if(method.instructions, [&](const Instruction& instruction) {
+    return instruction.chain == node.chain && instruction.index == node.instruction;
+  });
+}
+
+std::string WhyPortable(const ProgramNode& node, const Method& method) {
+  return node.delegate ? "" : WhyNotDelegated(InstructionOf(node, method), method);
 }
 
 }  // namespace etprof

@@ -32,4 +32,12 @@ struct ProgramNodes {
 // `sources` may be null.
 ProgramNodes NodesOf(const Method& method, const Program& program, const MethodSources* sources);
 
+// Of a method in a map that may be null; null where it has none.
+const MethodSources* SourcesOf(const SourceMap* sources, const Method& method);
+
+// The instruction of a node.
+const Instruction& InstructionOf(const ProgramNode& node, const Method& method);
+// Why a portable kernel is not delegated (delegable.h); "" for other nodes, and where it is not known.
+std::string WhyPortable(const ProgramNode& node, const Method& method);
+
 }  // namespace etprof

@@ -1,0 +1,86 @@
+#include "cli/gate_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/show.h"
+#include "core/error.h"
+#include "render/check.h"
+#include "say/static_check.h"
+
+namespace etprof {
+namespace {
+
+const char* TypeNameOf(FactInfo::Unit unit) {
+  return unit == FactInfo::Unit::kShare ? "P%" : unit == FactInfo::Unit::kCount ? "N" : "SIZE";
+}
+
+}  // namespace
+
+void AddGateFileOptions(CLI::App& app, GateFiles& files) {
+  app.add_option("--junit", files.junit, "Write a JUnit file")->type_name("FILE");
+  app.add_flag("--github-summary", files.github_summary,
+               "Append a Markdown table to $GITHUB_STEP_SUMMARY, or with =FILE to that");
+}
+
+void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits) {
+  for (const FactInfo& info : AllFacts()) {
+    if (!limits) break;
+    const std::string name = fmt::format("--{}", info.limit);
+    const auto parse = [&options, &info, name](const std::string& text) {
+      const auto limit = info.Parse(text);
+      if (!limit) throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not {}", name, text, info.Expects()));
+      options.limits.limits[info.key] = *limit;
+    };
+    app.add_option_function<std::string>(name, parse, info.help)->type_name(TypeNameOf(info.unit));
+  }
+  app.add_option("--thresholds", options.thresholds,
+                 "Check the candidate against the limits in this file (docs/guides/ci.md)")
+      ->type_name("FILE");
+}
+
+void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool goes = option == flag || std::ranges::any_of(with, [&](const std::string& name) {
+                        return option->check_name(name);
+                      });
+    if (!goes) flag->excludes(option);
+  }
+}
+
+ExitCode CodeOf(GateDecision decision, bool require_conclusive) {
+  if (decision == GateDecision::kPass) return ExitCode::kDone;
+  return decision == GateDecision::kFail || require_conclusive ? ExitCode::kCheckFailed
+                                                               : ExitCode::kInconclusive;
+}
+
+int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, const View& view) {
+  const CheckOutputs outputs(files.junit, files.github_summary);
+  const StaticCheck check = CheckStaticFiles(options);
+  const say::Document document = say::SayStaticCheck(check);
+  outputs.Write(say::TestSuiteOf(check), document);
+  ShowDocument(document, view, "", [&](std::ostream& out) { RenderStaticCheckJson(check, out); });
+  return static_cast<int>(CodeOf(check.decision, check.require_conclusive));
+}
+
+int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const GateFiles& files,
+                   const View& view) {
+  std::vector<std::string> sides = {given.baseline, given.candidate};
+  for (const std::string& path : given.paths) {
+    const auto free = std::ranges::find(sides, "");
+    if (free == sides.end())
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third program, but a check has two", path));
+    *free = path;
+  }
+  if (sides[0].empty() || sides[1].empty()) {
+    throw Error(ExitCode::kUsage, "--static compares two programs")
+        .Remedy("run `etprof check --static A.pte B.pte`, or give limits of one to `etprof inspect`");
+  }
+  options.baseline = sides[0];
+  options.candidate = sides[1];
+  options.require_conclusive = given.limits.require_conclusive;
+  return RunStaticCheck(options, files, view);
+}
+
+}  // namespace etprof

@@ -1,0 +1,277 @@
+#include "report/static_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/text.h"
+#include "program/kleidiai.h"
+#include "program/summary.h"
+#include "program/tensors.h"
+#include "program/work.h"
+#include "report/diff/diff.h"
+#include "report/diff/program_nodes.h"
+
+namespace etprof {
+namespace {
+
+const Method* MethodNamed(const Program& program, const std::string& name) {
+  const auto found = std::ranges::find(program.methods, name, &Method::name);
+  return found == program.methods.end() ? nullptr : &*found;
+}
+
+const Delegate* Unread(const Instruction& instruction, const Method& method) {
+  if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
+  const Delegate& delegate = method.delegates[instruction.target];
+  return delegate.graph ? nullptr : &delegate;
+}
+
+bool IsUnknownKernel(const Instruction& instruction, const Method& method) {
+  return instruction.kind == Instruction::Kind::kKernel && !MultiplyAdds(instruction, method);
+}
+
+// One clause on what etprof does not know of a method's numbers.
+std::string WhatIsUnknown(const Method& method, const std::string& fact) {
+  std::vector<std::string> backends, kernels;
+  for (const Instruction& instruction : method.instructions) {
+    if (const Delegate* delegate = Unread(instruction, method)) AddOnce(delegate->backend, backends);
+    if (fact != "delegated" && IsUnknownKernel(instruction, method))
+      AddOnce(method.operators[instruction.target], kernels);
+  }
+  std::vector<std::string> parts;
+  if (!backends.empty())
+    parts.push_back(fmt::format("the payload of {} cannot be read", fmt::join(backends, ", ")));
+  if (!kernels.empty())
+    parts.push_back(fmt::format("the MACs of {} are not known", fmt::join(kernels, ", ")));
+  if (parts.empty())
+    parts.emplace_back(fact == "sme2" ? "which kernels some operators have is not known"
+                                      : "some operators are not known");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// What is not known of a method, as something that is equal where it is the same. Absent: that cannot be
+// told.
+struct UnknownPart {
+  std::string backend;  // or the kernel
+  std::string tensors;
+  ByteView payload;
+
+  bool operator==(const UnknownPart& other) const {
+    return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
+  }
+};
+std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const StaticSide& side) {
+  std::vector<UnknownPart> parts;
+  for (const Instruction& instruction : method.instructions) {
+    if (const Delegate* delegate = Unread(instruction, method)) {
+      const auto size = static_cast<std::uint64_t>(delegate->payload);
+      if (delegate->offset > side.bytes.size() || size > side.bytes.size() - delegate->offset)
+        return std::nullopt;
+      parts.push_back({delegate->backend, "", side.bytes.subspan(delegate->offset, size)});
+    } else if (IsUnknownKernel(instruction, method)) {
+      parts.push_back(
+          {method.operators[instruction.target], TensorsText(TensorsOf(instruction, method)), {}});
+    } else if (instruction.kind == Instruction::Kind::kDelegate) {
+      const XnnGraph& graph = side.program->xnn_graphs[*method.delegates[instruction.target].graph];
+      if (!MultiplyAdds(graph)) return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+StaticItem ItemOf(const FactInfo& info, const std::string& method, FactRange candidate, double allowed) {
+  StaticItem item;
+  item.fact = info.key;
+  item.name = info.name;
+  item.method = method;
+  item.unit = info.unit;
+  item.is_least = info.is_least;
+  item.candidate = candidate;
+  item.allowed = allowed;
+  return item;
+}
+
+class StaticChecker {
+ public:
+  StaticChecker(const StaticSide* baseline, const StaticSide& candidate, const StaticLimits& limits)
+      : baseline_(baseline), candidate_(candidate), limits_(limits) {}
+
+  StaticCheck Run(bool require_conclusive) {
+    result_.candidate = candidate_.file;
+    result_.require_conclusive = require_conclusive;
+    if (baseline_ != nullptr) Compare();
+    const std::vector<Method>& methods = candidate_.program->methods;
+    for (const Method& method : methods) AddLimits(&method, Summarize(method, *candidate_.program));
+    AddLimits(nullptr, {});
+    for (const Method& method : methods) Explain(method);
+    for (const GateDecision decision : {GateDecision::kInconclusive, GateDecision::kFail}) {
+      if (std::ranges::find(result_.items, decision, &StaticItem::decision) != result_.items.end())
+        result_.decision = decision;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Bytes FileBytes() const { return candidate_.program->file_bytes; }
+
+  // --- against the baseline ---
+
+  void Compare() {
+    result_.baseline = baseline_->file;
+    for (const Method& method : baseline_->program->methods) {
+      // Of two methods of one name the runtime takes the first.
+      if (MethodNamed(*baseline_->program, method.name) != &method) continue;
+      if (const Method* other = MethodNamed(*candidate_.program, method.name))
+        CompareMethods(method, *other);
+      else
+        lost_.push_back(method.name);
+    }
+    if (!lost_.empty()) AddLostMethods();
+    for (const FactInfo& info : AllFacts()) {
+      if (!info.of_file) continue;
+      AddChange(info, "", info.range({}, baseline_->program->file_bytes), info.range({}, FileBytes()));
+    }
+    for (const Method& method : candidate_.program->methods) {
+      if (MethodNamed(*baseline_->program, method.name) == nullptr)
+        result_.notes.push_back(fmt::format("`{}` is a method of the candidate only", method.name));
+    }
+    AddChangedOperators();
+  }
+
+  void AddLostMethods() {
+    StaticItem item;
+    item.fact = item.name = "methods";
+    item.is_least = true;
+    const auto all = static_cast<double>(baseline_->program->methods.size());
+    item.baseline = {all, all};
+    item.candidate.low = item.candidate.high = all - static_cast<double>(lost_.size());
+    item.allowed = all;
+    item.decision = GateDecision::kFail;
+    item.why = fmt::format("the candidate has no method `{}`", fmt::join(lost_, "`, `"));
+    result_.items.push_back(std::move(item));
+  }
+
+  void CompareMethods(const Method& a, const Method& b) {
+    const StaticFacts of_a = Summarize(a, *baseline_->program).facts;
+    const StaticFacts of_b = Summarize(b, *candidate_.program).facts;
+    for (const FactInfo& info : AllFacts()) {
+      if (info.of_file) continue;
+      StaticItem& item = AddChange(info, a.name, info.range(of_a, 0), info.range(of_b, 0));
+      if (item.decision != GateDecision::kInconclusive) continue;
+      if (info.range(of_a, 0) == info.range(of_b, 0) && HaveSameUnknown(a, b)) {
+        item.decision = GateDecision::kPass;  // one number, whatever it is
+      } else {
+        item.why = WhatIsUnknown(item.candidate.IsExact() ? a : b, item.fact);
+      }
+    }
+  }
+
+  bool HaveSameUnknown(const Method& a, const Method& b) const {
+    const auto of_a = UnknownParts(a, *baseline_), of_b = UnknownParts(b, candidate_);
+    return of_a && of_b ? *of_a == *of_b : SameBytes(baseline_->bytes, candidate_.bytes);
+  }
+
+  StaticItem& AddChange(const FactInfo& info, const std::string& method, FactRange a, FactRange b) {
+    const auto given = limits_.tolerances.find(info.key);
+    const double tolerance = given == limits_.tolerances.end() ? info.tolerance : given->second;
+    const double scale = info.is_least ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
+    const double allowed = (info.is_least ? a.high : a.low) * scale;  // certainly within
+    const double beyond = (info.is_least ? a.low : a.high) * scale;   // and certainly not
+    StaticItem& item = result_.items.emplace_back(ItemOf(info, method, b, allowed));
+    item.baseline = a;
+    const bool within = info.is_least ? b.low >= allowed : b.high <= allowed;
+    const bool worse = info.is_least ? b.high < beyond : b.low > beyond;
+    item.decision = within ? GateDecision::kPass : worse ? GateDecision::kFail : GateDecision::kInconclusive;
+    return item;
+  }
+
+  void AddChangedOperators() {
+    const ProgramDiff diff = DiffPrograms({baseline_->program, baseline_->sources, {}},
+                                          {candidate_.program, candidate_.sources, {}});
+    for (const MethodDiff& method : diff.methods) {
+      for (const OperatorDifference& of : method.operators)
+        result_.changes.push_back({method.name, of.change.Text(), of.line, of.why_portable});
+    }
+  }
+
+  // --- against limits ---
+
+  // Of a method, or of the whole file.
+  void AddLimits(const Method* method, const MethodSummary& summary) {
+    for (const FactInfo& info : AllFacts()) {
+      const auto given = limits_.limits.find(info.key);
+      if (given == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
+      const double limit = given->second;
+      const FactRange range = info.range(summary.facts, FileBytes());
+      StaticItem& item =
+          result_.items.emplace_back(ItemOf(info, method == nullptr ? "" : method->name, range, limit));
+      if (info.is_least ? range.low >= limit : range.high <= limit) continue;
+      item.decision = GateDecision::kFail;
+      const bool is_certain = info.is_least ? range.high < limit : range.low > limit;
+      if (!is_certain && method != nullptr)
+        item.why = "it cannot be decided: " + WhatIsUnknown(*method, info.key);
+    }
+  }
+
+  bool Fails(const Method& method, std::string_view fact) const {
+    return std::ranges::any_of(result_.items, [&](const StaticItem& item) {
+      return !item.baseline && item.method == method.name && item.fact == fact &&
+             item.decision == GateDecision::kFail;
+    });
+  }
+
+  // The operators behind limits that fail.
+  void Explain(const Method& method) {
+    const bool portable =
+        Fails(method, "delegated") || Fails(method, "delegated_macs") || Fails(method, "portable");
+    const bool sme2 = Fails(method, "sme2");
+    if (!portable && !sme2) return;
+    const ProgramNodes nodes = NodesOf(method, *candidate_.program, SourcesOf(candidate_.sources, method));
+    for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
+      const ProgramNode& node = nodes.nodes[i];
+      StaticOperator found{method.name, NameOfNode(node.node), nodes.match[i].line, ""};
+      if (portable && !node.delegate) {
+        found.why = WhyPortable(node, method);
+        result_.not_delegated.push_back(found);
+      }
+      const std::optional<KleidiaiUse> use = sme2 ? UseOf(node, method) : std::nullopt;
+      if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
+      found.why = use->why;
+      if (use->kernels == KleidiaiUse::Kernels::kKleidiai)
+        found.why = "whether KleidiAI's QP8 kernels use SME2 is not known";
+      result_.without_sme2.push_back(std::move(found));
+    }
+  }
+
+  std::optional<KleidiaiUse> UseOf(const ProgramNode& node, const Method& method) const {
+    if (!node.delegate) return KleidiaiOf(InstructionOf(node, method), method);
+    if (!node.graph_node) return std::nullopt;
+    const XnnGraph& graph = candidate_.program->xnn_graphs[*method.delegates[*node.delegate].graph];
+    return KleidiaiOf(graph.nodes[*node.graph_node], graph);
+  }
+
+  const StaticSide* baseline_;  // null: limits alone
+  const StaticSide& candidate_;
+  const StaticLimits& limits_;
+  std::vector<std::string> lost_;  // methods
+  StaticCheck result_;
+};
+
+}  // namespace
+
+bool SameBytes(ByteView a, ByteView b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits) {
+  return StaticChecker(nullptr, side, limits).Run(false);
+}
+
+StaticCheck CheckStatic(const StaticSide& baseline, const StaticSide& candidate, const StaticLimits& limits,
+                        bool require_conclusive) {
+  return StaticChecker(&baseline, candidate, limits).Run(require_conclusive);
+}
+
+}  // namespace etprof

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/gate.h"
+#include "core/describe.h"
+#include "core/file.h"
+#include "program/program.h"
+#include "program/source_map.h"
+#include "program/static_facts.h"
+
+namespace etprof {
+
+// A program, and the bytes of its file. `sources` may be null.
+struct StaticSide {
+  const Program* program = nullptr;
+  const SourceMap* sources = nullptr;
+  std::string file;
+  ByteView bytes;
+};
+
+bool SameBytes(ByteView a, ByteView b);
+
+// One fact, held against its limit, or against the baseline's.
+struct StaticItem {
+  std::string fact;    // FactInfo::key; "methods": of the baseline's methods
+  std::string name;    // "delegated operators"
+  std::string method;  // "": of the whole file
+  FactInfo::Unit unit = FactInfo::Unit::kCount;
+  bool is_least = false;              // whether `allowed` is the least, else the most
+  std::optional<FactRange> baseline;  // absent: a limit is checked
+  FactRange candidate;
+  double allowed = 0;  // of a baseline that is not certain: what is certainly within
+  GateDecision decision = GateDecision::kPass;
+  std::string why;  // of what is not known, or fails for another reason than its number: one clause
+
+  std::string Subject() const { return method.empty() ? name : method + ": " + name; }
+
+  static constexpr const char* kSchemaName = "static_check";
+  static void Describe(auto& v) {
+    using I = StaticItem;
+    v("check", [](const I& item) { return item.baseline ? "change" : "limit"; }, {.choices = "change|limit"});
+    v("fact", &I::fact);
+    v("method", &I::method, {.meaning = "null: of the whole file", .or_null = true});
+    v("unit", &I::unit);
+    v("baseline_low",
+      [](const I& item) { return item.baseline ? std::optional(item.baseline->low) : std::nullopt; },
+      {.meaning = "at least; null: a limit is checked", .least = 0});
+    v("baseline_high",
+      [](const I& item) { return item.baseline ? std::optional(item.baseline->high) : std::nullopt; },
+      {.meaning = "at most; equal where the number is certain", .least = 0});
+    v("low", [](const I& item) { return item.candidate.low; }, {.meaning = "at least", .least = 0});
+    v("high", [](const I& item) { return item.candidate.high; },
+      {.meaning = "at most; equal where the number is certain", .least = 0});
+    v("allowed", &I::allowed, {.least = 0});
+    v("allowed_is", [](const I& item) { return item.is_least ? "least" : "most"; },
+      {.choices = "least|most"});
+    v("result", &I::decision);
+    v("why", &I::why, {.meaning = "why it is not decided by its number", .or_null = true});
+  }
+};
+template <>
+inline constexpr NamedValue<FactInfo::Unit> kNames<FactInfo::Unit>[] = {
+    {FactInfo::Unit::kShare, "share"}, {FactInfo::Unit::kCount, "count"}, {FactInfo::Unit::kBytes, "bytes"}};
+
+// An operator that explains a result.
+struct StaticOperator {
+  std::string method;
+  std::string text;    // "layer1.2 Conv2d 8→8 3x3", of a change ProgramChange::Text()
+  std::string source;  // "model.py:12"; "": not known
+  std::string why;     // why it is not delegated, or has no kernel of SME2: one clause; "": not known
+
+  static constexpr const char* kSchemaName = "static_operator";
+  static void Describe(auto& v) {
+    v("method", &StaticOperator::method);
+    v("operator", &StaticOperator::text);
+    v("source", &StaticOperator::source, {.meaning = "line of the model", .or_null = true});
+    v("why", &StaticOperator::why,
+      {.meaning = "why it is not delegated, or has no SME2 kernel", .or_null = true});
+  }
+};
+
+struct StaticCheck {
+  std::string baseline;  // its file; "": limits of one program are checked
+  std::string candidate;
+  bool require_conclusive = false;              // what cannot be decided counts as failed
+  GateDecision decision = GateDecision::kPass;  // fail before inconclusive before pass
+  std::vector<StaticItem> items;
+  std::vector<StaticOperator> changes;        // from the baseline to the candidate
+  std::vector<StaticOperator> not_delegated;  // of the candidate, where a limit of what is delegated fails
+  std::vector<StaticOperator> without_sme2;   // likewise
+  std::vector<std::string> notes;
+
+  // What came out, with what is required.
+  GateDecision Decision() const {
+    const bool fails = decision == GateDecision::kInconclusive && require_conclusive;
+    return fails ? GateDecision::kFail : decision;
+  }
+
+  static void Describe(auto& v) {
+    using C = StaticCheck;
+    v.Constant("schema_version", 1);
+    v("result", &C::decision);
+    v("baseline", &C::baseline, {.meaning = "null: limits of one program are checked", .or_null = true});
+    v("candidate", &C::candidate);
+    v("require_conclusive", &C::require_conclusive);
+    v("checks", &C::items);
+    v("changes", &C::changes, {.meaning = "operators that differ from the baseline's"});
+    v("not_delegated", &C::not_delegated, {.meaning = "operators, where a limit of what is delegated fails"});
+    v("without_sme2", &C::without_sme2,
+      {.meaning = "operators that multiply matrices, where their limit fails"});
+    v("notes", &C::notes);
+  }
+};
+
+// Holds a program against its limits: what cannot be decided fails, and says why.
+StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits);
+
+// The same, and names what is worse than the baseline's. What the payloads that cannot be read would have to
+// decide is inconclusive, unless both sides have the same ones.
+StaticCheck CheckStatic(const StaticSide& baseline, const StaticSide& candidate, const StaticLimits& limits,
+                        bool require_conclusive);
+
+}  // namespace etprof

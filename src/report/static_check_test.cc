@@ -1,0 +1,159 @@
+#include "report/static_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A program of one method that calls a delegate whose payload etprof cannot read, then these kernels.
+struct Opaque {
+  Program program;
+  std::vector<std::byte> file;
+
+  explicit Opaque(const std::string& payload, const std::vector<std::string>& kernels = {}) {
+    file.resize(payload.size());
+    std::memcpy(file.data(), payload.data(), payload.size());
+    program.file_bytes = 100'000;
+    Method& method = program.methods.emplace_back();
+    method.name = "forward";
+    Delegate& delegate = method.delegates.emplace_back();
+    delegate.backend = "QnnBackend";
+    delegate.payload = static_cast<Bytes>(payload.size());
+    Add(Instruction::Kind::kDelegate, 0);
+    for (const std::string& kernel : kernels) {
+      method.operators.push_back(kernel);
+      Add(Instruction::Kind::kKernel, method.operators.size() - 1);
+    }
+    method.planned_buffers = {10'000};
+  }
+
+  Method& method() { return program.methods[0]; }
+  void Add(Instruction::Kind kind, std::size_t target) {
+    Instruction& instruction = method().instructions.emplace_back();
+    instruction.kind = kind;
+    instruction.target = target;
+    instruction.index = static_cast<int>(method().instructions.size()) - 1;
+  }
+  StaticSide Side() const { return {&program, nullptr, "a.pte", file}; }
+};
+
+StaticCheck Compare(const Opaque& a, const Opaque& b, const StaticLimits& limits = {}) {
+  return CheckStatic(a.Side(), b.Side(), limits, false);
+}
+StaticCheck WithLimit(const Opaque& program, const std::string& fact, double limit) {
+  return CheckStatic(program.Side(), {{{fact, limit}}, {}});
+}
+
+std::vector<std::string> FactsWith(const StaticCheck& check, GateDecision decision) {
+  std::vector<std::string> facts;
+  for (const StaticItem& item : check.items) {
+    if (item.decision == decision) facts.push_back(item.fact);
+  }
+  return facts;
+}
+
+TEST(StaticCheck, AProgramIsNotWorseThanItself) {
+  const Opaque program("payload", {"aten::cumsum.out", "llama::sdpa.out"});
+  const StaticCheck check = Compare(program, program);
+  EXPECT_EQ(check.decision, GateDecision::kPass);
+  EXPECT_EQ(check.items.size(), AllFacts().size());
+  EXPECT_THAT(check.changes, IsEmpty());
+}
+
+TEST(StaticCheck, WhatIsCertainWhateverAPayloadHoldsIsDecided) {
+  EXPECT_EQ(WithLimit(Opaque("x"), "delegated", 1).decision, GateDecision::kPass) << "all of it is delegated";
+  const StaticCheck check = WithLimit(Opaque("x", {"aten::cumsum.out"}), "delegated", 1);
+  ASSERT_EQ(check.decision, GateDecision::kFail);
+  EXPECT_EQ(check.items[0].why, "") << "one kernel that is not delegated is enough";
+  ASSERT_EQ(check.not_delegated.size(), 1U);
+  EXPECT_THAT(check.not_delegated[0].text, HasSubstr("Cumsum"));
+  EXPECT_EQ(check.not_delegated[0].why, "XNNPACK has no such operator");
+}
+
+TEST(StaticCheck, ALimitThatCannotBeDecidedFailsAndSaysWhy) {
+  const StaticCheck share = WithLimit(Opaque("x", {"aten::cumsum.out"}), "delegated", 0.5);
+  ASSERT_EQ(share.decision, GateDecision::kFail);
+  EXPECT_EQ(share.items[0].why, "it cannot be decided: the payload of QnnBackend cannot be read");
+  const StaticCheck macs = WithLimit(Opaque("x", {"llama::sdpa.out"}), "delegated_macs", 0.5);
+  ASSERT_EQ(macs.decision, GateDecision::kFail);
+  EXPECT_THAT(macs.items[0].why, HasSubstr("the MACs of llama::sdpa.out are not known"));
+  EXPECT_EQ(WithLimit(Opaque("x"), "sme2", 0.5).decision, GateDecision::kFail);
+  EXPECT_EQ(WithLimit(Opaque("x"), "sme2", 0).decision, GateDecision::kPass);
+}
+
+TEST(StaticCheck, AnotherPayloadIsNotDecidedUnlessEverythingElseDecides) {
+  const Opaque a("one", {"aten::cumsum.out"}), b("two", {"aten::cumsum.out"});
+  const StaticCheck check = Compare(a, b);
+  EXPECT_EQ(check.decision, GateDecision::kInconclusive);
+  EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2"));
+  EXPECT_THAT(check.items[0].why, HasSubstr("QnnBackend"));
+  EXPECT_EQ(CheckStatic(a.Side(), b.Side(), {}, true).Decision(), GateDecision::kFail);
+  EXPECT_EQ(Compare(Opaque("one"), Opaque("two")).items[0].decision, GateDecision::kPass)
+      << "all of both is delegated";
+  const StaticCheck worse = Compare(Opaque("one"), a);
+  EXPECT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegated", "portable"));
+}
+
+TEST(StaticCheck, SizesHaveATolerance) {
+  const Opaque a("x");
+  Opaque b("x");
+  b.method().planned_buffers = {10'050};
+  EXPECT_EQ(Compare(a, b).decision, GateDecision::kPass);
+  b.method().planned_buffers = {10'101};
+  EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("planned"));
+  EXPECT_EQ(Compare(a, b, {{}, {{"planned", 0.02}}}).decision, GateDecision::kPass);
+  EXPECT_EQ(Compare(b, a).decision, GateDecision::kPass) << "less is not worse";
+  b = a;
+  b.program.file_bytes = 101'001;
+  EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("file_size"));
+}
+
+TEST(StaticCheck, EachMethodHasItsOwnNumbers) {
+  Opaque a("x");
+  a.program.methods.push_back(a.method());
+  a.program.methods[1].name = "decode";
+  Opaque b = a;
+  b.program.methods[1].delegates.push_back(b.method().delegates[0]);
+  const StaticCheck worse = Compare(a, b);
+  ASSERT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegates"));
+  const auto failed = std::ranges::find(worse.items, GateDecision::kFail, &StaticItem::decision);
+  EXPECT_EQ(failed->Subject(), "decode: delegates");
+  EXPECT_EQ(WithLimit(b, "delegates", 1).items[0].decision, GateDecision::kPass);
+  EXPECT_EQ(WithLimit(b, "delegates", 1).items[1].decision, GateDecision::kFail);
+  EXPECT_EQ(WithLimit(b, "file_size", 1e5).items.size(), 1U) << "of the file, once";
+}
+
+TEST(StaticCheck, AMethodThatIsGoneFails) {
+  Opaque a("x");
+  a.program.methods.push_back(a.method());
+  a.program.methods[1].name = "decode";
+  const Opaque b("x");
+  const StaticCheck lost = Compare(a, b);
+  EXPECT_THAT(FactsWith(lost, GateDecision::kFail), ElementsAre("methods"));
+  const auto failed = std::ranges::find(lost.items, GateDecision::kFail, &StaticItem::decision);
+  EXPECT_EQ(failed->why, "the candidate has no method `decode`");
+  const StaticCheck added = Compare(b, a);
+  EXPECT_EQ(added.decision, GateDecision::kPass);
+  EXPECT_THAT(added.notes, ElementsAre(HasSubstr("`decode` is a method of the candidate only")));
+}
+
+TEST(StaticCheck, TheBaselineNeedNotKeepTheCandidatesLimits) {
+  const Opaque a("x", {"aten::cumsum.out"});
+  const StaticCheck check = Compare(a, Opaque("x"), {{{"portable", 0}}, {}});
+  EXPECT_EQ(check.decision, GateDecision::kPass);
+  const StaticCheck fails = Compare(a, a, {{{"portable", 0}}, {}});
+  ASSERT_THAT(FactsWith(fails, GateDecision::kFail), ElementsAre("portable"));
+  EXPECT_FALSE(std::ranges::find(fails.items, GateDecision::kFail, &StaticItem::decision)->baseline);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,209 @@
+#include "say/static_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/text.h"
+#include "core/units.h"
+#include "say/check.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualNamed = 20;
+
+Cell FactCell(FactInfo::Unit unit, double value) {
+  switch (unit) {
+    case FactInfo::Unit::kShare:
+      return Share{value};
+    case FactInfo::Unit::kBytes:
+      return Size{value};
+    case FactInfo::Unit::kCount:
+      break;
+  }
+  return Count{static_cast<std::int64_t>(value)};
+}
+
+// With all digits that tell it from `other`.
+std::string ExactFact(FactInfo::Unit unit, double value, double other) {
+  if (unit == FactInfo::Unit::kBytes) return FormatCount(static_cast<std::int64_t>(value)) + " B";
+  std::string text;
+  for (int decimals = 1; decimals <= 14; ++decimals) {
+    text = fmt::format("{:.{}f}%", 100 * value, decimals);
+    if (text != fmt::format("{:.{}f}%", 100 * other, decimals)) break;
+  }
+  return text;
+}
+
+// So that it does not look like `other`, which it is not.
+Cell FactBeside(FactInfo::Unit unit, double value, double other) {
+  Cell cell = FactCell(unit, value);
+  if (value == other || TextOf(cell) != TextOf(FactCell(unit, other))) return cell;
+  return ExactFact(unit, value, other);
+}
+
+// A number, or what it lies between.
+Cell RangeCell(FactInfo::Unit unit, const FactRange& range, double other) {
+  if (range.IsExact()) return FactBeside(unit, range.low, other);
+  return fmt::format("{} to {}", TextOf(FactCell(unit, range.low)), TextOf(FactCell(unit, range.high)));
+}
+
+Cell BaselineCell(const StaticItem& item) { return RangeCell(item.unit, *item.baseline, item.candidate.low); }
+Cell CandidateCell(const StaticItem& item) {
+  const double other =
+      item.baseline && item.decision != GateDecision::kFail ? item.baseline->low : item.allowed;
+  return RangeCell(item.unit, item.candidate, other);
+}
+std::string AllowedText(const StaticItem& item) {
+  return fmt::format("at {} {}", item.is_least ? "least" : "most",
+                     TextOf(FactBeside(item.unit, item.allowed, item.candidate.low)));
+}
+
+// "forward: portable operators: 0 -> 3, allowed at most 0: FAIL (why)"
+std::string ItemText(const StaticItem& item) {
+  return fmt::format("{}: {}{}, allowed {}: {}{}", item.Subject(),
+                     item.baseline ? TextOf(BaselineCell(item)) + " -> " : "", TextOf(CandidateCell(item)),
+                     AllowedText(item), ResultText(item.decision),
+                     item.why.empty() ? "" : fmt::format(" ({})", item.why));
+}
+
+Table ItemsOf(const StaticCheck& check, const std::string& method, bool changes) {
+  Table table{changes ? "checks" : "limits", "", {{"check", "check"}}, {}};
+  if (changes) table.columns.push_back({"baseline", "baseline", true, 2});
+  table.columns.push_back({"candidate", changes ? "candidate" : "value", true});
+  table.columns.push_back({"allowed", "allowed", true, 1});
+  table.columns.push_back({"result", "result"});
+  for (const StaticItem& item : check.items) {
+    if (item.method != method || item.baseline.has_value() != changes) continue;
+    Row& row = table.rows.emplace_back();
+    row.cells.emplace_back(item.name);
+    if (changes) row.cells.push_back(BaselineCell(item));
+    row.cells.push_back(CandidateCell(item));
+    row.cells.emplace_back(AllowedText(item));
+    row.cells.emplace_back(ResultText(item.decision), ToneOf(item.decision));
+  }
+  return table;
+}
+
+// "layer2.0 Cumsum (model.py:12): XNNPACK has no such operator"
+std::string OperatorText(const StaticOperator& of) {
+  return of.text + (of.source.empty() ? "" : fmt::format(" ({})", of.source)) +
+         (of.why.empty() ? "" : ": " + of.why);
+}
+
+void AddOperators(const char* title, const std::vector<StaticOperator>& operators, const std::string& method,
+                  Section& section) {
+  List list{title, {}, kUsualNamed};
+  for (const StaticOperator& of : operators) {
+    if (of.method == method) list.items.emplace_back(OperatorText(of));
+  }
+  if (!list.items.empty()) section.parts.emplace_back(std::move(list));
+}
+
+Section SectionOf(const StaticCheck& check, const std::string& method) {
+  Section section{method.empty() ? "file" : method, Level::kUsual, {}};
+  for (const bool changes : {true, false}) {
+    if (changes && check.baseline.empty()) continue;
+    section.parts.emplace_back(ItemsOf(check, method, changes));
+  }
+  List why{"why", {}};
+  for (const StaticItem& item : check.items) {
+    if (item.method == method && !item.why.empty()) why.items.emplace_back(item.name + ": " + item.why);
+  }
+  if (!why.items.empty()) section.parts.emplace_back(std::move(why));
+  AddOperators("operators that changed", check.changes, method, section);
+  AddOperators("not delegated", check.not_delegated, method, section);
+  AddOperators("without SME2 kernels", check.without_sme2, method, section);
+  return section;
+}
+
+// The file's own last.
+std::vector<std::string> MethodsOf(const StaticCheck& check) {
+  std::vector<std::string> methods;
+  bool of_file = false;
+  for (const StaticItem& item : check.items) {
+    if (item.method.empty())
+      of_file = true;
+    else
+      AddOnce(item.method, methods);
+  }
+  for (const StaticOperator& of : check.changes) AddOnce(of.method, methods);
+  if (of_file) methods.emplace_back();
+  return methods;
+}
+
+std::string FileName(const std::string& file) { return std::filesystem::path(file).filename().string(); }
+
+// "FAIL: 2 of 7 checks fail, 1 of 7 checks could not be decided"
+std::string StaticConclusion(const StaticCheck& check) {
+  std::vector<std::string> parts;
+  const auto add = [&](GateDecision decision, const char* one, const char* several) {
+    const auto count = std::ranges::count(check.items, decision, &StaticItem::decision);
+    if (count > 0)
+      parts.push_back(fmt::format("{} of {} {}", count, CountedText(check.items.size(), "check"),
+                                  count == 1 ? one : several));
+  };
+  add(GateDecision::kFail, "fails", "fail");
+  add(GateDecision::kInconclusive, "could not be decided", "could not be decided");
+  if (parts.empty()) add(GateDecision::kPass, "passes", "pass");
+  return fmt::format("{}: {}", ResultText(check.Decision()), fmt::join(parts, ", "));
+}
+
+std::string DetailsOf(const StaticCheck& check, const StaticItem& item) {
+  std::string text = ItemText(item) + "\n";
+  if (item.decision == GateDecision::kPass) return text;
+  Section section;
+  if (item.baseline)
+    AddOperators("operators that changed", check.changes, item.method, section);
+  else if (item.fact == "sme2")
+    AddOperators("without SME2 kernels", check.without_sme2, item.method, section);
+  else if (item.fact == "portable" || item.fact.starts_with("delegated"))
+    AddOperators("not delegated", check.not_delegated, item.method, section);
+  for (const Part& part : section.parts) {
+    const List& list = std::get<List>(part);
+    text += list.title + ":\n";
+    for (const List::Item& of : list.items) text += "  " + of.text + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Document SayStaticCheck(const StaticCheck& check) {
+  Document document;
+  document.title = check.baseline.empty() ? "etprof inspect" : "etprof check --static";
+  document.sections_are = "method";
+  if (!check.baseline.empty()) document.facts.push_back("baseline " + FileName(check.baseline));
+  document.facts.push_back((check.baseline.empty() ? "" : "candidate ") + FileName(check.candidate));
+  document.concludes = true;
+  document.answers = {{StaticConclusion(check), "", ToneOf(check.Decision())}};
+  for (const std::string& method : MethodsOf(check)) document.sections.push_back(SectionOf(check, method));
+  document.notes = NotesOf(check.notes);
+  document.method = "Nothing was run: the numbers are those of the files.";
+  return document;
+}
+
+TestSuite TestSuiteOf(const StaticCheck& check) {
+  using Outcome = TestSuite::Outcome;
+  TestSuite suite;
+  suite.command = check.baseline.empty() ? "inspect" : "check";
+  suite.subject = std::filesystem::path(check.candidate).stem().string();
+  suite.properties = {{"baseline", check.baseline}, {"candidate", check.candidate}};
+  for (const StaticItem& item : check.items) {
+    TestSuite::Case& of = suite.cases.emplace_back();
+    of.name = item.Subject() + (item.baseline ? "" : " (limit)");
+    of.message = ItemText(item);
+    of.details = DetailsOf(check, item);
+    const bool undecided = item.decision == GateDecision::kInconclusive;
+    if (item.decision == GateDecision::kPass) continue;
+    of.outcome = undecided && !check.require_conclusive ? Outcome::kSkipped : Outcome::kFailure;
+    of.type = undecided ? "inconclusive" : item.baseline ? "regression" : "limit";
+  }
+  suite.notes = check.notes;
+  return suite;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,75 @@
+#include "workflow/static_check.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "measure/config/thresholds.h"
+#include "program/program_reader.h"
+#include "program/source_fit.h"
+
+namespace etprof {
+namespace {
+
+struct StaticFile {
+  std::string path;
+  MappedFile file;
+  Program program;
+  std::optional<SourceMap> sources = {};
+
+  explicit StaticFile(const std::filesystem::path& of)
+      : path(of.string()), file(MappedFile::Open(of)), program(ReadProgram(file.bytes(), path)) {}
+
+  // Modules and lines explain results; without them the results are the same.
+  void ReadSources(std::vector<std::string>& notes) {
+    const std::string beside = path + ".etrecord";
+    if (!Exists(beside)) return;
+    try {
+      sources = ReadEtrecordOf(program, beside);
+    } catch (const Error& error) {
+      AddOnce(error.Message(), notes);
+    }
+  }
+
+  StaticSide Side() const { return {&program, sources ? &*sources : nullptr, path, file.bytes()}; }
+};
+
+StaticLimits LimitsOf(const StaticCheckOptions& options) {
+  StaticLimits limits = options.limits;
+  if (options.thresholds.empty()) return limits;
+  StaticLimits read = ReadThresholds(options.thresholds);
+  limits.limits.merge(read.limits);
+  limits.tolerances.merge(read.tolerances);
+  if (options.baseline.empty() && limits.limits.empty()) {
+    throw Error(ExitCode::kBadInput, "has no limit")
+        .InFile(options.thresholds.string())
+        .Remedy("give it one, such as \"require_delegated\": \"100%\"");
+  }
+  return limits;
+}
+
+}  // namespace
+
+StaticCheck CheckStaticFiles(const StaticCheckOptions& options) {
+  const StaticLimits limits = LimitsOf(options);
+  std::vector<std::string> notes;
+  StaticFile candidate(options.candidate);
+  StaticCheck check;
+  if (options.baseline.empty()) {
+    candidate.ReadSources(notes);
+    check = CheckStatic(candidate.Side(), limits);
+  } else {
+    StaticFile baseline(options.baseline);
+    if (!SameBytes(baseline.file.bytes(), candidate.file.bytes())) {
+      baseline.ReadSources(notes);
+      candidate.ReadSources(notes);
+    }
+    check = CheckStatic(baseline.Side(), candidate.Side(), limits, options.require_conclusive);
+    baseline.file.RequireUnchanged();
+  }
+  candidate.file.RequireUnchanged();
+  check.notes.insert(check.notes.end(), notes.begin(), notes.end());
+  return check;
+}
+
+}  // namespace etprof
