@@ -199,6 +199,11 @@ void AddPrecisionOptions(CLI::App& app, MeasureRequest& request) {
       ->type_name("MARGIN");
 }
 
+void AddWatchOption(CLI::App& app, MeasureRequest& request) {
+  app.add_flag("--watch", request.watch,
+               "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)");
+}
+
 void AddKindOptions(CLI::App& app, MeasureRequest& request) {
   app.add_option("--sustained", request.sustained,
                  "Run each experiment continuously for this long, one after the other: latency, clock, and "
@@ -207,8 +212,7 @@ void AddKindOptions(CLI::App& app, MeasureRequest& request) {
   app.add_flag(
       "--counters", request.counters,
       "Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)");
-  app.add_flag("--watch", request.watch,
-               "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)");
+  AddWatchOption(app, request);
   app.add_flag("--no-peaks", request.no_peaks,
                "Do not measure the machine's peaks (docs/guides/bottlenecks.md)");
 }

@@ -48,6 +48,7 @@ void AddModelOptions(CLI::App& app, MeasureRequest& request);
 // --warmup, --precision, and --margin.
 void AddPrecisionOptions(CLI::App& app, MeasureRequest& request);
 // --sustained, --counters, --watch, and --no-peaks.
+void AddWatchOption(CLI::App& app, MeasureRequest& request);
 void AddKindOptions(CLI::App& app, MeasureRequest& request);
 
 // --time-scale: what one tick of the ETDumps' clock is.

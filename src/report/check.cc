@@ -11,6 +11,7 @@
 #include "analysis/operators.h"
 #include "core/units.h"
 #include "report/findings/contention.h"
+#include "report/kernels/watched.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
 
@@ -82,6 +83,7 @@ class Assembler {
     Judge();
     result_.notes = report_.warnings;
     FindMoved();
+    FindProven();
     Decide();
     return std::move(result_);
   }
@@ -275,6 +277,35 @@ class Assembler {
           pair.moved.begin(), pair.moved.end(),
           [&](const MovedOperator& a, const MovedOperator& b) { return difference(a) > difference(b); });
     }
+  }
+
+  void FindProven() {
+    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
+      if (comparisons_[p] == nullptr) continue;
+      const auto rows = [&](std::size_t experiment) {
+        std::map<std::string, const WatchedRow*> by_key;
+        for (const WatchedRow& row : RowsOf(report_.watched, report_.run.experiments[experiment]))
+          if (!row.code.empty()) by_key.emplace(row.key, &row);
+        return by_key;
+      };
+      const auto before = rows(pairs_[p]->baseline), after = rows(pairs_[p]->candidate);
+      for (const OperatorMatch& match : comparisons_[p]->operators) {
+        if (!match.baseline || !match.candidate) continue;
+        const auto& [a, b] = profiles_[p];
+        if (!a->profile || !b->profile) continue;
+        const Operator& op = a->profile->operators[*match.baseline];
+        const auto baseline = before.find(KeyText(op.key));
+        const auto candidate = after.find(KeyText(b->profile->operators[*match.candidate].key));
+        if (baseline == before.end() || candidate == after.end()) continue;
+        result_.pairs[p].proven.push_back(
+            {op.name, baseline->first, SideOf(*baseline->second), SideOf(*candidate->second)});
+      }
+    }
+  }
+
+  static ProvenOperator::Side SideOf(const WatchedRow& row) {
+    const auto kernels = row.Kernels();
+    return {row.code, row.kleidiai && !kernels.empty() ? kernels.front()->name : ""};
   }
 
   // By its module where the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".

@@ -77,6 +77,31 @@ struct MovedOperator {
   }
 };
 
+// What computed an operator on both sides, as the runner saw it (--watch).
+struct ProvenOperator {
+  struct Side {
+    std::string code;    // WatchedRow::code: "AVX-512", "SME2"
+    std::string kernel;  // KleidiAI's by name; "": XNNPACK's own
+    bool operator==(const Side&) const = default;
+
+    static constexpr const char* kSchemaName = "proven_side";
+    static void Describe(auto& v) {
+      v("code", &Side::code, {.meaning = "the highest class of instructions"});
+      v("kernel", &Side::kernel, {.meaning = "KleidiAI's; null: XNNPACK's own", .or_null = true});
+    }
+  };
+  std::string name, key;
+  Side baseline, candidate;
+
+  static constexpr const char* kSchemaName = "proven";
+  static void Describe(auto& v) {
+    v("name", &ProvenOperator::name);
+    v("key", &ProvenOperator::key);
+    v("baseline", &ProvenOperator::baseline);
+    v("candidate", &ProvenOperator::candidate);
+  }
+};
+
 struct CheckPair {
   std::string name;  // unique among the pairs: "base against candidate"
   std::string baseline_label, candidate_label;
@@ -89,6 +114,7 @@ struct CheckPair {
   std::vector<MovedOperator> moved;        // by falling difference in time
   std::vector<std::string> only_baseline;  // operators that the other side lacks, with their time, by falling
   std::vector<std::string> only_candidate;  // time
+  std::vector<ProvenOperator> proven;       // of operators that were watched on both sides
 
   std::string_view Result() const { return error.empty() ? NameOf(decision) : "error"; }
 
@@ -110,6 +136,8 @@ struct CheckPair {
       {.meaning = "operators that the other side lacks, with their time"});
     v("only_in_candidate", &CheckPair::only_candidate,
       {.meaning = "operators that the other side lacks, with their time"});
+    v("proven_kernels", &CheckPair::proven,
+      {.meaning = "of operators that were watched on both sides (--watch)", .if_any = true});
   }
 };
 

@@ -63,6 +63,23 @@ std::vector<std::string> MovedLines(const CheckPair& pair) {
   return lines;
 }
 
+// "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; where nothing differs, that alone.
+std::vector<std::string> ProvenLines(const CheckPair& pair) {
+  std::vector<std::string> lines;
+  const auto text = [](const ProvenOperator::Side& side) {
+    return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
+  };
+  for (const ProvenOperator& op : pair.proven) {
+    if (op.baseline != op.candidate)
+      lines.push_back(fmt::format("{}: {} -> {}", op.name, text(op.baseline), text(op.candidate)));
+  }
+  if (lines.empty() && !pair.proven.empty()) {
+    lines.push_back(fmt::format("none: {} ran the same class of code on both sides",
+                                CountedText(pair.proven.size(), "operator")));
+  }
+  return lines;
+}
+
 // "10 launches, paired"
 std::string PairingText(const CheckPair& pair) {
   if (pair.pairing == Pairing::kLaunches) return fmt::format("{} launches, paired", pair.launches);
@@ -100,6 +117,9 @@ Section SectionOf(const CheckPair& pair) {
   }
   if (const std::vector<std::string> moved = MovedLines(pair); !moved.empty())
     section.parts.emplace_back(List{"operators that moved", {moved.begin(), moved.end()}, kUsualMoved});
+  if (const std::vector<std::string> proven = ProvenLines(pair); !proven.empty())
+    section.parts.emplace_back(
+        List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
   List open{"not decided", {}};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
@@ -139,6 +159,9 @@ std::string DetailsOf(const CheckPair& pair) {
   const std::vector<std::string> moved = MovedLines(pair);
   if (!moved.empty()) text += "operators that moved:\n";
   for (const std::string& line : moved) text += "  " + line + "\n";
+  const std::vector<std::string> proven = ProvenLines(pair);
+  if (!proven.empty()) text += "kernels that differ, proven:\n";
+  for (const std::string& line : proven) text += "  " + line + "\n";
   return text + PairingText(pair) + "\n";
 }
 

@@ -189,6 +189,8 @@ def watch(runs: int) -> dict:
     # What is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
     function = {"name": "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "address": 4096, "size": 4}
     function |= {"code": "c0035fd6", "called": "00008180"}
+    if "FAKE_WATCH_NEON" in os.environ:  # fmla v0.4s, v1.4s, v2.4s, of XNNPACK's own
+        function |= {"name": "", "called": "20cc224e"}
     operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0}
     operator |= {"name": "Fully Connected (NC, PF32) GEMM #1", "runs": runs, "time_ns": 1100_000 * runs}
     operator |= {"parallel_ns": 1000_000 * runs, "regions": runs, "threads": [thread, thread]}

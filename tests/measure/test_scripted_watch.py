@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import xml.etree.ElementTree as ElementTree
 
+import pytest
 from measure_bench import FAKE_RUNNER
 
 
@@ -55,6 +57,21 @@ def test_what_grew_is_named(bench):
     ]
     assert "Memory: large compared with small" in (bench.out / "report.md").read_text()
     assert bench.run("validate", bench.out).returncode == 0
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_gate_says_which_kernels_are_proven(bench, changed):
+    env = {"FAKE_WATCH_NEON": "1"} if changed else {}
+    config = bench.write([bench.experiment("base"), bench.experiment("change", env=env)], launches=2)
+    done = bench.run("check", config, "--watch", "--launches", "3", "--json", "--junit", bench.folder / "j.xml")
+    (pair,) = json.loads(done.stdout)["pairs"]
+    (proven,) = pair["proven_kernels"]
+    assert proven["baseline"]["code"] == "SME" and proven["baseline"]["kernel"].startswith("kai_run_matmul")
+    assert (proven["candidate"] == proven["baseline"]) != changed
+    (suite,) = ElementTree.parse(bench.folder / "j.xml").getroot()  # noqa: S314 - ours
+    details = "".join(suite.itertext())
+    said = "SME (kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) -> NEON"
+    assert (said if changed else "none: 1 operator ran the same class of code on both sides") in details
 
 
 def test_memory_that_cannot_be_told_is_said(bench):

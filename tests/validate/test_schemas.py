@@ -20,7 +20,8 @@ SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
-    "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name"},
+    "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name", "memory"},
+    "watch": {"memory"},  # not of an emulated CPU
 }
 # Objects whose keys are names, or that are somebody else's.
 FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")

@@ -117,6 +117,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
                      .output_root = "out_<model>/runs/<platform>",
                      .several_threads = false});
   AddModelOptions(app, options.measure);
+  AddWatchOption(app, options.measure);
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {"checks", "limits"});
