@@ -129,7 +129,7 @@ WRAPPER = """#!/bin/bash
 # {program} as it is, but for how long it measures.
 case "${{1:-}}$([ $# -gt 1 ] && echo +)" in
   profile+|run+|check+|isa+) [[ " $* " == *" --max-seconds "* || " $* " == *" --help "* || " $* " == *" --dry-run "* ||
-                        " $* " == *" --analysis-only "* ]] || set -- "$@" --max-seconds 2
+                        " $* " == *" --analysis-only "* || " $* " == *" --static "* ]] || set -- "$@" --max-seconds 2
                         [ "$1" != isa ] || set -- "$@" --launches 2 ;;
   export*) [ -z {warm} ] || [ -n "${{ETPROF_PYTHON:-}}" ] ||
              export ETPROF_PYTHON={warm} PYTHONPATH={python}"${{PYTHONPATH:+:$PYTHONPATH}}" ;;
