@@ -22,6 +22,7 @@ OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
     "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name", "memory"},
     "watch": {"memory"},  # not of an emulated CPU
+    "check": {"proven_kernels"},
 }
 # Objects whose keys are names, or that are somebody else's.
 FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
