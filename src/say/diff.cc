@@ -75,6 +75,7 @@ class MethodSayer {
                  column("baseline_bytes", "baseline traffic", 1),
                  column("candidate_bytes", "candidate traffic", 1)},
                 {}};
+    table.name_columns = 48;
     if (measured_) {
       table.columns.push_back(column("baseline", "baseline time", 3));
       table.columns.push_back(column("candidate", "candidate time", 3));

@@ -137,6 +137,7 @@ struct Table {
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
   std::string elsewhere = {};  // where the others are for who reads a page, which then shows no more either
   std::optional<Span> span = {};  // absent: its own
+  int name_columns = 16;          // of a narrow screen, which the first column keeps before others go
   bool units_by_row = false;      // the name of a row has the unit of its values, where they have one
 };
 

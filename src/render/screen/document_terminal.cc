@@ -113,6 +113,7 @@ class SectionScreen {
     if (text.rows.empty()) return;
     ScreenTable screen;
     screen.keep = table.columns.front().keep;
+    screen.name_columns = table.name_columns;
     const std::string marked = letters_.empty() ? "" : "   ";
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {

@@ -51,7 +51,7 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
     for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
     return width;
   };
-  while (2 + std::min(widths[0], kLeastName) + others() > options.width) {
+  while (2 + std::min(widths[0], name_columns) + others() > options.width) {
     auto first = shown.end();
     for (auto i = shown.begin(); i != shown.end(); ++i) {
       if (columns[*i].goes > 0 && (first == shown.end() || columns[*i].goes < columns[*first].goes))
@@ -68,7 +68,7 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
     int width = 0;
     do width += 2 + widths[shown[next++]];
     while (next < shown.size() && columns[shown[next]].title.empty());
-    if (tables.back().size() > 1 && 2 + std::min(widths[0], kLeastName) + used + width > options.width) {
+    if (tables.back().size() > 1 && 2 + std::min(widths[0], name_columns) + used + width > options.width) {
       tables.push_back({0});
       used = 0;
     }

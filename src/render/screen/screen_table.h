@@ -30,6 +30,7 @@ struct ScreenTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
   say::Table::Keep keep = say::Table::Keep::kName;  // of the first column's names, where they are cut
+  int name_columns = 16;                            // that the first column keeps before others are left out
 
   // Two blanks before every line and between columns; no trailing blanks. How many columns were left out.
   std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
