@@ -68,6 +68,30 @@ TEST(RenderMatrix, TellsSpeedUpAndEfficiencyEverywhere) {
   }
 }
 
+TEST(RenderMatrix, OperatorsThatThreadsMakeNoFasterAreNamed) {
+  Report report = Sweep();
+  const auto stuck = [&] {
+    std::vector<std::string> lines;
+    const std::vector<say::Section> sections = say::SayMatrix(report, report.matrices[0]);
+    for (const auto& part : sections.front().parts) {
+      const auto* list = std::get_if<say::List>(&part);
+      if (list == nullptr || list->title != "No faster with more threads") continue;
+      for (const say::List::Item& item : list->items) lines.push_back(item.text);
+    }
+    return lines;
+  };
+  const auto before = stuck();
+  ASSERT_FALSE(before.empty());
+  EXPECT_THAT(before, testing::Each(HasSubstr(": as fast with 4 threads as with 1")));
+  for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = stats::Verdict::kSlower;
+  EXPECT_THAT(stuck(), testing::Each(HasSubstr(": slower with 4 threads than with 1")));
+  for (const auto verdict :
+       {stats::Verdict::kInconclusive, stats::Verdict::kContended, stats::Verdict::kFaster}) {
+    for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = verdict;
+    EXPECT_TRUE(stuck().empty());
+  }
+}
+
 TEST(RenderMatrix, WhatTheMeasurementCannotTellIsNotTold) {
   Report report = Sweep();
   Quantity& quantity = report.matrices[0].latency.against[0];

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/units.h"
+#include "report/kernels/watched.h"
 #include "report/ladder/matrix.h"
 #include "say/operator_names.h"
+#include "say/watched.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -50,10 +53,34 @@ class MatrixText {
              operators.rows.size() < kUsualMatrixOperators ? Level::kUsual : Level::kPage, operators);
     }
     section.parts.emplace_back(std::move(operators));
+    if (List stuck = NoFaster(); !stuck.items.empty()) section.parts.emplace_back(std::move(stuck));
     return section;
   }
 
  private:
+  // Of a thread sweep: the operators that most threads make no faster, and why, where that was watched.
+  List NoFaster() const {
+    List list{"No faster with more threads", {}, kUsualMatrixOperators};
+    if (!matrix_.threads || !baseline_.profile || matrix_.candidates.empty()) return list;
+    const ReportExperiment& most = report_.experiments[matrix_.candidates.back()];
+    const std::span<const WatchedRow> watched = RowsOf(report_.watched, report_.run.experiments[most.index]);
+    const OperatorNames names(*baseline_.profile);
+    for (const MatrixRow& row : matrix_.operators) {
+      if (!row.op || row.against.empty()) continue;
+      const Quantity& quantity = row.against.back();
+      const bool same = quantity.verdict == stats::Verdict::kSame;
+      if (!same && quantity.verdict != stats::Verdict::kSlower) continue;
+      const auto found =
+          std::ranges::find(watched, KeyText(baseline_.profile->operators[*row.op].key), &WatchedRow::key);
+      const std::string cause = found == watched.end() ? "" : CauseText(found->threads);
+      list.items.emplace_back(fmt::format("{}{}: {} with {} {} with {}{}", row.name, names.Where(*row.op),
+                                          same ? "as fast" : "slower", CountedText(most.threads, "thread"),
+                                          same ? "as" : "than", baseline_.threads,
+                                          cause.empty() ? "" : " (" + cause + ")"));
+    }
+    return list;
+  }
+
   // The baseline's times, and of each candidate times with the speedup beside them.
   Table Columns(const char* id, const char* title) const {
     Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string_view>
 
@@ -137,8 +138,8 @@ std::string CopiesText(const MemoryReport& memory) {
 }
 
 Cell SizeChange(std::int64_t baseline, std::int64_t candidate) {
-  return {fmt::format("{}{}", candidate > baseline ? "+" : "",
-                      FormatBytes(static_cast<double>(candidate - baseline)))};
+  const char* const sign = candidate > baseline ? "+" : candidate < baseline ? "−" : "";
+  return {sign + FormatBytes(std::abs(static_cast<double>(candidate - baseline)))};
 }
 
 Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, const MemoryReport& candidate) {

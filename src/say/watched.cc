@@ -37,6 +37,8 @@ std::int64_t ThreadsOf(const Functions& kernels) {
   return threads;
 }
 
+}  // namespace
+
 std::string CauseText(const ThreadUse& use) {
   if (!use.cause) return "";
   const auto threads = use.threads.size();
@@ -52,8 +54,6 @@ std::string CauseText(const ThreadUse& use) {
   }
   return "";
 }
-
-}  // namespace
 
 std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;

@@ -13,6 +13,9 @@ namespace etprof::say {
 // run (--watch) there is none.
 std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments);
 
+// Why threads make an operator no faster: one clause; "": they do, or it is not known.
+std::string CauseText(const ThreadUse& use);
+
 // The same, of how the threads shared the operators: those with the most time first.
 std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments);
 

@@ -191,7 +191,8 @@ def watch(runs: int) -> dict:
     function |= {"code": "c0035fd6", "called": "00008180"}
     if "FAKE_WATCH_NEON" in os.environ:  # fmla v0.4s, v1.4s, v2.4s, of XNNPACK's own
         function |= {"name": "", "called": "20cc224e"}
-    operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0}
+    operator = {"chain": 0, "instruction": 0, "kind": "backend", "occurrence": 0}
+    operator["ordinal"] = int(os.environ.get("FAKE_WATCH_ORDINAL", "0"))
     operator |= {"name": "Fully Connected (NC, PF32) GEMM #1", "runs": runs, "time_ns": 1100_000 * runs}
     operator |= {"parallel_ns": 1000_000 * runs, "regions": runs, "threads": [thread, thread]}
     operator |= {"fastest_parallel_ns": 1000_000, "fastest_alone_ns": 900_000}

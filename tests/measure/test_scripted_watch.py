@@ -38,6 +38,14 @@ def test_of_contended_runs_no_reason_is_named(bench):
     assert "no cause is named" in said and "shared" not in said
 
 
+def test_why_threads_do_not_help_stands_beside_the_operator(bench):
+    env = {"FAKE_WATCH_ORDINAL": "2"}  # its time is the same in all runs of the ETDump
+    config = bench.write([bench.experiment("a", threads=[1, 2], env=env)], launches=4)
+    assert bench.run("run", config, "--watch", "--no-peaks").returncode == 0
+    said = " ".join((bench.out / "report.md").read_text().split())
+    assert "as fast with 2 threads as with 1 (tasks wait for each other: probably one shared matrix unit)" in said
+
+
 def test_what_grew_is_named(bench):
     pair = [bench.experiment("small"), bench.experiment("large", env={"FAKE_PACKED": "45000000"})]
     config = bench.write(pair, launches=2)

@@ -15,6 +15,12 @@ export type ViewOf = (table: string) => { id: string; title: string } | undefine
 
 const toneOf = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 
+// What stands between backticks is code, where they come in pairs.
+function words(text: string): ComponentChildren {
+  const parts = text.split("`");
+  return parts.length % 2 === 0 ? text : parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+}
+
 function Folded({ is, title, children }: { is: boolean; title: string; children: ComponentChildren }) {
   if (!is) return <>{children}</>;
   return (
@@ -167,7 +173,7 @@ function PartView({ part, section, of }: { part: Part; section: string; of: Of }
   if (paragraph) {
     return (
       <Folded is={paragraph.level === "folded"} title="More">
-        <p>{paragraph.text}</p>
+        <p>{words(paragraph.text)}</p>
       </Folded>
     );
   }
