@@ -129,14 +129,23 @@ std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   return found;
 }
 
-void LoadedLibrary::Write(const Slot& slot, void* function) {
+void ReplacedSlots::Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
+  slots_.reserve(slots_.size() + 1);  // what was written is known
   const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.place) / page_size * page_size;
   // It stays writable: nobody tells what it was, and a library's other slots may share the page.
   if (::mprotect(reinterpret_cast<void*>(page), page_size, PROT_READ | PROT_WRITE) != 0) {
     throw CannotWatch(fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
   }
-  __atomic_store_n(slot.place, function, __ATOMIC_SEQ_CST);
+  __atomic_store_n(slot.place, stand_in, __ATOMIC_SEQ_CST);
+  slots_.push_back(slot);
+}
+
+void ReplacedSlots::Restore() {
+  // These pages are writable since the slots were replaced.
+  for (const LoadedLibrary::Slot& slot : slots_)
+    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
+  slots_.clear();
 }
 
 }  // namespace etprof::runner

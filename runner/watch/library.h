@@ -36,9 +36,6 @@ class LoadedLibrary {
   };
   // Slots whose word holds the function of that name, as the loader resolves it: only such can be replaced.
   std::vector<Slot> Slots() const;
-  // Writes a slot, also one that the loader protected after it had resolved it. Throws Error
-  // (kDeviceFailed).
-  static void Write(const Slot& slot, void* function);
 
  private:
   LoadedLibrary(std::string path, ElfFile file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -49,6 +46,22 @@ class LoadedLibrary {
   std::map<std::uint64_t, std::uint64_t>
       own_slots_;  // address to that of the function, which is in this file
   std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
+};
+
+// Slots that hold a stand-in. At its end, and when it is told to, each leads where it led before.
+class ReplacedSlots {
+ public:
+  ReplacedSlots() = default;
+  ~ReplacedSlots() { Restore(); }
+  ReplacedSlots(const ReplacedSlots&) = delete;
+  ReplacedSlots& operator=(const ReplacedSlots&) = delete;
+
+  // Also a slot that the loader protected after it had resolved it. Throws Error (kDeviceFailed).
+  void Replace(const LoadedLibrary::Slot& slot, void* stand_in);
+  void Restore();
+
+ private:
+  std::vector<LoadedLibrary::Slot> slots_;
 };
 
 }  // namespace etprof::runner

@@ -44,24 +44,17 @@ constexpr std::size_t kLeastPacked = 4096;  // bytes of a block that may be weig
 
 struct State {
   State() : library(LoadedLibrary::FindXnnpack()) {}
-  ~State() { Release(); }
+  ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   LoadedLibrary library;
-  std::vector<LoadedLibrary::Slot> replaced;
+  ReplacedSlots replaced;
   std::vector<std::string> functions;  // by trampoline
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;
   std::vector<Call> created;              // calls that create an operator, in their order
   std::vector<std::int64_t> delegate_of;  // likewise
-
-  void Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
-    replaced.reserve(replaced.size() + 1);  // what was written is known
-    LoadedLibrary::Write(slot, stand_in);
-    replaced.push_back(slot);
-  }
-  void Release();
 
   bool Creates(std::size_t function) const {
     const std::string_view name = functions[function];
@@ -260,11 +253,8 @@ class PageMap {
 
 }  // namespace
 
-void State::Release() {
-  // These pages are writable since they were replaced.
-  for (const LoadedLibrary::Slot& slot : replaced)
-    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
-  replaced.clear();
+State::~State() {
+  replaced.Restore();
   for (std::size_t t = 0; t < kMostThreads; ++t) std::fill_n(CallsOf(t), functions.size(), 0U);
   if (active == this) active = nullptr;
 }
@@ -287,11 +277,11 @@ MemoryWatch::MemoryWatch() {
     const auto allocator = std::ranges::find(allocators, slot.name, &Allocator::name);
     if (allocator != allocators.end()) {
       *allocator->real = slot.function;
-      state_->Replace(slot, allocator->stand_in);
+      state_->replaced.Replace(slot, allocator->stand_in);
     } else if (IsOfInterest(slot.name) && state_->functions.size() < kMostTrampolines) {
       SetTrampoline(state_->functions.size(), slot.function);
       state_->functions.push_back(slot.name);
-      state_->Replace(slot, Trampoline(state_->functions.size() - 1));
+      state_->replaced.Replace(slot, Trampoline(state_->functions.size() - 1));
     }
   }
   if (std::ranges::find(state_->functions, "xnn_create_subgraph") == state_->functions.end() ||

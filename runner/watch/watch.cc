@@ -93,29 +93,14 @@ class MemoryReader {
 
 struct State {
   explicit State(LoadedLibrary found) : library(std::move(found)) {}
-  ~State() { Release(); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   LoadedLibrary library;
-  std::vector<LoadedLibrary::Slot> replaced;
   std::map<Word, std::size_t> trampolines;  // of a function
   std::vector<Word> functions;              // by trampoline
   std::vector<Region> regions;
   MemoryReader memory;
   Live live;
-
-  void Replace(const LoadedLibrary::Slot& slot, void* stand_in) {
-    replaced.reserve(replaced.size() + 1);  // what was written is known
-    LoadedLibrary::Write(slot, stand_in);
-    replaced.push_back(slot);
-  }
-  // These pages are writable since they were replaced.
-  void Release() {
-    for (const LoadedLibrary::Slot& slot : replaced)
-      __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
-    replaced.clear();
-  }
+  ReplacedSlots replaced;  // last: nothing else ends before it
 
   // The trampoline of a function; nullptr: there is none left.
   void* TrampolineOf(Word function) {
@@ -218,10 +203,10 @@ Watch::Watch() {
     if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kEntries.size()) {
       watching::parallelize_functions[pool_functions] =
           reinterpret_cast<watching::Parallelize>(slot.function);
-      state_->Replace(slot, reinterpret_cast<void*>(kEntries[pool_functions++]));
+      state_->replaced.Replace(slot, reinterpret_cast<void*>(kEntries[pool_functions++]));
     } else if (slot.name.starts_with("kai_run_")) {
       void* const trampoline = state_->TrampolineOf(reinterpret_cast<watching::Word>(slot.function));
-      if (trampoline != nullptr) state_->Replace(slot, trampoline);
+      if (trampoline != nullptr) state_->replaced.Replace(slot, trampoline);
     }
   }
   if (pool_functions == 0) {
@@ -238,7 +223,7 @@ Watch::~Watch() {
   watching::active = nullptr;
 }
 
-void Watch::Release() { state_->Release(); }
+void Watch::Release() { state_->replaced.Restore(); }
 
 const std::vector<Region>& Watch::Regions() {
   state_->CloseWhatHasNoTask();

@@ -228,7 +228,7 @@ class HostTimeKeeper {
 }  // namespace
 
 BackendOf BackendsOf(const Program& program, const std::string& method) {
-  const bool named = std::ranges::find(program.methods, method, &Method::name) != program.methods.end();
+  const bool named = MethodNamed(program, method) != nullptr;
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> backends;  // "": methods differ
   for (const Method& one : program.methods) {
     if (named && one.name != method) continue;

@@ -11,7 +11,6 @@
 #include "analysis/source_places.h"
 #include "program/delegable.h"
 #include "program/memory_estimate.h"
-#include "program/summary.h"
 
 namespace etprof {
 namespace {
@@ -221,7 +220,7 @@ ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Me
                         const MethodSources* sources) {
   ProgramJoin join = Joiner(profile, program, method, sources).Run();
   if (join.problem.empty()) {
-    join.planned = Summarize(method, program).facts.planned;
+    join.planned = PlannedBytes(method);
     join.packed_at_least = PackedBytes(method, program);
   }
   return join;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "program/dataflow.h"
@@ -9,17 +10,21 @@
 namespace etprof {
 namespace {
 
-constexpr std::uint32_t kTransposedFilter = 1;  // XNN_FLAG_TRANSPOSE_WEIGHTS of xnnpack.h
-
 std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& filter) {
   if (node.convolution) return Product(node.convolution->groups, node.convolution->group_output_channels);
   if (filter.shape.size() != 2) return std::nullopt;
-  return filter.shape[(node.flags & kTransposedFilter) != 0 ? 1 : 0];
+  return filter.shape[(node.flags & kXnnTransposeWeights) != 0 ? 1 : 0];
 }
 
 bool Packs(const XnnNode& node) { return node.type == "XNNFullyConnected" || node.convolution.has_value(); }
 
 }  // namespace
+
+Bytes PlannedBytes(const Method& method) {
+  std::optional<Bytes> all = 0;
+  for (const Bytes bytes : method.planned_buffers) all = Sum(all, bytes);
+  return all.value_or(std::numeric_limits<Bytes>::max());
+}
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
   std::vector<PlannedTensor> tensors;

@@ -11,6 +11,9 @@
 // Memory that a program shows without being run.
 namespace etprof {
 
+// Of all buffers that the runtime allocates for the method's tensors; at most the largest Bytes.
+Bytes PlannedBytes(const Method& method);
+
 // A tensor in the planned memory, and from which instruction to which it is in use (indices into
 // Method::instructions): a method's inputs from the first one, its outputs to the last.
 struct PlannedTensor {

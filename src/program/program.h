@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/describe.h"
@@ -153,5 +154,13 @@ struct Program {
   Bytes mutable_bytes = 0;    // initial states of tensors that are written to
   std::vector<XnnGraph> xnn_graphs;
 };
+
+// The first of that name, which the runtime takes; null: there is none.
+inline const Method* MethodNamed(const Program& program, std::string_view name) {
+  for (const Method& method : program.methods) {
+    if (method.name == name) return &method;
+  }
+  return nullptr;
+}
 
 }  // namespace etprof

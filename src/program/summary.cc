@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "program/delegable.h"
+#include "program/memory_estimate.h"
 #include "program/work.h"
 
 namespace etprof {
@@ -170,7 +171,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
   summary.steps = StepsOf(method, macs);
-  for (const Bytes bytes : method.planned_buffers) facts.planned = SumAtMost(facts.planned, bytes);
+  facts.planned = PlannedBytes(method);
   for (const ProgramValue& value : method.values) {
     if (value.tensor && value.tensor->dynamism != ProgramTensor::Shape::kStatic) summary.dynamic = true;
   }

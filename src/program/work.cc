@@ -10,8 +10,6 @@ namespace {
 using MaybeCount = std::optional<std::int64_t>;
 using Sizes = std::vector<std::int64_t>;
 
-constexpr std::uint32_t kTransposeWeights = 1;  // XNN_FLAG_TRANSPOSE_WEIGHTS of xnnpack.h
-
 MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
 
 // The size of a dimension, counted from the end: 1 is the last one.
@@ -71,7 +69,7 @@ MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
   if (node.type == "XNNFullyConnected") {
     const Sizes* filter = input(1);
     if (filter == nullptr || filter->size() != 2) return std::nullopt;
-    return Product(Elements(output), (*filter)[(node.flags & kTransposeWeights) != 0 ? 0 : 1]);
+    return Product(Elements(output), (*filter)[(node.flags & kXnnTransposeWeights) != 0 ? 0 : 1]);
   }
   if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), FromEnd(input(0), 1));
   if (node.type == "XNNScaledDotProductAttention")

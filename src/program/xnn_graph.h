@@ -82,6 +82,8 @@ struct XnnValue {
       external_id;  // of an input or output: its place among the delegate call's arguments
 };
 
+inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // of XnnNode::flags; XNN_FLAG_TRANSPOSE_WEIGHTS
+
 struct XnnConvolution {
   std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
   std::int64_t dilation_height = 0, dilation_width = 0, groups = 0;

@@ -58,6 +58,11 @@ struct MemoryMoment {
   std::int64_t rss_bytes = 0;     // of the whole process: the parts' sum
   std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
 
+  std::int64_t Resident(MemoryOwner owner) const {
+    const auto found = std::ranges::find(parts, owner, &MemoryPart::owner);
+    return found == parts.end() ? 0 : found->resident;
+  }
+
   static constexpr const char* kSchemaName = "memory_moment";
   static void Describe(auto& v) {
     v("at", &MemoryMoment::at,

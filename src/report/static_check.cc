@@ -17,11 +17,6 @@
 namespace etprof {
 namespace {
 
-const Method* MethodNamed(const Program& program, const std::string& name) {
-  const auto found = std::ranges::find(program.methods, name, &Method::name);
-  return found == program.methods.end() ? nullptr : &*found;
-}
-
 const Delegate* Unread(const Instruction& instruction, const Method& method) {
   if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
   const Delegate& delegate = method.delegates[instruction.target];
@@ -59,7 +54,7 @@ struct UnknownPart {
   ByteView payload;
 
   bool operator==(const UnknownPart& other) const {
-    return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
+    return backend == other.backend && tensors == other.tensors && SameBytes(payload, other.payload);
   }
 };
 std::optional<std::vector<UnknownPart>> UnknownParts(const Method& method, const StaticSide& side) {
@@ -101,9 +96,10 @@ class StaticChecker {
   StaticCheck Run(bool require_conclusive) {
     result_.candidate = candidate_.file;
     result_.require_conclusive = require_conclusive;
-    if (baseline_ != nullptr) Compare();
     const std::vector<Method>& methods = candidate_.program->methods;
-    for (const Method& method : methods) AddLimits(&method, Summarize(method, *candidate_.program));
+    for (const Method& method : methods) facts_.push_back(Summarize(method, *candidate_.program).facts);
+    if (baseline_ != nullptr) Compare();
+    for (std::size_t i = 0; i < methods.size(); ++i) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});
     for (const Method& method : methods) Explain(method);
     for (const GateDecision decision : {GateDecision::kInconclusive, GateDecision::kFail}) {
@@ -155,7 +151,7 @@ class StaticChecker {
 
   void CompareMethods(const Method& a, const Method& b) {
     const StaticFacts of_a = Summarize(a, *baseline_->program).facts;
-    const StaticFacts of_b = Summarize(b, *candidate_.program).facts;
+    const StaticFacts& of_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
     for (const FactInfo& info : AllFacts()) {
       if (info.of_file) continue;
       StaticItem& item = AddChange(info, a.name, info.range(of_a, 0), info.range(of_b, 0));
@@ -199,12 +195,12 @@ class StaticChecker {
   // --- against limits ---
 
   // Of a method, or of the whole file.
-  void AddLimits(const Method* method, const MethodSummary& summary) {
+  void AddLimits(const Method* method, const StaticFacts& facts) {
     for (const FactInfo& info : AllFacts()) {
       const auto given = limits_.limits.find(info.key);
       if (given == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
       const double limit = given->second;
-      const FactRange range = info.range(summary.facts, FileBytes());
+      const FactRange range = info.range(facts, FileBytes());
       StaticItem& item =
           result_.items.emplace_back(ItemOf(info, method == nullptr ? "" : method->name, range, limit));
       if (info.is_least ? range.low >= limit : range.high <= limit) continue;
@@ -255,7 +251,8 @@ class StaticChecker {
   const StaticSide* baseline_;  // null: limits alone
   const StaticSide& candidate_;
   const StaticLimits& limits_;
-  std::vector<std::string> lost_;  // methods
+  std::vector<StaticFacts> facts_;  // of the candidate's methods
+  std::vector<std::string> lost_;   // methods
   StaticCheck result_;
 };
 

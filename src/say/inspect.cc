@@ -147,9 +147,9 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
 }
 
 // What a method takes beside the file, and how much of the planned is in use at once.
-void AddMemory(const Method& method, const Program& program, Bytes planned, Facts& facts) {
+void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
+               Facts& facts) {
   std::string words = TextOf(SizeOf(planned));
-  const auto peak = PeakOf(method, program);
   if (peak) {
     words += fmt::format("; {} in use at instruction {}, the most",
                          peak->bytes == planned ? "all" : TextOf(SizeOf(peak->bytes)), peak->instruction);
@@ -159,16 +159,13 @@ void AddMemory(const Method& method, const Program& program, Bytes planned, Fact
                          TextOf(SizeOf(peak->upper_bound)));
   }
   facts.facts.emplace_back("planned memory", std::move(words));
-  const auto packed = PackedBytes(method, program);
   if (packed && *packed > 0)
     facts.facts.emplace_back("packed weights",
                              fmt::format("at least {}, when XNNPACK loads it", TextOf(SizeOf(*packed))));
 }
 
 // The tensors that are in use where most is.
-std::optional<Table> PeakTable(const Method& method, const Program& program) {
-  const auto peak = PeakOf(method, program);
-  if (!peak) return std::nullopt;
+Table PeakTable(const Method& method, const PlannedPeak& peak) {
   Table table{"planned_peak",
               "Planned memory where most is in use",
               {{"tensor", "tensor"},
@@ -182,7 +179,7 @@ std::optional<Table> PeakTable(const Method& method, const Program& program) {
   const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
     return std::ranges::find(values, value) != values.end();
   };
-  for (const PlannedTensor& tensor : peak->tensors) {
+  for (const PlannedTensor& tensor : peak.tensors) {
     const ProgramTensor& of = *method.values[tensor.value].tensor;
     const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
                              : is_in(method.outputs, tensor.value) ? ", output"
@@ -200,7 +197,8 @@ Section SectionOf(const Method& method, const Program& program) {
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
-  AddMemory(method, program, summary.facts.planned, facts);
+  const std::optional<PlannedPeak> peak = PeakOf(method, program);
+  AddMemory(summary.facts.planned, peak, PackedBytes(method, program), facts);
   if (const Counts nodes = NodesOf(summary); !nodes.empty())
     facts.facts.emplace_back("XNNPACK nodes", CountsText(nodes, true));
   AddNotDelegated(summary, facts);
@@ -211,7 +209,7 @@ Section SectionOf(const Method& method, const Program& program) {
     facts.facts.emplace_back("note", "the method branches: MACs count each instruction once");
   Section section{
       method.name, Level::kUsual, {std::move(facts), TensorsOf(method), StepsOf(method, summary)}};
-  if (auto peak = PeakTable(method, program)) section.parts.emplace_back(*std::move(peak));
+  if (peak) section.parts.emplace_back(PeakTable(method, *peak));
   return section;
 }
 

@@ -106,11 +106,9 @@ Table CreatedIn(const MemoryReport& memory) {
 
 // What the file still takes beside the weights that were packed from it.
 std::string TwiceText(const MemoryReport& memory) {
-  std::int64_t file = 0, packed = 0;
-  for (const protocol::MemoryPart& part : memory.moments.back().parts) {
-    if (part.owner == MemoryOwner::kProgram) file = part.resident;
-    if (part.owner == MemoryOwner::kWeights) packed = part.resident;
-  }
+  const protocol::MemoryMoment& last = memory.moments.back();
+  const std::int64_t file = last.Resident(MemoryOwner::kProgram),
+                     packed = last.Resident(MemoryOwner::kWeights);
   if (file < packed / 10) return "";  // ExecuTorch gives back what was packed
   return fmt::format(
       "{} of the program's file are in memory next to {} of packed weights. The system can take the file's "
@@ -129,12 +127,12 @@ std::string CopiesText(const MemoryReport& memory) {
     if (largest == nullptr || op.largest > largest->largest) largest = &op;
   }
   if (largest == nullptr) return "";
+  const protocol::CreatedOperator& original = memory.operators[static_cast<std::size_t>(largest->copy_of)];
   return fmt::format(
       "{} packed the same weights as an earlier operator: {} more in memory. The largest: {} of delegate {} "
       "and {} of delegate {}. A build with EXECUTORCH_XNNPACK_ENABLE_WEIGHT_CACHE can share them.",
       CountedText(copies, "operator"), FormatBytes(static_cast<double>(bytes)), largest->NameOrFunction(),
-      largest->delegate, memory.operators[static_cast<std::size_t>(largest->copy_of)].NameOrFunction(),
-      memory.operators[static_cast<std::size_t>(largest->copy_of)].delegate);
+      largest->delegate, original.NameOrFunction(), original.delegate);
 }
 
 Cell SizeChange(std::int64_t baseline, std::int64_t candidate) {

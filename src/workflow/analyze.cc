@@ -38,9 +38,7 @@ std::optional<fs::path> Locate(const RunData& run, const ExperimentData& data) {
 // The one that the profile's runs executed: by its name, or where there is no choice.
 const Method* MethodOf(const Program& program, const Profile& profile) {
   const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
-  for (const Method& method : program.methods) {
-    if (method.name == name) return &method;
-  }
+  if (const Method* const named = MethodNamed(program, name)) return named;
   return program.methods.size() == 1 ? &program.methods.front() : nullptr;
 }
 

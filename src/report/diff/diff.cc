@@ -289,12 +289,8 @@ bool ProgramDiff::IsEmpty() const {
 ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
   ProgramDiff diff;
   diff.properties = FileProperties(*baseline.program, *candidate.program);
-  const auto find = [](const Program& program, const std::string& name) {
-    const auto found = std::ranges::find(program.methods, name, &Method::name);
-    return found == program.methods.end() ? nullptr : &*found;
-  };
   for (const Method& method : baseline.program->methods) {
-    if (const Method* other = find(*candidate.program, method.name)) {
+    if (const Method* other = MethodNamed(*candidate.program, method.name)) {
       diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
     } else {
       MethodDiff& alone = diff.methods.emplace_back();
@@ -303,7 +299,7 @@ ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
     }
   }
   for (const Method& method : candidate.program->methods) {
-    if (find(*baseline.program, method.name) != nullptr) continue;
+    if (MethodNamed(*baseline.program, method.name) != nullptr) continue;
     MethodDiff& alone = diff.methods.emplace_back();
     alone.name = method.name;
     alone.in_baseline = false;

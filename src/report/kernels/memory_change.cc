@@ -12,14 +12,6 @@ namespace {
 using protocol::CreatedOperator;
 using protocol::MemoryReport;
 
-std::int64_t Resident(const MemoryReport& report, protocol::MemoryOwner owner) {
-  std::int64_t sum = 0;
-  if (report.moments.empty()) return 0;
-  for (const protocol::MemoryPart& part : report.moments.back().parts)
-    if (part.owner == owner) sum += part.resident;
-  return sum;
-}
-
 // XNNPACK names an operator by its data types, which another instruction set may change.
 bool AreTheSame(const CreatedOperator& one, const CreatedOperator& other) {
   const auto place = [](const CreatedOperator& op) {
@@ -43,7 +35,8 @@ std::int64_t MemoryChange::Candidate() const {
 MemoryChange ChangeOfMemory(const MemoryReport& baseline, const MemoryReport& candidate) {
   MemoryChange change;
   for (const auto& [owner, name] : kNames<protocol::MemoryOwner>)
-    change.owners.push_back({owner, Resident(baseline, owner), Resident(candidate, owner)});
+    change.owners.push_back(
+        {owner, baseline.moments.back().Resident(owner), candidate.moments.back().Resident(owner)});
   change.same_operators = std::ranges::equal(baseline.operators, candidate.operators, AreTheSame);
   if (!change.same_operators) return change;
   for (std::size_t i = 0; i < baseline.operators.size(); ++i) {
