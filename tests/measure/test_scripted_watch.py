@@ -114,6 +114,10 @@ def test_a_damaged_file_is_named_and_the_rest_is_read(bench):
     path.write_text(measured_well.replace('"rss_bytes": ', '"rss_bytes": 1'))
     said = bench.run("analyze", bench.out, "--all")
     assert "arenotthoseofthewhole" in "".join((said.stderr + said.stdout).split())
+    untold = json.loads(measured_well) | {"memory": {"why_not": "not told", "moments": [], "operators": []}}
+    path.write_text(json.dumps(untold))
+    done = bench.run("analyze", bench.out, "--by", "memory")
+    assert done.returncode == 0 and "nothing to show" in done.stdout
     path.write_text("{")
     done = bench.run("analyze", bench.out, "--all")
     assert "iscutshort" in "".join((done.stderr + done.stdout).split())

@@ -152,8 +152,14 @@ std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
   std::vector<WatchedExperiment> watched;
   for (const ExperimentData& data : run.experiments) {
     if (data.watch == nullptr || FindWatched(watched, data) != nullptr) continue;
-    watched.push_back({WatchFile(data), data.watch->method, data.label, data.watch->reply.contended,
-                       WatchedRows(*data.watch), data.watch->reply.memory});
+    watched.push_back({WatchFile(data),
+                       data.watch->method,
+                       data.label,
+                       data.watch->reply.contended,
+                       WatchedRows(*data.watch),
+                       {}});
+    const std::optional<protocol::MemoryReport>& memory = data.watch->reply.memory;
+    if (memory && !memory->moments.empty()) watched.back().memory = memory;
   }
   return watched;
 }
