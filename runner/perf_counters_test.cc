@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 namespace etprof::runner {
 namespace {
@@ -179,9 +181,10 @@ bool CountsWhatIsThere(PerfCounters& counters) {
 
 TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
   // A busy virtual machine was seen to count nothing for a moment after a counter was opened, one time in a
-  // hundred.
+  // hundred, and for longer than 20 attempts took.
   bool counted = false;
   for (int attempt = 0; attempt < 20 && !counted; ++attempt) {
+    std::this_thread::sleep_for(attempt * std::chrono::milliseconds(20));
     PerfCounters counters;
     const auto open = counters.Open();
     const bool has_faults =

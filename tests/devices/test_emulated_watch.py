@@ -37,7 +37,7 @@ def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[s
         "exec_wrapper": qemu,
         "launches": 2,
         "rounds": 1,
-        "runs": 2,
+        "runs": 1,
         "warmup": 1,
         "experiments": [{"name": name, "threads": 1, "isa": isa} for name, isa in masks.items()],
     }

@@ -17,35 +17,35 @@ _SEQUENCE = 128
 class SelfAttention(nn.Module):
     """Multi-head self-attention written out as matrix products, so that each of them is an operator of the profile."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.query = nn.Linear(_WIDTH, _WIDTH)
-        self.key = nn.Linear(_WIDTH, _WIDTH)
-        self.value = nn.Linear(_WIDTH, _WIDTH)
-        self.out = nn.Linear(_WIDTH, _WIDTH)
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """(N, sequence, width) to the same shape."""
         query, key, value = (_split_heads(linear(tokens)) for linear in (self.query, self.key, self.value))
-        scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(_WIDTH // _HEADS)
+        scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.shape[-1])
         mixed = torch.matmul(torch.softmax(scores, dim=-1), value)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
 
 def _split_heads(tokens: torch.Tensor) -> torch.Tensor:
     """(N, sequence, width) to (N, heads, sequence, width / heads)."""
-    return tokens.unflatten(-1, (_HEADS, _WIDTH // _HEADS)).transpose(1, 2)
+    return tokens.unflatten(-1, (_HEADS, tokens.shape[-1] // _HEADS)).transpose(1, 2)
 
 
 class TransformerLayer(nn.Module):
-    """x + attention(norm(x)), then x + feed_forward(norm(x)), on (N, 128, 256)."""
+    """x + attention(norm(x)), then x + feed_forward(norm(x)), on (N, sequence, width)."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = _WIDTH) -> None:
         super().__init__()
-        self.norm1 = nn.LayerNorm(_WIDTH)
-        self.attention = SelfAttention()
-        self.norm2 = nn.LayerNorm(_WIDTH)
-        self.feed_forward = nn.Sequential(nn.Linear(_WIDTH, 4 * _WIDTH), nn.GELU(), nn.Linear(4 * _WIDTH, _WIDTH))
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = SelfAttention(width)
+        self.norm2 = nn.LayerNorm(width)
+        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """(N, sequence, width) to the same shape."""
