@@ -54,9 +54,9 @@ endfunction()
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
 # DEPENDS names other stages, LINK other targets. Both are public. Without SOURCES it is headers alone. ORCHESTRATES: it waits for
 # others more than it computes, so that it is to compile quickly. (Not -O0, whose copies of inline functions the linker might
-# choose for all.)
+# choose for all.) SIMULATES: its tests compute so much that they are optimized with sanitizers as well.
 function(etprof_stage stage)
-  cmake_parse_arguments(ARG "ORCHESTRATES" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "ORCHESTRATES;SIMULATES" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
   set(libraries ${ARG_LINK})
   foreach(dependency IN LISTS ARG_DEPENDS)
     list(APPEND libraries etprof_${dependency})
@@ -80,6 +80,14 @@ function(etprof_stage stage)
   endif()
   if(ETPROF_TESTS AND ARG_TESTS)
     etprof_test(etprof_${stage}_test SOURCES ${ARG_TESTS} LINK etprof_${stage} ${ARG_TEST_LINK})
+  endif()
+  if(ARG_SIMULATES AND ETPROF_SANITIZE)
+    foreach(target IN ITEMS etprof_${stage} etprof_${stage}_test)
+      if(TARGET ${target})
+        target_compile_options(${target} PRIVATE -O1)
+        set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON) # theirs are not optimized
+      endif()
+    endforeach()
   endif()
 endfunction()
 
