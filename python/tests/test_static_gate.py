@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import program
 import pytest
 import torch
@@ -272,6 +273,29 @@ def test_a_tolerance_in_a_file(tmp_path: Path, exports: Exports) -> None:
     assert failed(check(*sides, "--thresholds", thresholds, code=0)) == set()
 
 
+LIMITS = jsonschema.Draft202012Validator(
+    json.loads((program.ROOT / "docs" / "schema" / "thresholds.schema.json").read_text())
+)
+
+
+def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
+    """Each key of the schema, with a value of each of its forms."""
+    properties = LIMITS.schema["properties"]
+    values = {"require": ["99.5%", "100 %", "0%"], "max": [0, 7, "3"], "tolerance": [{"planned": "2.5%"}]}
+    sizes = ["300kB", "2 MB", "1.5MiB", "12 b", "4GB"]
+    limits = {key: values[key.split("_")[0]] for key in properties if key != "$schema"}
+    for key in ("max_planned", "max_file_size"):
+        limits[key] = [*limits[key], *sizes]
+    thresholds = tmp_path / "limits.json"
+    for key, forms in limits.items():
+        for value in forms:
+            document = {"$schema": "thresholds.schema.json", key: value}
+            assert LIMITS.is_valid(document), document
+            thresholds.write_text(json.dumps(document))
+            done = program.run("check", "--static", MIXED, MIXED, "--thresholds", thresholds)
+            assert done.returncode in (0, 1), done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -296,6 +320,8 @@ def test_thresholds_that_are_none(tmp_path: Path, text: str, said: str) -> None:
     assert done.returncode == 3
     assert done.stdout == ""
     assert said.lower() in program.one_error(done.stderr).lower()
+    if text not in ("", "{}") and "not JSON" not in said:
+        assert not LIMITS.is_valid(json.loads(text))
 
 
 def test_input_that_is_none(tmp_path: Path) -> None:

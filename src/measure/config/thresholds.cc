@@ -8,11 +8,28 @@
 namespace etprof {
 namespace {
 
+constexpr const char* kSchemaKey = "$schema";
 constexpr const char* kThresholdsRemedy = "see \"Without running anything\" in docs/guides/ci.md";
 
 // A text, or of counts and sizes a number.
 std::string TextOfLimit(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "";
+}
+
+nlohmann::ordered_json TextOf(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
+
+// What FactInfo::Parse reads.
+nlohmann::ordered_json LimitSchema(const FactInfo& info) {
+  if (info.unit == FactInfo::Unit::kShare) {
+    nlohmann::ordered_json share = TextOf("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
+    share["description"] = info.help;
+    return share;
+  }
+  const bool is_size = info.unit == FactInfo::Unit::kBytes;
+  const nlohmann::ordered_json number = {{"type", "integer"}, {"minimum", 0}};
+  return {{"anyOf",
+           {number, TextOf(is_size ? "^[0-9]+(\\.[0-9]+)?( ?([kKmMgG][iI]?)?[bB])?$" : "^[0-9]{1,18}$")}},
+          {"description", info.help}};
 }
 
 }  // namespace
@@ -25,6 +42,7 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
   const JsonFields::Source source{text, path};
   const nlohmann::json root = ParseConfigText(source, kThresholdsRemedy);
   JsonFields fields(root, source, "");
+  fields.Find(kSchemaKey);  // for editors
   StaticLimits read;
   for (const FactInfo& info : AllFacts()) {
     const std::string key = info.FileKey();
@@ -48,6 +66,27 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
   }
   fields.Finish();
   return read;
+}
+
+nlohmann::ordered_json ThresholdsSchema() {
+  nlohmann::ordered_json limits = {
+      {kSchemaKey, {{"type", "string"}, {"description", "this schema, for editors"}}}};
+  nlohmann::ordered_json tolerances = nlohmann::ordered_json::object();
+  for (const FactInfo& info : AllFacts()) {
+    limits[info.FileKey()] = LimitSchema(info);
+    tolerances[info.key] = TextOf("^[0-9]+(\\.[0-9]+)? ?%$");
+    tolerances[info.key]["description"] = std::string("of ") + info.name;
+  }
+  limits["tolerance"] = {{"type", "object"},
+                         {"properties", std::move(tolerances)},
+                         {"additionalProperties", false},
+                         {"description", "change for the worse that `check --static` takes for none"}};
+  return {{kSchemaKey, "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "`--thresholds`"},
+          {"description", "Limits that programs have to keep (docs/guides/ci.md)."},
+          {"type", "object"},
+          {"properties", std::move(limits)},
+          {"additionalProperties", false}};
 }
 
 }  // namespace etprof
