@@ -94,7 +94,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     backend = add(
         "--backend",
         default="xnnpack",
-        help="Backend: xnnpack, portable, or package.module:Class of a partitioner (default: xnnpack)",
+        help=f"Backend: {', '.join(backends.BUILT_IN)}, or package.module:Class of a partitioner (default: xnnpack)",
     )
     dtype = add(
         "--dtype",
@@ -165,6 +165,8 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
         parser.error(f"--dtype: there is no {unknown[0] or 'empty type'}; there are {', '.join(TYPES)}")
     if options.quantize and options.dtype != "fp32":
         parser.error(f"--quantize makes an int8 model out of an fp32 one; leave --dtype {options.dtype} out")
+    if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
+        parser.error(why_not)
     if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
         parser.error(f"--name is a part of a file name, not a path: {options.name}")
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):

@@ -1,5 +1,6 @@
 """--backend with an import path, --calibrate, --save-graph."""
 
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -66,6 +67,23 @@ def test_a_partitioner_by_its_import_path(tmp_path: Path):
 def test_a_wrong_partitioner_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, path: str, said: str):
     assert export(tmp_path, "--backend", path) == 3
     assert said in error_of(capfd)
+
+
+def test_openvino_that_is_not_installed(tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "openvino" else real(name))
+    assert export(tmp_path, "--backend", "openvino") == 3
+    written = capfd.readouterr().err
+    assert "the Python package openvino is not installed" in written
+    assert "hint: Run `script/bootstrap --openvino`" in written
+
+
+@pytest.mark.parametrize("refused", [["--quantize"], ["--dtype", "fp32,int8"], ["--dtype", "bf16"]])
+def test_openvino_refuses_what_it_cannot_take(tmp_path: Path, capfd: pytest.CaptureFixture, refused: list[str]):
+    with pytest.raises(SystemExit):
+        export(tmp_path, "--backend", "openvino", *refused)
+    assert "--backend openvino takes" in error_of(capfd)
+    assert not list(tmp_path.glob("*.pte"))
 
 
 def test_backends_in_file_names():
