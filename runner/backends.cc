@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "openvino/openvino.h"
 #include "operator_clock.h"
 #include "platform.h"
 #include "protocol/messages.h"
@@ -23,6 +24,7 @@ constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.dylib";
 #else
 constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.so";
 #endif
+constexpr const char* kOpenvinoLibrary = "libexecutorch_backend_openvino.so";
 
 std::string why_no_xnnpack;
 
@@ -38,7 +40,8 @@ std::filesystem::path FolderOfThisProgram() {
   return error ? std::filesystem::path() : program.parent_path();
 }
 
-std::filesystem::path FindXnnpack() {
+// One of ExecuTorch's libraries; empty: `why_not` says where it is not.
+std::filesystem::path FindBackend(const char* name, std::string& why_not) {
   std::vector<std::filesystem::path> folders;
   if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
     folders = {chosen};  // who names a folder means it
@@ -48,18 +51,18 @@ std::filesystem::path FindXnnpack() {
   }
   std::string tried;
   for (const auto& folder : folders) {
-    const auto candidate = (folder.empty() ? std::filesystem::path(".") : folder) / kXnnpackLibrary;
+    const auto candidate = (folder.empty() ? std::filesystem::path(".") : folder) / name;
     if (Exists(candidate)) return candidate;
     tried += (tried.empty() ? "" : ", ") + candidate.parent_path().string();
   }
-  why_no_xnnpack = fmt::format("{} is not in {}", kXnnpackLibrary, tried);
+  why_not = fmt::format("{} is not in {}", name, tried);
   return {};
 }
 
 }  // namespace
 
 std::string LoadXnnpack(bool exact) {
-  const std::filesystem::path library = FindXnnpack();
+  const std::filesystem::path library = FindBackend(kXnnpackLibrary, why_no_xnnpack);
   if (library.empty()) return protocol::kXnnpackClock;
   const DuringThis during("loading " + library.string(), 4);
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -89,11 +92,20 @@ void LoadLibrary(const std::string& path) {
   }
 }
 
+void LoadBackendOf(const std::string& backend) {
+  if (backend != kOpenvinoBackend || executorch::runtime::get_backend_class(kOpenvinoBackend) != nullptr)
+    return;
+  std::string why_not;
+  const std::filesystem::path library = FindBackend(kOpenvinoLibrary, why_not);
+  if (!library.empty()) LoadOpenvino(library);
+}
+
 std::string MissingBackendRemedy(const std::string& backend) {
   static const std::map<std::string, std::string> known = {
       {"QnnBackend",
        "give libexecutorch_backend_qnn.so with --load, with Qualcomm's QNN libraries on LD_LIBRARY_PATH"},
-      {"OpenvinoBackend", "give libexecutorch_backend_openvino.so with --load, with OPENVINO_LIB_PATH set"},
+      {kOpenvinoBackend,
+       "use the etprof-runner of x86-64 Linux: ExecuTorch's wheels have OpenVINO there only"},
       {"CoreMLBackend", "Core ML models run on Apple's systems only"},
       {"VulkanBackend", "give a library with ExecuTorch's Vulkan backend with --load"},
   };

@@ -16,6 +16,10 @@ std::string LoadXnnpack(bool exact);
 // Throws Error (kBadInput) with the loader's reason.
 void LoadLibrary(const std::string& path);
 
+// Loads the library of a backend that a program names and that is loaded for such programs only: OpenVINO's
+// (openvino/openvino.h), where ExecuTorch has it. Throws Error (kDeviceFailed).
+void LoadBackendOf(const std::string& backend);
+
 // What to do about a backend that a model asks for and nobody registered: the remedy of an Error.
 std::string MissingBackendRemedy(const std::string& backend);
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include "backends.h"
@@ -18,6 +19,7 @@
 #include "core/file.h"
 #include "dtypes.h"
 #include "layout.h"
+#include "openvino/openvino.h"
 #include "operator_clock.h"
 #include "platform.h"
 #include "waiting.h"
@@ -177,7 +179,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   ShiftHeap();  // the distance between the tracer's memory and the method's is drawn, too
   const WaitMeter meter;
   const WaitReading before = meter.Read();
-  const std::int64_t start = MonotonicNow();
+  std::int64_t start = MonotonicNow();
   // The whole FlatBuffer is verified: a damaged program is an error here and not a crash later. It costs
   // microseconds.
   const et::Error loaded = loaded_->load(et::Program::Verification::InternalConsistency);
@@ -201,6 +203,9 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     const auto backend = meta->get_backend_name(i);
     if (!backend.ok()) throw CannotLoad(path_, backend.error());
     backends.emplace(*backend);
+    const std::int64_t before_library = MonotonicNow();
+    LoadBackendOf(*backend);
+    start += MonotonicNow() - before_library;  // XNNPACK's is loaded before, too
     if (et::get_backend_class(*backend) == nullptr) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("is delegated to the backend {}, which is not registered", *backend))
@@ -224,10 +229,11 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   description_.backends.assign(backends.begin(), backends.end());
   description_.inputs_from = inputs_.from();
   description_.warnings = inputs_.warnings();
+  std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
   description_.rss_bytes = ResidentBytes();
 }
 
-Model::~Model() = default;
+Model::~Model() { LogLayersTo(nullptr); }
 
 void Model::GiveInputs() { inputs_.GiveTo(*method_); }
 
@@ -245,7 +251,11 @@ std::int64_t Model::Run() {
   return end - start;
 }
 
-void Model::SetTracing(bool on) { AttachTracer(*method_, on ? loaded_->event_tracer() : nullptr); }
+void Model::SetTracing(bool on) {
+  et::EventTracer* const tracer = on ? loaded_->event_tracer() : nullptr;
+  AttachTracer(*method_, tracer);
+  LogLayersTo(tracer);
+}
 
 OperatorTracer& Model::tracer() { return static_cast<OperatorTracer&>(*loaded_->event_tracer()); }
 

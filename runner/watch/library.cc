@@ -24,14 +24,12 @@ Error CannotWatch(const std::string& why) { return Error(ExitCode::kDeviceFailed
 
 #if defined(__linux__)
 
-LoadedLibrary LoadedLibrary::FindXnnpack() {
-  const void* const invoke = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
-  if (invoke == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
+LoadedLibrary LoadedLibrary::Holding(const void* code, const char* name) {
   struct Search {
     std::uintptr_t address;
     std::string path;
     std::uintptr_t base = 0, begin = 0, size = 0;
-  } search{reinterpret_cast<std::uintptr_t>(invoke), {}};
+  } search{reinterpret_cast<std::uintptr_t>(code), {}};
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
         auto& wanted = *static_cast<Search*>(data);
@@ -50,32 +48,39 @@ LoadedLibrary LoadedLibrary::FindXnnpack() {
         return 0;
       },
       &search);
-  if (search.size == 0) throw CannotWatch("the loader does not tell where the XNNPACK backend lies");
+  if (search.size == 0) throw CannotWatch(fmt::format("the loader does not tell where {} lies", name));
   std::optional<ElfFile> file = ElfFile::Open(search.path);
   if (!file) throw CannotWatch("is no library of 64-bit little-endian ELF").InFile(search.path);
   LoadedLibrary library(search.path, std::move(*file));
   library.base_ = search.base;
   library.code_begin_ = search.begin;
   library.code_size_ = search.size;
-  library.functions_ = library.file_.Functions();
-  for (const ElfFile::Slot& slot : library.file_.Slots()) {
-    if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;
-  }
   // The file may have been replaced since it was loaded: its code must be what runs.
-  const std::uint64_t address = library.Address(invoke);
+  const std::uint64_t address = library.Address(code);
   const ByteView bytes = library.file_.AtAddress(address, 64);
-  if (bytes.size() < 64 || std::memcmp(bytes.data(), invoke, bytes.size()) != 0)
+  if (bytes.size() < 64 || std::memcmp(bytes.data(), code, bytes.size()) != 0)
     throw CannotWatch("is not the library that was loaded").InFile(search.path);
   return library;
 }
 
 #else
 
-LoadedLibrary LoadedLibrary::FindXnnpack() {
+LoadedLibrary LoadedLibrary::Holding(const void*, const char*) {
   throw CannotWatch("on this system a library's calls cannot be watched: Linux and Android allow it");
 }
 
 #endif
+
+LoadedLibrary LoadedLibrary::FindXnnpack() {
+  const void* const invoke = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
+  if (invoke == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
+  LoadedLibrary library = Holding(invoke, "the XNNPACK backend");
+  library.functions_ = library.file_.Functions();
+  for (const ElfFile::Slot& slot : library.file_.Slots()) {
+    if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;
+  }
+  return library;
+}
 
 ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
   const std::uint64_t address = place - base_;

@@ -12,8 +12,10 @@ namespace etprof::runner {
 // A library that this process has loaded, and the words through which it calls functions by their names.
 class LoadedLibrary {
  public:
-  // The one with XNNPACK in it. Throws Error (kDeviceFailed) that says why it cannot be watched here: the
-  // system, no such library, a file that is not what was loaded.
+  // The one with this code in it; `name` is for messages. Its functions are not looked for. Throws Error
+  // (kDeviceFailed) that says why it cannot be watched here: the system, a file that is not what was loaded.
+  static LoadedLibrary Holding(const void* code, const char* name);
+  // The one with XNNPACK in it. Throws as Holding, also where there is none.
   static LoadedLibrary FindXnnpack();
 
   const std::string& path() const { return path_; }

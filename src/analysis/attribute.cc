@@ -22,8 +22,10 @@ namespace {
 constexpr std::string_view kKernelPrefix = "native_call_";
 
 // "Convolution (NHWC, F32) IGEMM #1" -> "Convolution (NHWC, F32) IGEMM", "native_call_mean.out" ->
-// "mean.out".
+// "mean.out", "Convolution: aten_conv (brgconv_avx512_f32)" -> "Convolution (brgconv_avx512_f32)".
 std::string TypeOfName(std::string_view name) {
+  if (const auto layer = delegates::ParseOpenvinoLayer(name))
+    return fmt::format("{} ({})", layer->type, layer->executed);
   if (name.starts_with(kKernelPrefix)) name.remove_prefix(kKernelPrefix.size());
   const std::size_t hash = name.rfind(" #");
   if (hash != std::string_view::npos && hash + 2 < name.size() &&
@@ -343,9 +345,9 @@ class Attributor {
     }
     op.type = TypeOfName(op.name);
     op.category = CategoryOf(op.key.kind, op.name);
-    // What other delegates than XNNPACK name are their own steps, and no operators that a table knows.
+    // What most delegates name are their own steps, and no operators that a table knows.
     const delegates::Delegate* const delegate = delegates::OfBackend(op.backend);
-    if (delegate != nullptr && delegate != &delegates::kXnnpack) {
+    if (delegate != nullptr && !delegate->names_operators) {
       op.category = delegate->read({op.name}).moves_data
                         ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
                         : Category{"OTHER", Group::kOther, true};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof {
@@ -16,6 +17,15 @@ struct Stem {
   std::string text;
   std::string kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
 };
+
+// Whether a convolution of OpenVINO is depthwise or pointwise, how it was executed tells (oneDNN's names of
+// implementations).
+Stem StemOfLayer(const delegates::OpenvinoLayer& layer) {
+  if (layer.type != "Convolution" && layer.type != "GroupConvolution") return {std::string(layer.type), ""};
+  const bool depthwise = layer.executed.find("_dw") != std::string_view::npos;
+  const bool pointwise = layer.executed.find("_1x1") != std::string_view::npos;
+  return {"Convolution", depthwise ? "DWConv" : pointwise ? "GEMM" : ""};
+}
 
 bool Strip(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -31,6 +41,7 @@ bool StripEnd(std::string_view& text, std::string_view suffix) {
 
 Stem StemOf(std::string_view name) {
   Stem stem;
+  if (const auto layer = delegates::ParseOpenvinoLayer(name)) return StemOfLayer(*layer);
   if (const auto operator_name = xnnpack::ParseOperatorName(name)) {
     if (name.find(" (") != std::string_view::npos) return {operator_name->type, operator_name->kind};
     name = name.substr(0, name.rfind(" #"));
@@ -60,7 +71,8 @@ struct Row {
   Group group;
   // Stems, separated by '|'. Those with capitals are XNNPACK's (`xnn_operator_type_to_string`, and the names
   // of the unary and binary operators that it prints for its elementwise kernels); the others are ATen's,
-  // ExecuTorch's own libraries' and, at the end of a row, what other kernel libraries call the same.
+  // ExecuTorch's own libraries' and, at the end of a row, what other kernel libraries call the same. Those
+  // on lines of their own are OpenVINO's (src/plugins/intel_cpu/src/cpu_types.cpp), if nobody else's.
   std::string_view stems;
 };
 
@@ -69,31 +81,39 @@ constexpr Row kTable[] = {
     {"CONV_STANDARD", Group::kConvolution, "Convolution|convolution|conv1d|conv2d|conv3d|quantized_conv"},
     {"CONV_DEPTHWISE", Group::kConvolution, "Depthwise Convolution|depthwise_conv2d"},
     {"CONV_TRANSPOSED", Group::kConvolution,
-     "Deconvolution|conv_transpose1d|conv_transpose2d|conv_transpose3d"},
+     "Deconvolution|conv_transpose1d|conv_transpose2d|conv_transpose3d|"
+     "ConvolutionBackpropData|GroupConvolutionBackpropData"},
     {"GEMM", Group::kGemm,
      "Fully Connected|Dynamic Fully Connected|Batch Matrix Multiply|"
-     "addmm|bmm|baddbmm|linear|matmul|mm|mixed_linear|mixed_mm|dot|mv|addmv|quantized_linear"},
+     "addmm|bmm|baddbmm|linear|matmul|mm|mixed_linear|mixed_mm|dot|mv|addmv|quantized_linear|"
+     "FullyConnected|MatMul|GatherMatmul"},
     // Attention fused into one kernel, and recurrent layers: matrix products are what their time goes to.
     {"ATTENTION", Group::kGemm,
      "Scaled Dot-Product Attention|scaled_dot_product_attention|sdpa|sdpa_with_kv_cache|custom_sdpa|"
-     "custom_quantized_sdpa|flash_attention"},
-    {"RNN", Group::kGemm, "lstm|gru|rnn_tanh|rnn_relu|lstm_cell|gru_cell"},
+     "custom_quantized_sdpa|flash_attention|"
+     "MHA|ScaledDotProductAttention|ScaledDotProductAttentionWithKVCache|PagedAttentionExtension"},
+    {"RNN", Group::kGemm,
+     "lstm|gru|rnn_tanh|rnn_relu|lstm_cell|gru_cell|"
+     "AUGRUCell|AUGRUSequence|GRUCell|GRUSequence|LSTMCell|LSTMSequence|RNNCell|RNNSequence"},
     {"POOL", Group::kOther,
      "Average Pooling|Max Pooling|ArgMax Pooling|Argmax Pooling|Global Average Pooling|Global Sum "
      "Pooling|Unpooling|"
      "avg_pool1d|avg_pool2d|avg_pool3d|adaptive_avg_pool1d|adaptive_avg_pool2d|adaptive_avg_pool3d|"
-     "adaptive_max_pool2d|max_pool2d|max_pool2d_with_indices|max_pool3d_with_indices|avg_pool"},
+     "adaptive_max_pool2d|max_pool2d|max_pool2d_with_indices|max_pool3d_with_indices|avg_pool|"
+     "AdaptiveAvgPool|AdaptiveMaxPool|AvgPool|MaxPool|Pooling"},
     {"NORM", Group::kOther,
      "Normalize|native_batch_norm|native_batch_norm_legit|native_batch_norm_legit_no_training|native_group_"
      "norm|"
-     "native_layer_norm|batch_norm|group_norm|layer_norm|rms_norm|instance_norm|linalg_vector_norm"},
+     "native_layer_norm|batch_norm|group_norm|layer_norm|rms_norm|instance_norm|linalg_vector_norm|"
+     "GroupNormalization|LRN|MVN|NormalizeL2|RMS|RMSNorm"},
     {"EMBEDDING", Group::kDataMovement,
      "embedding|embedding_byte|embedding_2bit|embedding_4bit|embedding_xbit|embedding_bag"},
     {"ACTIVATION", Group::kElementwise,
      "Clamp|ELU|GELU|ApproxGELU|HardSwish|LeakyReLU|Leaky ReLU|PReLU|ReLU|Sigmoid|TanH|Tanh|Softmax|"
      "elu|gelu|glu|hardsigmoid|hardswish|hardtanh|leaky_relu|log_softmax|logit|mish|prelu|relu|relu6|sigmoid|"
      "silu|"
-     "softmax|softplus|tanh|native_dropout"},
+     "softmax|softplus|tanh|native_dropout|"
+     "Elu|Gelu|HSigmoid|HSwish|HardSigmoid|LogSoftmax|Mish|PRelu|Relu|Selu|SoftPlus|SoftSign|Swish"},
     {"ELEMENTWISE", Group::kElementwise,
      "ATan2|Abs|Add|Bankders Rounding|Bankers Rounding|Binary Elementwise|Bitwise And|Bitwise Not|Bitwise Or|"
      "Bitwise Xor|Ceiling|Copy Sign|Cosine|Count Leading Zeros|Cube "
@@ -112,14 +132,19 @@ constexpr Row kTable[] = {
      "rsub|sign|"
      "sin|sinh|sqrt|square|sub|sym_float|sym_int|sym_ite|sym_max|sym_min|sym_not|tan|truediv|trunc|where|"
      "quantized_add|"
-     "quantized_mul"},
+     "quantized_mul|"
+     "Ceil|Cos|Eltwise|Equal|Erf|FloorMod|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalNot|"
+     "LogicalOr|Math|Mod|NotEqual|PowerStatic|Select|Sin|Sqrt|SquaredDifference|Subgraph"},
     {"REDUCTION", Group::kOther,
      "Mean|Mean Squared|Reduce Max|Reduce Min|Sum|"
      "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|var|"
-     "var_mean"},
+     "var_mean|"
+     "ArgMax|CumSum|ReduceAnd|ReduceL1|ReduceL2|ReduceLogSum|ReduceMax|ReduceMean|ReduceMin|ReduceOr|"
+     "ReduceProd|ReduceSum|TopK"},
     {"RESHAPE", Group::kDataMovement,
      "Static Reshape|Static Expand Dims|Split Dims|Fuse Dims|Reshape|"
-     "et_view|flatten|reshape|squeeze|unsqueeze|view|view_as_real"},
+     "et_view|flatten|reshape|squeeze|unsqueeze|view|view_as_real|"
+     "Squeeze|Unsqueeze"},
     {"DATA_MOVEMENT", Group::kDataMovement,
      "Constant Pad|Copy|Depth To Space|Pack LH|Slice|Space To Depth|Transpose|Concatenate|Channel Shuffle|"
      "alias|as_strided|arange|cat|clone|clone_dim_order|constant_pad_nd|copy|d2h|detach|diagonal|empty|empty_"
@@ -131,15 +156,20 @@ constexpr Row kTable[] = {
      "replication_pad2d|replication_pad3d|roll|scalar_tensor|scatter|scatter_add|select|select_scatter|slice|"
      "slice_scatter|split|split_with_sizes|stack|sym_numel|sym_size|t|transpose|tril|triu|unbind|unfold|"
      "update_cache|"
-     "zeros"},
+     "zeros|"
+     "Broadcast|Concat|DepthToSpace|Gather|GatherElements|GatherND|Pad|Reorder|Reverse|Roll|"
+     "ScatterElementsUpdate|ScatterNDUpdate|ScatterUpdate|ShuffleChannels|SpaceToDepth|Split|StridedSlice|"
+     "Tile|VariadicSplit"},
     {"RESIZE", Group::kOther,
      "Resize Bilinear|grid_sampler_2d|upsample_bilinear2d|upsample_bilinear2d_aa|upsample_nearest2d|"
-     "upsample_bicubic2d"},
+     "upsample_bicubic2d|"
+     "GridSample|Interpolate"},
     // A change of data type reads and writes every element and computes next to nothing: it moves data.
     {"QUANT", Group::kDataMovement,
      "Convert|choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_"
      "tensor|"
-     "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order"},
+     "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order|"
+     "FakeQuantize"},
     // Fourier transforms fit nowhere else; known all the same.
     {"OTHER", Group::kOther, "fft_c2r|fft_r2c|fft_c2c"},
     {"framework", Group::kFrameworkOverhead,

@@ -65,5 +65,16 @@ TEST(Categorize, SaysWhenItDoesNotKnow) {
   }
 }
 
+TEST(Categories, OpenvinosLayers) {
+  EXPECT_EQ(Categorize("Convolution: a (brgconv_avx512_f32)").name, "CONV_STANDARD");
+  EXPECT_EQ(Categorize("Convolution: a (jit_avx2_1x1_f32)").name, "CONV_POINTWISE");
+  EXPECT_EQ(Categorize("GroupConvolution: a (brgconv_avx512_dw_f32)").name, "CONV_DEPTHWISE");
+  EXPECT_EQ(Categorize("GroupConvolution: a (brgconv_avx512_f32)").name, "CONV_STANDARD");
+  EXPECT_EQ(Categorize("FullyConnected: a (brgemm_avx512_f32)").group, Group::kGemm);
+  EXPECT_EQ(Categorize("Reorder: a (jit_uni_f32)").group, Group::kDataMovement);
+  EXPECT_EQ(Categorize("Subgraph: a (jit_avx512_f32)").group, Group::kElementwise);
+  EXPECT_FALSE(Categorize("NoSuchLayer: a (ref_f32)").known);
+}
+
 }  // namespace
 }  // namespace etprof

@@ -3,6 +3,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,7 @@ struct Delegate {
   bool writes_as_framework = false;  // its events have no delegate's id, as those of ExecuTorch itself
   // What its metadata says to people; "": nothing that can be shown. Null: it is text.
   std::string (*metadata)(std::string_view bytes) = nullptr;
+  bool names_operators = false;  // the table of categories knows the names of its events
 };
 
 extern const Delegate kCoreml, kEthosU, kNeutron, kOpenvino, kQnn, kVgf, kVulkan, kXnnpack;
@@ -90,5 +92,12 @@ bool IsDelegatesOwn(std::string_view framework_name);
 
 // `delegate` may be null: what the event counts is unknown then.
 Reading Read(const Delegate* delegate, const Event& event);
+
+// "Convolution: aten_convolution_default (brgconv_avx512_f32)", as kOpenvino's events are named; nullopt:
+// another name.
+struct OpenvinoLayer {
+  std::string_view type, node, executed;
+};
+std::optional<OpenvinoLayer> ParseOpenvinoLayer(std::string_view name);
 
 }  // namespace etprof::delegates

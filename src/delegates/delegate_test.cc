@@ -31,6 +31,21 @@ TEST(Delegates, AreRecognizedByMetadataThatOnlyTheyWrite) {
   EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"preferredComputeUnit":"NE","estimatedCost":0.1})"}}),
             "CoreMLBackend");
   EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"estimatedCost":0.1})"}}), "");
+  const Event layer{"Convolution: a (brgconv_avx512_f32)", false, false,
+                    "OpenVINO a/aten.convolution/Convolution"};
+  EXPECT_EQ(RecognizedFrom({layer}), "OpenvinoBackend");
+  EXPECT_EQ(Read(&kOpenvino, layer).kind, ValueKind::kHostTime);
+  EXPECT_EQ(RecognizedFrom({layer, {"Convolution: a (brgconv_avx512_f32)"}}), "");
+}
+
+TEST(Delegates, OpenvinosLayersHaveTypeNodeAndImplementation) {
+  const auto layer = ParseOpenvinoLayer("GroupConvolution: aten_conv (brgconv_avx512_dw_f32)");
+  ASSERT_TRUE(layer);
+  EXPECT_EQ(layer->type, "GroupConvolution");
+  EXPECT_EQ(layer->node, "aten_conv");
+  EXPECT_EQ(layer->executed, "brgconv_avx512_dw_f32");
+  for (const char* other : {"Convolution (NHWC, F32) IGEMM #1", "a: b", "(a): b", "a (b): c", ""})
+    EXPECT_FALSE(ParseOpenvinoLayer(other)) << other;
 }
 
 TEST(Delegates, XnnpacksMetadataIsAMicrokernelAndItsTime) {

@@ -1,9 +1,38 @@
 #include "delegates/delegate.h"
 
-// backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute: nothing. Its call is one whole.
+// backends/openvino/runtime/OpenvinoBackend.cpp, OpenvinoBackend::execute: nothing. Its call is one whole,
+// unless etprof-runner ran it (runner/openvino/openvino.cc, Named): one event for each layer that OpenVINO's
+// CPU plugin executed, in their order, by the host's clock; "Convolution: aten_convolution_default
+// (brgconv_avx512_f32)" has the layer's type, the node's name, and how it was executed. Their metadata begins
+// with "OpenVINO", and has the node's whole name.
 namespace etprof::delegates {
+namespace {
 
-const Delegate kOpenvino = {"OpenvinoBackend", nullptr, false,
-                            [](const Event& event) { return Read(nullptr, event); }};
+constexpr std::string_view kMark = "OpenVINO ";
+
+bool WrittenForOpenvino(const Event& event) { return !event.numbered && event.metadata.starts_with(kMark); }
+
+Reading ReadOpenvino(const Event& event) {
+  if (!WrittenForOpenvino(event)) return Read(nullptr, event);
+  return {ValueKind::kHostTime, "ns", std::string(event.name)};
+}
+
+std::string OpenvinoMetadata(std::string_view bytes) {
+  return std::string(bytes.substr(bytes.starts_with(kMark) ? kMark.size() : 0));
+}
+
+}  // namespace
+
+std::optional<OpenvinoLayer> ParseOpenvinoLayer(std::string_view name) {
+  const std::size_t colon = name.find(": "), open = name.rfind(" (");
+  if (colon == std::string_view::npos || open == std::string_view::npos || open < colon + 2 ||
+      !name.ends_with(')'))
+    return std::nullopt;
+  return OpenvinoLayer{name.substr(0, colon), name.substr(colon + 2, open - colon - 2),
+                       name.substr(open + 2, name.size() - open - 3)};
+}
+
+const Delegate kOpenvino = {
+    "OpenvinoBackend", WrittenForOpenvino, false, ReadOpenvino, false, OpenvinoMetadata, true};
 
 }  // namespace etprof::delegates

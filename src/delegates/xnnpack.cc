@@ -28,6 +28,7 @@ std::string XnnpackMetadata(std::string_view bytes) {
 
 }  // namespace
 
-const Delegate kXnnpack = {"XnnpackBackend", WrittenByXnnpack, false, ReadXnnpack, false, XnnpackMetadata};
+const Delegate kXnnpack = {
+    "XnnpackBackend", WrittenByXnnpack, false, ReadXnnpack, false, XnnpackMetadata, true};
 
 }  // namespace etprof::delegates

@@ -1,0 +1,74 @@
+#include "openvino/layer_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace etprof::runner {
+namespace {
+
+std::int64_t Difference(std::size_t begin, std::size_t end) {
+  return (NumberedTime(end) - NumberedTime(begin)) / 1000;
+}
+
+TEST(LayerClock, NumbersTellWhoseReadingsAreWhose) {
+  // Told in another order than run; one did not run; one is inside of another.
+  const std::vector<std::int64_t> told = {Difference(6, 7), 0, Difference(0, 1), Difference(2, 5),
+                                          Difference(3, 4)};
+  const auto layers = ReadingsOf(told, 8);
+  ASSERT_TRUE(layers);
+  const std::vector<std::pair<std::size_t, std::size_t>> expected = {{6, 7}, {0, 0}, {0, 1}, {2, 5}, {3, 4}};
+  ASSERT_EQ(layers->size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ((*layers)[i].begin, expected[i].first);
+    EXPECT_EQ((*layers)[i].end, expected[i].second);
+  }
+}
+
+TEST(LayerClock, EveryPairOfReadingsIsTold) {
+  const std::size_t last = LayerClock::kMost - 1;
+  for (const auto [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
+    const std::vector<std::int64_t> told = {Difference(begin, end)};
+    // The others are unexplained unless they are inside.
+    EXPECT_EQ(ReadingsOf(told, LayerClock::kMost).has_value(), end - begin == last) << begin << " " << end;
+    EXPECT_GT(told[0], 0);
+  }
+}
+
+TEST(LayerClock, WhatIsNotExplainedIsNotGuessed) {
+  const std::vector<std::int64_t> one = {Difference(0, 1)};
+  EXPECT_TRUE(ReadingsOf(one, 2));
+  EXPECT_FALSE(ReadingsOf(one, 4)) << "two readings of nobody";
+  EXPECT_TRUE(ReadingsOf(std::vector{Difference(0, 3)}, 4)) << "the body of a loop";
+  EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1), Difference(0, 1)}, 2)) << "one reading of two layers";
+  EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1) + Difference(2, 3)}, 4)) << "a layer that ran twice";
+  EXPECT_FALSE(ReadingsOf(std::vector<std::int64_t>{17}, 2)) << "a time";
+  EXPECT_FALSE(ReadingsOf(std::vector{Difference(2, 3)}, 2)) << "a reading that was not made";
+}
+
+TEST(LayerClock, ReadsWhatWasAskedFor) {
+  const auto clock = std::make_unique<LayerClock>();
+  EXPECT_FALSE(clock->Read());
+  clock->Begin(LayerClock::Mode::kNumbers);
+  EXPECT_EQ(clock->Read(), NumberedTime(0));
+  EXPECT_EQ(clock->Read(), NumberedTime(1));
+  const auto numbered = clock->End();
+  ASSERT_EQ(numbered.size(), 2U);
+  EXPECT_LE(numbered[0], numbered[1]);
+  EXPECT_FALSE(clock->Read());
+
+  clock->Begin(LayerClock::Mode::kTimes);
+  const auto first = clock->Read();
+  const auto times = clock->End();
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(first, times[0]);
+
+  clock->Begin(LayerClock::Mode::kTimes);
+  clock->Read();
+  std::thread([&] { clock->Read(); }).join();
+  EXPECT_TRUE(clock->End().empty());
+}
+
+}  // namespace
+}  // namespace etprof::runner

@@ -1,0 +1,321 @@
+#include "openvino/openvino.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/elf_file.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "openvino/layer_clock.h"
+#include "platform.h"
+#include "watch/library.h"
+
+namespace etprof::runner {
+namespace openvino {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::system_clock;
+
+// As openvino/c declares them (ov_common.h, ov_core.h, ov_infer_request.h).
+struct Core;
+struct InferRequest;
+struct ProfilingInfo {
+  int status;
+  std::int64_t real_time, cpu_time;  // µs
+  const char *node_name, *exec_type, *node_type;
+};
+struct ProfilingInfos {
+  ProfilingInfo* infos;
+  std::size_t size;
+};
+using Status = int;  // 0: done
+using CoreCreate = Status (*)(Core**);
+using SetProperty = Status (*)(const Core*, const char* device, ...);
+using GetProperty = Status (*)(const Core*, const char* device, const char* key, char** value);
+using FreeText = void (*)(const char*);
+using Infer = Status (*)(InferRequest*);
+using FreeRequest = void (*)(InferRequest*);
+using GetProfilingInfo = Status (*)(const InferRequest*, ProfilingInfos*);
+using FreeProfilingInfos = void (*)(ProfilingInfos*);
+
+struct Layer {
+  std::string name, metadata;
+  LayerReadings readings;
+};
+
+struct Request {
+  bool ran = false, asked = false;
+  std::vector<Layer> layers;  // by their begin; empty: not known
+  std::size_t readings = 0;   // of an inference
+};
+
+struct State {
+  void* library = nullptr;  // libopenvino_c
+  CoreCreate core_create = nullptr;
+  Infer infer = nullptr;
+  FreeRequest free_request = nullptr;
+  Clock::time_point (*now)() = nullptr;
+  ReplacedSlots slots;
+  LayerClock clock;
+  std::map<InferRequest*, Request> requests;
+  executorch::runtime::EventTracer* tracer = nullptr;
+  std::vector<std::string> warnings;
+};
+
+// Never destroyed: OpenVINO's threads may ask for the time until the process ends.
+State& The() {
+  static auto* const state = new State;
+  return *state;
+}
+
+void Warn(std::string text) {
+  if (std::ranges::find(The().warnings, text) == The().warnings.end())
+    The().warnings.push_back(std::move(text));
+}
+
+template <typename Function>
+Function Find(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(The().library, name));
+}
+
+void NotTold(const char* why) {
+  std::fprintf(stderr, "etprof-runner: warning: OpenVINO's layers are not reported: %s\n", why);
+}
+
+// The plugin's std::chrono::system_clock::now().
+Clock::time_point Now() {
+  const auto told = The().clock.Read();
+  return told
+             ? Clock::time_point(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(*told)))
+             : The().now();
+}
+
+// "Convolution: aten_convolution_default (brgconv_avx512_f32)" of the node
+// "aten_convolution_default/aten.convolution.default/Convolution", whose whole name is metadata.
+Layer Named(const ProfilingInfo& info, const LayerReadings& readings) {
+  const std::string node = info.node_name;
+  return {fmt::format("{}: {} ({})", info.node_type, node.substr(0, node.find('/')), info.exec_type),
+          "OpenVINO " + node, readings};
+}
+
+// After the first inference, which was numbered, and before the second.
+void Ask(InferRequest* pointer, Request& request) {
+  request.asked = true;
+  if (request.readings == 0) return NotTold("it counts none, or computes several at a time");
+  const auto get = Find<GetProfilingInfo>("ov_infer_request_get_profiling_info");
+  const auto free = Find<FreeProfilingInfos>("ov_profiling_info_list_free");
+  ProfilingInfos told{};
+  if (get == nullptr || free == nullptr || get(pointer, &told) != 0) return NotTold("it does not give them");
+  std::vector<std::int64_t> differences;
+  std::transform(told.infos, told.infos + told.size, std::back_inserter(differences),
+                 [](const ProfilingInfo& info) { return info.real_time; });
+  if (const auto layers = ReadingsOf(differences, request.readings)) {
+    for (std::size_t i = 0; i < told.size; ++i)
+      if (differences[i] > 0) request.layers.push_back(Named(told.infos[i], (*layers)[i]));
+    std::ranges::sort(request.layers, {}, [](const Layer& layer) { return layer.readings.begin; });
+  } else {
+    NotTold("it reads the clock for more than its layers");
+  }
+  free(&told);
+}
+
+void Log(const Request& request, std::span<const std::int64_t> times) {
+  // What runs otherwise than it did (another shape, a branch) is not told rather than told wrong.
+  if (times.size() != request.readings) return;
+  for (const Layer& layer : request.layers) {
+    The().tracer->log_profiling_delegate(layer.name.c_str(), executorch::runtime::kUnsetDelegateDebugIntId,
+                                         static_cast<et_timestamp_t>(times[layer.readings.begin]),
+                                         static_cast<et_timestamp_t>(times[layer.readings.end]),
+                                         layer.metadata.data(), layer.metadata.size());
+  }
+}
+
+Status StandInForInfer(InferRequest* pointer) {
+  State& state = The();
+  if (state.now == nullptr) return state.infer(pointer);  // its clock is not in our hands
+  Request& request = state.requests[pointer];
+  if (request.ran && !request.asked) Ask(pointer, request);
+  if (request.ran && state.tracer == nullptr) return state.infer(pointer);
+  state.clock.Begin(request.ran ? LayerClock::Mode::kTimes : LayerClock::Mode::kNumbers);
+  const Status status = state.infer(pointer);
+  const auto times = state.clock.End();
+  if (status != 0) return status;
+  if (!request.ran) {
+    request.ran = true;
+    request.readings = times.size();
+    if (state.tracer != nullptr) Ask(pointer, request);
+  }
+  if (state.tracer != nullptr) Log(request, times);
+  return status;
+}
+
+void StandInForFree(InferRequest* pointer) {
+  The().requests.erase(pointer);
+  The().free_request(pointer);
+}
+
+Status StandInForCreate(Core** core) {
+  const Status status = The().core_create(core);
+  if (status != 0) return status;
+  const auto set = Find<SetProperty>("ov_core_set_property");
+  const auto get = Find<GetProperty>("ov_core_get_property");
+  const auto free = Find<FreeText>("ov_free");
+  const std::string threads = std::to_string(PoolThreads());
+  bool done = set != nullptr && set(*core, "CPU", "INFERENCE_NUM_THREADS", threads.c_str()) == 0;
+  char* precision = nullptr;
+  if (get != nullptr && get(*core, "CPU", "INFERENCE_PRECISION_HINT", &precision) == 0 &&
+      precision != nullptr) {
+    if (const std::string by_itself = precision; by_itself != "f32") {
+      Warn(fmt::format(
+          "OpenVINO computes in the program's data type here; in an app it computes in {} on this "
+          "CPU unless EXECUTION_MODE_HINT is ACCURACY",
+          by_itself));
+    }
+    if (free != nullptr) free(precision);
+  }
+  done = done && set(*core, "CPU", "EXECUTION_MODE_HINT", "ACCURACY") == 0;
+  if (!done) {
+    Warn("this OpenVINO does not take a number of threads and a data type from etprof: it decides itself");
+  }
+  if (The().now != nullptr && (set == nullptr || set(*core, "CPU", "PERF_COUNT", "YES") != 0))
+    NotTold("it has no counters");
+  return status;
+}
+
+// The backend's dlsym.
+void* StandInForDlsym(void* library, const char* name) {
+  void* const real = ::dlsym(library, name);
+  const std::string_view wanted = name;
+  State& state = The();
+  if (real == nullptr) return real;
+  if (wanted == "ov_core_create") {
+    state.core_create = reinterpret_cast<CoreCreate>(real);
+    return reinterpret_cast<void*>(&StandInForCreate);
+  }
+  if (wanted == "ov_infer_request_infer") {
+    state.infer = reinterpret_cast<Infer>(real);
+    return reinterpret_cast<void*>(&StandInForInfer);
+  }
+  if (wanted == "ov_infer_request_free") {
+    state.free_request = reinterpret_cast<FreeRequest>(real);
+    return reinterpret_cast<void*>(&StandInForFree);
+  }
+  return real;
+}
+
+// OpenVINO's libraries need each other and say nowhere where they are: those beside a library go first.
+void* OpenWithNeighbors(const fs::path& library) {
+  if (const auto file = ElfFile::Open(library.string())) {
+    for (const std::string& needed : file->DynamicTexts(ElfFile::kNeeded))
+      if (const fs::path neighbor = library.parent_path() / needed; Exists(neighbor))
+        OpenWithNeighbors(neighbor);
+  }
+  return ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+Error CannotLoad(const std::string& problem) {
+  return Error(ExitCode::kDeviceFailed, problem)
+      .Remedy("run `script/bootstrap --openvino`, or name libopenvino_c.so in OPENVINO_LIB_PATH");
+}
+
+fs::path FindRuntime(const fs::path& backend) {
+  if (const char* chosen = std::getenv("OPENVINO_LIB_PATH"); chosen != nullptr && *chosen != '\0') {
+    if (!Exists(chosen)) throw CannotLoad("no such file").InFile(chosen);
+    return chosen;
+  }
+  // Of site-packages/executorch/lib.
+  const fs::path folder =
+      fs::weakly_canonical(backend).parent_path().parent_path().parent_path() / "openvino/libs";
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with("libopenvino_c.so")) return entry.path();
+  throw CannotLoad(
+      fmt::format("OpenVINO is not installed: there is no libopenvino_c.so in {}", folder.string()));
+}
+
+void* Open(const fs::path& library) {
+  const DuringThis during("loading " + library.string(), static_cast<int>(ExitCode::kDeviceFailed));
+  void* const handle = OpenWithNeighbors(library);
+  if (handle == nullptr) {
+    const char* reason = ::dlerror();
+    throw CannotLoad(
+        fmt::format("cannot be loaded: {}", reason != nullptr ? reason : "the loader gave no reason"))
+        .InFile(library);
+  }
+  return handle;
+}
+
+// ExecuTorch 1.5.1 asks for a version from 2025.1 on and before 2026. 2026.4.1 keeps using the program's
+// bytes after the backend has freed them.
+void CheckVersion(const fs::path& runtime) {
+  struct Version {
+    const char *build, *description;
+  } version{};
+  const auto get = Find<Status (*)(Version*)>("ov_get_openvino_version");
+  const std::string build =
+      get != nullptr && get(&version) == 0 && version.build != nullptr ? version.build : "";
+  if (const auto free = Find<void (*)(Version*)>("ov_version_free"); free != nullptr && !build.empty())
+    free(&version);
+  if (!build.starts_with("2025.")) {
+    throw CannotLoad(fmt::format("is OpenVINO {}, and ExecuTorch's backend needs 2025", build))
+        .InFile(runtime);
+  }
+}
+
+// By what `library` calls the function of this name; nullopt: not as it can be replaced.
+std::optional<LoadedLibrary::Slot> SlotOf(void* code, const char* library, std::string_view function) {
+  if (code == nullptr) return std::nullopt;
+  for (LoadedLibrary::Slot& slot : LoadedLibrary::Holding(code, library).Slots())
+    if (slot.name == function) return std::move(slot);
+  return std::nullopt;
+}
+
+// Where it cannot be watched, it runs all the same.
+void TakeClock(const fs::path& runtime) {
+  constexpr const char* kNow = "_ZNSt6chrono3_V212system_clock3nowEv";
+  const fs::path plugin = runtime.parent_path() / "libopenvino_intel_cpu_plugin.so";
+  if (!Exists(plugin)) return NotTold("its CPU plugin is not beside libopenvino_c.so");
+  try {
+    const auto slot = SlotOf(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin", kNow);
+    if (!slot) return NotTold("its CPU plugin reads another clock");
+    The().now = reinterpret_cast<Clock::time_point (*)()>(slot->function);
+    The().slots.Replace(*slot, reinterpret_cast<void*>(&Now));
+  } catch (const Error& error) {
+    The().now = nullptr;
+    NotTold(error.what());
+  }
+}
+
+}  // namespace openvino
+
+void LoadOpenvino(const std::filesystem::path& backend) {
+  using namespace openvino;
+  const fs::path runtime = FindRuntime(backend);
+  The().library = Open(runtime);
+  CheckVersion(runtime);
+  ::setenv("OPENVINO_LIB_PATH", runtime.c_str(), 1);  // where the backend looks for it
+  TakeClock(runtime);
+  void* const handle = Open(backend);
+  const auto dlsym_slot =
+      SlotOf(::dlsym(handle, "_ZNK10executorch8backends8openvino15OpenvinoBackend12is_availableEv"),
+             "its backend", "dlsym");
+  if (!dlsym_slot) throw CannotLoad("is not the backend of this ExecuTorch").InFile(backend);
+  The().slots.Replace(*dlsym_slot, reinterpret_cast<void*>(&StandInForDlsym));
+}
+
+void LogLayersTo(executorch::runtime::EventTracer* tracer) { openvino::The().tracer = tracer; }
+
+std::vector<std::string> TakeOpenvinoWarnings() { return std::exchange(openvino::The().warnings, {}); }
+
+}  // namespace etprof::runner
