@@ -28,7 +28,7 @@ TEST(LayerClock, NumbersTellWhoseReadingsAreWhose) {
 
 TEST(LayerClock, EveryPairOfReadingsIsTold) {
   const std::size_t last = LayerClock::kMost - 1;
-  for (const auto [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
+  for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
     const std::vector<std::int64_t> told = {Difference(begin, end)};
     // The others are unexplained unless they are inside.
     EXPECT_EQ(ReadingsOf(told, LayerClock::kMost).has_value(), end - begin == last) << begin << " " << end;

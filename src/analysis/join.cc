@@ -9,6 +9,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/operators.h"
 #include "analysis/source_places.h"
+#include "delegates/delegate.h"
 #include "program/delegable.h"
 #include "program/memory_estimate.h"
 
@@ -111,6 +112,12 @@ class Joiner {
     const auto none = [&](const std::string& why) {
       for (const std::size_t op : operators) result_.operators[op].why = why;
     };
+    if (delegate.backend == delegates::kOpenvino.backend) {
+      for (const std::size_t op : operators) {
+        if (const auto layer = delegates::ParseOpenvinoLayer(profile_.operators[op].name))
+          Set(places_.OfLayer(layer->node, method_), result_.operators[op]);
+      }
+    }
     if (!delegate.graph) return none(fmt::format("the payload of {} is not read", delegate.backend));
     const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
     std::vector<std::string> stems;

@@ -45,6 +45,22 @@ SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& gr
   return found;
 }
 
+SourcePlaces::Found SourcePlaces::OfLayer(std::string_view node, const Method& method) {
+  Found found;
+  const auto runs = [](const Instruction& instruction) {
+    return instruction.kind == Instruction::Kind::kKernel || instruction.kind == Instruction::Kind::kDelegate;
+  };
+  if (sources_ == nullptr || std::ranges::count_if(method.instructions, runs) != 1 ||
+      std::ranges::find(sources_->nodes, "aten.div.Tensor_mode", &SourceNode::target) !=
+          sources_->nodes.end())
+    return found;
+  std::vector<const SourceNode*> named;
+  for (const SourceNode& one : sources_->nodes)
+    if (one.name == node) named.push_back(&one);
+  if (named.size() == 1) found.place = OfNodes(named);
+  return found;
+}
+
 // Of the next instruction that takes what `instruction` gives, or of the last one that gave what it takes.
 std::optional<std::size_t> SourcePlaces::OfNeighbour(const Instruction& instruction, const Method& method) {
   if (instruction.arguments.empty()) return std::nullopt;
@@ -93,24 +109,31 @@ const XnnNode* SourcePlaces::Neighbour(const XnnNode& node, const XnnGraph& grap
 // What the nodes of the handles have in common: the modules that they all are in, and their line where it
 // is one.
 std::optional<std::size_t> SourcePlaces::OfHandles(const std::vector<std::uint32_t>& handles) {
-  std::optional<SourcePlace> place;
+  std::vector<const SourceNode*> nodes;
   for (const std::uint32_t handle : handles) {
-    for (const SourceNode* node : sources_->Of(handle)) {
-      // The conversions around a quantized operator share its handle, and say nothing of the model.
-      if (node->target.starts_with("quantized_decomposed.")) continue;
-      const SourceFrame* frame = ModelFrame(*node);
-      if (!place) {
-        place = SourcePlace{node->modules, std::nullopt};
-        if (frame != nullptr) place->frame = *frame;
-        continue;
-      }
-      std::size_t same = 0;
-      while (same < place->modules.size() && same < node->modules.size() &&
-             place->modules[same] == node->modules[same])
-        ++same;
-      place->modules.resize(same);
-      if (frame == nullptr || place->frame != *frame) place->frame.reset();
+    const std::vector<const SourceNode*> own = sources_->Of(handle);
+    nodes.insert(nodes.end(), own.begin(), own.end());
+  }
+  return OfNodes(nodes);
+}
+
+std::optional<std::size_t> SourcePlaces::OfNodes(const std::vector<const SourceNode*>& nodes) {
+  std::optional<SourcePlace> place;
+  for (const SourceNode* node : nodes) {
+    // The conversions around a quantized operator share its handle, and say nothing of the model.
+    if (node->target.starts_with("quantized_decomposed.")) continue;
+    const SourceFrame* frame = ModelFrame(*node);
+    if (!place) {
+      place = SourcePlace{node->modules, std::nullopt};
+      if (frame != nullptr) place->frame = *frame;
+      continue;
     }
+    std::size_t same = 0;
+    while (same < place->modules.size() && same < node->modules.size() &&
+           place->modules[same] == node->modules[same])
+      ++same;
+    place->modules.resize(same);
+    if (frame == nullptr || place->frame != *frame) place->frame.reset();
   }
   if (!place || (place->modules.empty() && !place->frame)) return std::nullopt;
   std::string key;

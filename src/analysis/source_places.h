@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/program_join.h"
@@ -24,6 +25,10 @@ class SourcePlaces {
   };
   Found OfKernel(const Instruction& kernel, const Method& method);
   Found OfNode(const XnnNode& node, const XnnGraph& graph);
+  // Of a layer that OpenVINO names by a node of the graph that it was given. That graph was traced anew,
+  // which numbers the names of its nodes: they are the edge program's if that is all in one delegate, and
+  // nothing was put in (executorch/backends/openvino/preprocess.py: its passes replace one operator only).
+  Found OfLayer(std::string_view node, const Method& method);
 
   const std::vector<SourcePlace>& places() const { return places_; }  // each once
 
@@ -31,6 +36,7 @@ class SourcePlaces {
   std::optional<std::size_t> OfNeighbour(const Instruction& instruction, const Method& method);
   const XnnNode* Neighbour(const XnnNode& node, const XnnGraph& graph, bool after);
   std::optional<std::size_t> OfHandles(const std::vector<std::uint32_t>& handles);
+  std::optional<std::size_t> OfNodes(const std::vector<const SourceNode*>& nodes);
 
   const MethodSources* sources_;
   std::vector<SourcePlace> places_;

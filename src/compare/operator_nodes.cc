@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/operators.h"
+#include "delegates/delegate.h"
 #include "program/node_identity.h"
 
 namespace etprof {
@@ -83,6 +84,10 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
         if (place[producer] < operators.size()) node.producers.push_back(place[producer]);
       }
     }
+    // A backend cuts the model into layers of its own: without their modules they are nobody else's
+    // operators.
+    if (op.backend == delegates::kOpenvino.backend && IsOperator(op) && !node.placed)
+      node.kind = op.backend + ' ' + node.kind;
     nodes.push_back(std::move(node));
   }
   return nodes;
