@@ -139,7 +139,8 @@ constexpr Row kTable[] = {
      "Mean|Mean Squared|Reduce Max|Reduce Min|Sum|"
      "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|var|"
      "var_mean|"
-     "ArgMax|CumSum|ReduceAnd|ReduceL1|ReduceL2|ReduceLogSum|ReduceMax|ReduceMean|ReduceMin|ReduceOr|"
+     "ArgMax|CumSum|ReduceL1|ReduceL2|ReduceLogSum|ReduceLogicalAnd|ReduceLogicalOr|ReduceMax|ReduceMean|"
+     "ReduceMin|"
      "ReduceProd|ReduceSum|TopK"},
     {"RESHAPE", Group::kDataMovement,
      "Static Reshape|Static Expand Dims|Split Dims|Fuse Dims|Reshape|"
