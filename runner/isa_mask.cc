@@ -115,7 +115,11 @@ std::string WhyNotTrusted(const unsigned char* bytes) {
   return "";
 }
 
+bool is_masked = false;
+
 }  // namespace
+
+bool IsIsaMasked() { return is_masked; }
 
 protocol::IsaState ApplyIsaMask(const std::string& spec) {
   protocol::IsaState state;
@@ -144,6 +148,7 @@ protocol::IsaState ApplyIsaMask(const std::string& spec) {
   }
   const isa::Mask mask = isa::ParseMask(isa::HostArchitecture(), detected, spec);
   if (!mask.masked.empty()) {
+    is_masked = true;
     if (!state.can_mask) {
       throw Error(ExitCode::kDeviceFailed, "--isa: CPU features cannot be masked here: " + state.why_not)
           .Remedy("run without --isa, or with the ExecuTorch that etprof was built for");

@@ -13,4 +13,7 @@ namespace etprof::runner {
 // known one.
 protocol::IsaState ApplyIsaMask(const std::string& spec);
 
+// Whether it hid anything.
+bool IsIsaMasked();
+
 }  // namespace etprof::runner

@@ -17,6 +17,7 @@
 #include "core/elf_file.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "isa_mask.h"
 #include "openvino/layer_clock.h"
 #include "platform.h"
 #include "watch/library.h"
@@ -168,6 +169,7 @@ void StandInForFree(InferRequest* pointer) {
 Status StandInForCreate(Core** core) {
   const Status status = The().core_create(core);
   if (status != 0) return status;
+  if (IsIsaMasked()) Warn("OpenVINO asks the CPU itself what it has: --isa does not apply to it");
   const auto set = Find<SetProperty>("ov_core_set_property");
   const auto get = Find<GetProperty>("ov_core_get_property");
   const auto free = Find<FreeText>("ov_free");
