@@ -88,12 +88,16 @@ std::string Logged() {
 
 Error CannotLoad(const std::string& path, et::Error error) {
   const bool machine = error == et::Error::MemoryAllocationFailed || error == et::Error::OutOfResources;
-  const std::string code = et::to_string(error);
+  const std::string code = et::to_string(error), logged = Logged();
+  const char* const remedy = machine ? "free memory, or use a device with more"
+                             : logged.find("OpenVINO:") != std::string::npos
+                                 ? "export it again with the version of OpenVINO that runs it"
+                                 : "export it again with the ExecuTorch version of this "
+                                   "runner, if it is whole";
   return Error(machine ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
-               fmt::format("ExecuTorch cannot load it ({}){}", code, Logged()))
+               fmt::format("ExecuTorch cannot load it ({}){}", code, logged))
       .InFile(path)
-      .Remedy(machine ? "free memory, or use a device with more"
-                      : "export it again with the ExecuTorch version of this runner, if it is whole");
+      .Remedy(remedy);
 }
 
 // ExecuTorch tries every operator before it gives up, and logs "Missing operator: [4] my_ops::foo.out" for

@@ -43,6 +43,22 @@ def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+PARTS = """
+import torch
+
+class Parts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before, self.after = torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3)
+
+    def forward(self, x):
+        return self.after(torch.expm1(self.before(x)))  # OpenVINO takes no expm1
+
+    def get_example_inputs(self):
+        return (torch.linspace(-1, 1, 3072).reshape(1, 3, 32, 32),)
+"""
+
+
 def told_by_openvino(pte: Path) -> dict[str, bool]:
     """In the order of its graph: "type: node (implementation)", and whether it ran for at least a microsecond."""
     import openvino
@@ -100,6 +116,23 @@ def test_layers_are_openvinos_and_lie_in_the_call(exported: Exported, tmp_path: 
     assert {name for name, ran in told.items() if ran} <= set(layers)
     places = [list(told).index(name) for name in layers]
     assert places == sorted(places)
+
+
+def test_parts_of_a_program_have_no_modules(exported: Exported, tmp_path: Path) -> None:
+    """OpenVINO numbers the nodes of each part anew: aten_convolution_default is the name of both."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    pte = exported(f"{tmp_path / 'parts.py'}:Parts", backend="openvino")
+    etdump = tmp_path / "a.etdump"
+    assert run(RUNNER, "--model_path", pte, "--num_executions", "3", "--etdump_path", etdump).returncode == 0
+    done = run(ETPROF, "analyze", etdump, "--model", pte, "-o", tmp_path / "out", "--no-timeline")
+    assert done.returncode == 0, done.stderr
+    (details,) = (tmp_path / "out").glob("*_operator_details.csv")
+    rows = [row for row in csv.DictReader(details.open(encoding="utf-8")) if row["category"] == "CONV_STANDARD"]
+    assert [row["layer"] for row in rows] == ["", ""]
+    assert len({row["operator"] for row in rows}) == 1
+    inspected = json.loads(run(ETPROF, "inspect", "--json", pte).stdout)
+    (expm1,) = inspected["methods"][0]["operators"]
+    assert not expm1["why_not_delegated"]  # it is OpenVINO that did not
 
 
 def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:

@@ -251,6 +251,10 @@ bool XnnpackCanTake(std::string_view name) {
 }
 
 std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
+  // Another backend's partitioner decided, and its reasons are not known.
+  if (!method.delegates.empty() &&
+      std::ranges::find(method.delegates, "XnnpackBackend", &Delegate::backend) == method.delegates.end())
+    return "";
   const std::string& full_name = method.operators[kernel.target];
   const auto [name, overload] = NameAndOverload(full_name);
   const Call call(kernel, method);

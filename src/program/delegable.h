@@ -15,7 +15,7 @@ namespace etprof {
 bool XnnpackCanTake(std::string_view aten_operator);
 
 // Why a portable kernel of a method is not in an XNNPACK delegate, as far as the program says it: one clause;
-// "" where it does not.
+// "" where it does not, and where the method is delegated to other backends alone.
 std::string WhyNotDelegated(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof
