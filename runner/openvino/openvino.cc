@@ -74,11 +74,11 @@ struct State {
   std::vector<std::string> warnings;
 };
 
-// Never destroyed: OpenVINO's threads may ask for the time until the process ends.
-State& The() {
-  static auto* const state = new State;
-  return *state;
-}
+// Made for programs of OpenVINO only. Never destroyed: its threads may ask for the time until the process
+// ends.
+State* the_state = nullptr;
+
+State& The() { return *the_state; }
 
 void Warn(std::string text) {
   if (std::ranges::find(The().warnings, text) == The().warnings.end())
@@ -304,6 +304,7 @@ void TakeClock(const fs::path& runtime) {
 void LoadOpenvino(const std::filesystem::path& backend) {
   using namespace openvino;
   const fs::path runtime = FindRuntime(backend);
+  if (the_state == nullptr) the_state = new State;
   The().library = Open(runtime);
   CheckVersion(runtime);
   ::setenv("OPENVINO_LIB_PATH", runtime.c_str(), 1);  // where the backend looks for it
@@ -316,8 +317,13 @@ void LoadOpenvino(const std::filesystem::path& backend) {
   The().slots.Replace(*dlsym_slot, reinterpret_cast<void*>(&StandInForDlsym));
 }
 
-void LogLayersTo(executorch::runtime::EventTracer* tracer) { openvino::The().tracer = tracer; }
+void LogLayersTo(executorch::runtime::EventTracer* tracer) {
+  if (openvino::the_state != nullptr) openvino::the_state->tracer = tracer;
+}
 
-std::vector<std::string> TakeOpenvinoWarnings() { return std::exchange(openvino::The().warnings, {}); }
+std::vector<std::string> TakeOpenvinoWarnings() {
+  if (openvino::the_state == nullptr) return {};
+  return std::exchange(openvino::the_state->warnings, {});
+}
 
 }  // namespace etprof::runner

@@ -18,13 +18,13 @@ struct Stem {
   std::string kind;  // XNNPACK's microkernel kind: "IGEMM", "DWConv", "Reduce2", or ""
 };
 
-// Whether a convolution of OpenVINO is depthwise or pointwise, how it was executed tells (oneDNN's names of
-// implementations).
+// How a convolution of OpenVINO was executed (oneDNN's names of implementations) tells whether it is
+// depthwise or 1x1. XNNPACK runs the latter as fully connected layers, and calls them so: they are GEMM in
+// both.
 Stem StemOfLayer(const delegates::OpenvinoLayer& layer) {
   if (layer.type != "Convolution" && layer.type != "GroupConvolution") return {std::string(layer.type), ""};
-  const bool depthwise = layer.executed.find("_dw") != std::string_view::npos;
-  const bool pointwise = layer.executed.find("_1x1") != std::string_view::npos;
-  return {"Convolution", depthwise ? "DWConv" : pointwise ? "GEMM" : ""};
+  if (layer.executed.find("_1x1") != std::string_view::npos) return {"Fully Connected", ""};
+  return {"Convolution", layer.executed.find("_dw") != std::string_view::npos ? "DWConv" : ""};
 }
 
 bool Strip(std::string_view& text, std::string_view prefix) {

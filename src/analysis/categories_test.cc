@@ -67,7 +67,7 @@ TEST(Categorize, SaysWhenItDoesNotKnow) {
 
 TEST(Categories, OpenvinosLayers) {
   EXPECT_EQ(Categorize("Convolution: a (brgconv_avx512_f32)").name, "CONV_STANDARD");
-  EXPECT_EQ(Categorize("Convolution: a (jit_avx2_1x1_f32)").name, "CONV_POINTWISE");
+  EXPECT_EQ(Categorize("Convolution: a (jit_avx2_1x1_f32)").name, "GEMM");
   EXPECT_EQ(Categorize("GroupConvolution: a (brgconv_avx512_dw_f32)").name, "CONV_DEPTHWISE");
   EXPECT_EQ(Categorize("GroupConvolution: a (brgconv_avx512_f32)").name, "CONV_STANDARD");
   EXPECT_EQ(Categorize("FullyConnected: a (brgemm_avx512_f32)").group, Group::kGemm);
