@@ -232,6 +232,52 @@ TEST(JoinProgram, WhatFitsTwiceIsNotJoined) {
   EXPECT_FALSE(abs.place.has_value());
 }
 
+// As etprof-runner writes it: a call of OpenVINO at instruction 0, with a layer of each node.
+Profile ProfileOfLayers(const std::vector<std::string>& nodes) {
+  TraceBuilder builder;
+  builder.Block("Execute");
+  Nanoseconds now = 10;
+  for (const std::string& node : nodes)
+    builder.Backend(0, "Convolution: " + node + " (ref)", now, now + 10), now += 10;
+  builder.Framework(0, "DELEGATE_CALL", 5, now + 5).Framework(0, "Method::execute", 0, now + 10);
+  return Attribute(builder.Take(), {});
+}
+
+TEST(JoinProgram, LayersOfOpenvinoGetTheModuleOfTheNodeTheyAreNamedBy) {
+  const std::vector<std::string> nodes = {"aten_convolution_default", "aten_convolution_default_1",
+                                          "Multiply_7"};
+  const Profile profile = ProfileOfLayers(nodes);
+  Program program = ProgramOf(Chain({}));
+  Method& method = program.methods[0];
+  method.delegates[0] = {};
+  method.delegates[0].backend = "OpenvinoBackend";
+  const Instruction kernel = method.instructions[0];
+  method.instructions = {{Instruction::Kind::kDelegate, 0, 0, 0, {}}};
+  MethodSources sources = Sources(2);
+  sources.nodes[0].name = nodes[0];
+  sources.nodes[1].name = nodes[1];
+  const auto paths = [&] {
+    const ProgramJoin join = JoinProgram(profile, program, method, &sources);
+    EXPECT_EQ(join.problem, "");
+    std::vector<std::string> found;
+    for (const std::string& node : nodes)
+      found.push_back(PathOf(profile, join, "Convolution: " + node + " (ref)"));
+    return found;
+  };
+  EXPECT_THAT(paths(), ElementsAre("layer.0", "layer.1", "(none)"));
+  // Two nodes of that name.
+  sources.nodes[2].name = nodes[1];
+  EXPECT_THAT(paths(), ElementsAre("layer.0", "(none)", "(none)"));
+  // A pass of the backend replaces that operator by others, which take numbers.
+  sources.nodes[2] = {"aten_div_tensor_mode", "aten.div.Tensor_mode", {}, {}};
+  EXPECT_THAT(paths(), ElementsAre("(none)", "(none)", "(none)"));
+  // A part of the program, whose nodes are numbered anew.
+  sources.nodes.pop_back();
+  method.instructions.push_back(kernel);
+  method.instructions.back().index = 1;
+  EXPECT_THAT(paths(), ElementsAre("(none)", "(none)", "(none)"));
+}
+
 TEST(JoinProgram, AnotherProgramIsNotJoined) {
   const Program program = ProgramOf(Chain({"XNNAdd"}));
   const Profile another_kernel = ProfileOf({"Add (ND) #1"}, "native_call_sum.out");

@@ -76,6 +76,17 @@ TEST(MatchOperators, DifferentOperationsAreNeverMatched) {
                                       "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
 }
 
+TEST(MatchOperators, LayersOfOpenvinoAreNobodyElsesOperators) {
+  const Profile a = ProfileOf({"Convolution (NHWC, F32) IGEMM #1"});
+  const Profile b = ProfileOf({"Convolution: conv (brgconv_avx512_f32)"});
+  EXPECT_EQ(Describe(a, b),
+            (std::vector<std::string>{"Convolution (NHWC, F32) IGEMM #1 | -",
+                                      "- | Convolution: conv (brgconv_avx512_f32)",
+                                      "DELEGATE_CALL | DELEGATE_CALL", "Method::execute | Method::execute"}));
+  EXPECT_EQ(Describe(b, b)[0],
+            "Convolution: conv (brgconv_avx512_f32) | Convolution: conv (brgconv_avx512_f32)");
+}
+
 TEST(MatchOperators, EveryOperatorOfBothSidesStandsThereOnce) {
   const Profile a = ProfileOfFile("sme2_emulated/toy_cnn.sme2_off.etdump");
   const Profile b = ProfileOfFile("sme2_emulated/toy_q8.sme2_on.etdump");  // another model: few twins

@@ -86,8 +86,7 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
     }
     // A backend cuts the model into layers of its own: without their modules they are nobody else's
     // operators.
-    if (op.backend == delegates::kOpenvino.backend && IsOperator(op) && !node.placed)
-      node.kind = op.backend + ' ' + node.kind;
+    if (!node.placed && delegates::ParseOpenvinoLayer(op.name)) node.kind = "OpenVINO " + node.kind;
     nodes.push_back(std::move(node));
   }
   return nodes;
