@@ -7,7 +7,7 @@ namespace {
 
 // Times of reading k are k * kStep + k^2, in µs. The difference of readings a < b, (b - a) * kStep + (b -
 // a)(b
-// + a), gives both: (b - a)(b + a) < 2^32 < kStep. The largest time is 2^62 ns and some.
+// + a), gives both: (b - a)(b + a) < 2^32 < kStep. All times are below 2^62 ns.
 constexpr std::int64_t kStep = std::int64_t{1} << 36;
 
 }  // namespace
@@ -54,13 +54,13 @@ std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_
   std::vector<std::uint8_t> ends(readings);
   std::vector<std::int64_t> depth(readings + 1);
   for (const std::int64_t difference : differences_us) {
-    if (difference <= 0) {
+    if (difference < kStep) {
       layers.push_back({});
       continue;
     }
     const std::int64_t apart = difference / kStep;
     const std::int64_t rest = difference % kStep;
-    if (apart == 0 || rest % apart != 0) return std::nullopt;
+    if (rest % apart != 0) return std::nullopt;
     const std::int64_t sum = rest / apart;  // of both readings
     const std::int64_t begin = (sum - apart) / 2, end = (sum + apart) / 2;
     if ((sum - apart) % 2 != 0 || begin < 0 || end >= static_cast<std::int64_t>(readings))

@@ -13,12 +13,13 @@ std::int64_t Difference(std::size_t begin, std::size_t end) {
 }
 
 TEST(LayerClock, NumbersTellWhoseReadingsAreWhose) {
-  // Told in another order than run; one did not run; one is inside of another.
-  const std::vector<std::int64_t> told = {Difference(6, 7), 0, Difference(0, 1), Difference(2, 5),
-                                          Difference(3, 4)};
+  // Told in another order than run; one did not run, one is inside of another, one ran before.
+  const std::vector<std::int64_t> told = {Difference(6, 7), 0,  Difference(0, 1), Difference(2, 5),
+                                          Difference(3, 4), 250};
   const auto layers = ReadingsOf(told, 8);
   ASSERT_TRUE(layers);
-  const std::vector<std::pair<std::size_t, std::size_t>> expected = {{6, 7}, {0, 0}, {0, 1}, {2, 5}, {3, 4}};
+  const std::vector<std::pair<std::size_t, std::size_t>> expected = {{6, 7}, {0, 0}, {0, 1},
+                                                                     {2, 5}, {3, 4}, {0, 0}};
   ASSERT_EQ(layers->size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ((*layers)[i].begin, expected[i].first);
@@ -43,7 +44,7 @@ TEST(LayerClock, WhatIsNotExplainedIsNotGuessed) {
   EXPECT_TRUE(ReadingsOf(std::vector{Difference(0, 3)}, 4)) << "the body of a loop";
   EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1), Difference(0, 1)}, 2)) << "one reading of two layers";
   EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1) + Difference(2, 3)}, 4)) << "a layer that ran twice";
-  EXPECT_FALSE(ReadingsOf(std::vector<std::int64_t>{17}, 2)) << "a time";
+  EXPECT_FALSE(ReadingsOf(std::vector<std::int64_t>{17}, 2)) << "another clock";
   EXPECT_FALSE(ReadingsOf(std::vector{Difference(2, 3)}, 2)) << "a reading that was not made";
 }
 

@@ -123,7 +123,7 @@ void Ask(InferRequest* pointer, Request& request) {
                  [](const ProfilingInfo& info) { return info.real_time; });
   if (const auto layers = ReadingsOf(differences, request.readings)) {
     for (std::size_t i = 0; i < told.size; ++i)
-      if (differences[i] > 0) request.layers.push_back(Named(told.infos[i], (*layers)[i]));
+      if ((*layers)[i].end > 0) request.layers.push_back(Named(told.infos[i], (*layers)[i]));
     std::ranges::sort(request.layers, {}, [](const Layer& layer) { return layer.readings.begin; });
   } else {
     NotTold("it reads the clock for more than its layers");
