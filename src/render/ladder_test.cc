@@ -13,6 +13,7 @@
 #include "render/report.h"
 #include "render/screen/terminal.h"
 #include "report/ladder/example_ladder.h"
+#include "say/payoff.h"
 
 namespace etprof {
 namespace {
@@ -217,6 +218,40 @@ TEST(RenderLadder, JsonCsvAndMarkdownHoldTheSame) {
   EXPECT_THAT(none.str(), StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
   const std::string header = none.str();
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
+}
+
+TEST(SayPayoffs, WhatStopsPayingOffIsSaidWhereItIsShortest) {
+  const auto report_of = [](Nanoseconds on_at_four) {
+    return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
+                       {"on", "all", {"sme2"}, 1, 2'000'000},
+                       {"off", "-sme2", {}, 4, 2'000'000},
+                       {"on", "all", {"sme2"}, 4, on_at_four}},
+                      7);
+  };
+  // As fast at 4 threads: no swing, which the ladder's own list names.
+  const std::vector<say::Section> stops = say::SayPayoffs(report_of(2'000'000));
+  ASSERT_EQ(stops.size(), 1u);
+  EXPECT_EQ(stops[0].title, "on compared with off by threads");
+  EXPECT_EQ(stops[0].level, say::Level::kBrief);
+  const auto* list = std::get_if<say::List>(&stops[0].parts.front());
+  ASSERT_NE(list, nullptr);
+  ASSERT_EQ(list->items.size(), 2u);
+  EXPECT_THAT(list->items[0].text,
+              HasSubstr("on no longer speeds up inference from 4 threads on: 1 thread "));
+  EXPECT_EQ(list->items[1].text,
+            "on no longer speeds up Convolution (NHWC, F32) IGEMM #1 from 4 threads on: 1 thread 4.00x, 4 "
+            "threads same");
+  const std::vector<say::Section> pays = say::SayPayoffs(report_of(500'000));
+  ASSERT_EQ(pays.size(), 1u);
+  EXPECT_EQ(pays[0].level, say::Level::kUsual);
+  const auto* table = std::get_if<say::Table>(&pays[0].parts.front());
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(std::get<std::string>(table->rows.front().cells.front().value), "Median latency");
+  std::ostringstream json;
+  RenderAnalysisJson(report_of(2'000'000), json);
+  const auto row = nlohmann::json::parse(json.str())["isa_threads"][0]["latency"];
+  EXPECT_EQ(row["no_longer_from_threads"], 4);
+  EXPECT_EQ(row["gain"][1]["verdict"], "same");
 }
 
 }  // namespace

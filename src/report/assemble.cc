@@ -455,6 +455,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   AddComparisons(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
+  report.payoffs = FindPayoffs(report);
   report.latency_plots = FindLatencyPlots(report);
   AddWarnings(report);
   report.insights = FindInsights(report);

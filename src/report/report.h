@@ -15,6 +15,7 @@
 #include "report/kernels/matrix_kernels.h"
 #include "report/kernels/watched.h"
 #include "report/ladder/ladder.h"
+#include "report/ladder/payoff.h"
 #include "report/layers.h"
 #include "report/roofline.h"
 #include "report/sustained.h"
@@ -186,6 +187,7 @@ struct Report {
   std::vector<ReportComparison> comparisons;
   std::optional<Ladder> ladder;  // of a run that is one; it then has no matrices
   std::vector<Matrix> matrices;
+  std::vector<Payoff> payoffs;
   std::vector<WatchedExperiment> watched;
   std::vector<LatencyPlot> latency_plots;  // every experiment with times stands in one
   std::vector<Insight> insights;

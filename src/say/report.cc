@@ -13,6 +13,7 @@
 #include "say/findings.h"
 #include "say/ladder.h"
 #include "say/matrix.h"
+#include "say/payoff.h"
 #include "say/report_parts.h"
 #include "say/sustained.h"
 #include "say/views.h"
@@ -225,6 +226,7 @@ Document SayReport(const Report& report) {
     for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
     Append(std::move(of), sections);
   }
+  Append(SayPayoffs(report), sections);
   Append(SayFindings(report), sections);
   document.notes_title = "Measurement quality";
   document.notes = SayQuality(report);

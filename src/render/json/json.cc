@@ -9,6 +9,7 @@
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
 #include "render/json/ladder_json.h"
+#include "render/json/payoff_json.h"
 #include "say/facts.h"
 #include "say/findings.h"
 #include "say/wording.h"
@@ -146,6 +147,13 @@ struct AnalysisJson {
       if (!json.report.ladder) return std::nullopt;
       return LadderJson{json.report};
     });
+    v("isa_threads",
+      [](J json) {
+        std::vector<PayoffJson> payoffs;
+        for (const Payoff& payoff : json.report.payoffs) payoffs.push_back({payoff});
+        return payoffs;
+      },
+      {.meaning = "what each level of the ISA gains at each number of threads"});
     v("insights", [](J json) { return ViewsOf<InsightJson>(json.report.insights, json.report); });
     v("warnings", [](J json) { return json.report.warnings; });
   }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "analysis/operators.h"
 #include "core/error.h"
@@ -40,22 +42,23 @@ struct Rung {
   std::vector<std::size_t> experiments;
 };
 
-// The experiments by level, the lowest first; empty: they are no ladder.
-std::vector<std::pair<std::string, Rung>> FindRungs(const Report& report) {
-  if (report.run.schedule.sustained_seconds > 0 || report.experiments.empty()) return {};
+using Rungs = std::vector<std::pair<std::string, Rung>>;
+
+// The experiments `among` those of the report by level, the lowest first; empty: they are no ladder.
+Rungs FindRungs(const Report& report, const std::vector<std::size_t>& among) {
+  if (report.run.schedule.sustained_seconds > 0 || among.empty()) return {};
   const auto data_of = [&](std::size_t i) -> const ExperimentData& {
     return report.run.experiments[report.experiments[i].index];
   };
   FeatureSet detected;
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+  for (const std::size_t i : among) {
     if (const auto& state = data_of(i).isa_state)
       detected.insert(state->detected.begin(), state->detected.end());
   }
   std::map<std::string, Rung> by_name;
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+  for (const std::size_t i : among) {
     const ExperimentData& data = data_of(i);
-    if (data.isa.empty() || data.foreign || data.trace_enabled || SharedOf(data) != SharedOf(data_of(0)))
-      return {};
+    if (data.foreign || data.trace_enabled || SharedOf(data) != SharedOf(data_of(among.front()))) return {};
     const auto visible = VisibleOf(data, detected);
     if (!visible) return {};
     Rung& rung = by_name[data.name];
@@ -66,7 +69,7 @@ std::vector<std::pair<std::string, Rung>> FindRungs(const Report& report) {
     }
     rung.experiments.push_back(i);
   }
-  std::vector<std::pair<std::string, Rung>> rungs(by_name.begin(), by_name.end());
+  Rungs rungs(by_name.begin(), by_name.end());
   std::stable_sort(rungs.begin(), rungs.end(), [](const auto& a, const auto& b) {
     return a.second.visible.size() < b.second.visible.size();
   });
@@ -82,7 +85,7 @@ std::vector<std::pair<std::string, Rung>> FindRungs(const Report& report) {
 
 class Builder {
  public:
-  Builder(const Report& report, const std::vector<std::pair<std::string, Rung>>& rungs) : report_(report) {
+  Builder(const Report& report, const Rungs& rungs) : report_(report) {
     std::set<int> threads;
     for (const auto& [name, rung] : rungs) {
       for (const std::size_t i : rung.experiments) threads.insert(report.experiments[i].threads);
@@ -438,9 +441,32 @@ const LadderRow& Ladder::RowOf(const LadderSwing& swing) const {
 }
 
 std::optional<Ladder> FindLadder(const Report& report) {
-  const auto rungs = FindRungs(report);
+  std::vector<std::size_t> all(report.experiments.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (report.run.experiments[experiment.index].isa.empty()) return std::nullopt;
+  }
+  const Rungs rungs = FindRungs(report, all);
   if (rungs.empty()) return std::nullopt;
   return Builder(report, rungs).Build();
+}
+
+std::vector<Ladder> LaddersWithin(const Report& report) {
+  using Shared = decltype(SharedOf(std::declval<const ExperimentData&>()));
+  std::map<Shared, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ExperimentData& data = report.run.experiments[report.experiments[i].index];
+    if (data.isa_state && !data.foreign && !data.trace_enabled) groups[SharedOf(data)].push_back(i);
+  }
+  std::vector<Ladder> ladders;
+  for (const auto& [shared, group] : groups) {
+    std::set<int> threads;
+    for (const std::size_t i : group) threads.insert(report.experiments[i].threads);
+    const Rungs rungs = threads.size() < 2 ? Rungs() : FindRungs(report, group);
+    if (rungs.empty()) continue;
+    if (auto ladder = Builder(report, rungs).Build()) ladders.push_back(*std::move(ladder));
+  }
+  return ladders;
 }
 
 std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting) {

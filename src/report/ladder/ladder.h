@@ -106,6 +106,11 @@ struct Ladder {
 // their mask, and what the masks leave visible is nested. Absent for every other run.
 std::optional<Ladder> FindLadder(const Report& report);
 
+// Those among the experiments of a run that need not be one: each of all experiments that differ in nothing
+// but the level and the threads, at two numbers of threads or more. An experiment without a mask is the CPU
+// as it is.
+std::vector<Ladder> LaddersWithin(const Report& report);
+
 // Speed-up over the ratio of the threads at a cell; absent where there is none.
 std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting);
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+
+namespace etprof {
+
+struct Report;
+
+// One time, without and with a level of the ISA, at each number of threads.
+struct PayoffRow {
+  std::string name;
+  std::vector<std::optional<Quantity>> gain;  // by number of threads; absent: not on both sides
+  // The first number of threads (an index) from which on the level is the same or slower, after it was faster
+  // at a smaller one. Absent where some verdict from there on is missing, inconclusive, or contended.
+  std::optional<std::size_t> stops;
+  bool never = false;  // the same or slower at each number of threads
+};
+
+// What a level of the ISA gains over the one below, by the number of threads.
+struct Payoff {
+  std::string baseline, candidate;  // names of the levels
+  std::vector<int> threads;         // rising
+  bool interleaved = true;          // all of it: else drift cannot be told from an effect
+  PayoffRow latency;
+  std::vector<PayoffRow> operators;  // that both sides have somewhere, by falling time
+
+  bool Stops() const;  // in any row
+};
+
+// Of the report's ladder or, where it has none, of all its experiments that differ in nothing but the ISA and
+// the number of threads: the levels that were measured at two numbers of threads or more. Empty where the CPU
+// was emulated.
+std::vector<Payoff> FindPayoffs(const Report& report);
+
+}  // namespace etprof

@@ -1,0 +1,118 @@
+#include "report/ladder/payoff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "report/ladder/example_ladder.h"
+
+namespace etprof {
+namespace {
+
+using example::LadderPoint;
+using example::MakeLadder;
+using stats::Verdict;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// One level more: the convolution's time without and with it at 1, 2, and 4 threads. All else is the same.
+std::vector<LadderPoint> OnOff(const std::vector<std::pair<Nanoseconds, Nanoseconds>>& convolution) {
+  std::vector<LadderPoint> points;
+  int threads = 1;
+  for (const auto& [off, on] : convolution) {
+    points.push_back({"off", "-sme2", {}, threads, off});
+    points.push_back({"on", "all", {"sme2"}, threads, on});
+    threads *= 2;
+  }
+  return points;
+}
+
+const PayoffRow& Convolution(const Payoff& payoff) {
+  const auto found = std::ranges::find_if(
+      payoff.operators, [](const PayoffRow& row) { return row.name.starts_with("Convolution"); });
+  EXPECT_NE(found, payoff.operators.end());
+  return *found;
+}
+
+TEST(Payoff, FromWhichNumberOfThreadsOnALevelNoLongerPaysOff) {
+  const Report report =
+      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 3'000'000}, {2'000'000, 4'000'000}}));
+  ASSERT_THAT(report.payoffs, SizeIs(1));
+  const Payoff& payoff = report.payoffs[0];
+  EXPECT_EQ(payoff.baseline, "off");
+  EXPECT_EQ(payoff.candidate, "on");
+  EXPECT_THAT(payoff.threads, ElementsAre(1, 2, 4));
+  const PayoffRow& row = Convolution(payoff);
+  EXPECT_EQ(row.gain[0]->verdict, Verdict::kFaster);
+  EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
+  EXPECT_EQ(row.gain[2]->verdict, Verdict::kSlower);
+  EXPECT_EQ(row.stops, 2u);
+  EXPECT_FALSE(row.never);
+  EXPECT_EQ(payoff.latency.stops, 2u);
+  EXPECT_TRUE(payoff.Stops());
+  // As fast is enough, and what never pays off does not stop.
+  const Report same =
+      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
+  EXPECT_EQ(Convolution(same.payoffs[0]).stops, 1u);
+  const auto gemm =
+      std::ranges::find(payoff.operators, "Fully Connected (NC, F32) GEMM #1", &PayoffRow::name);
+  ASSERT_NE(gemm, payoff.operators.end());
+  EXPECT_TRUE(gemm->never);
+  EXPECT_FALSE(gemm->stops);
+}
+
+TEST(Payoff, WhereALevelAlwaysPaysOffNothingIsClaimed) {
+  const Report report =
+      MakeLadder(OnOff({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {2'000'000, 500'000}}), 7);
+  ASSERT_THAT(report.payoffs, SizeIs(1));
+  EXPECT_FALSE(report.payoffs[0].Stops());
+  EXPECT_FALSE(Convolution(report.payoffs[0]).never);
+}
+
+TEST(Payoff, NeitherWithoutAVerdictNorFromASmallerNumberOnThatIsFaster) {
+  const auto row_of = [](std::vector<Verdict> verdicts) {
+    Report report;
+    Ladder ladder;
+    ladder.levels.resize(2);
+    ladder.latency.cells.assign(verdicts.size(), std::vector<LadderCell>(2));
+    ladder.experiments.assign(verdicts.size(), {0, 0});
+    for (std::size_t t = 0; t < verdicts.size(); ++t) {
+      ladder.threads.push_back(static_cast<int>(t) + 1);
+      ladder.latency.cells[t][1].over_below.emplace().verdict = verdicts[t];
+    }
+    report.ladder = ladder;
+    return FindPayoffs(report).at(0).latency;
+  };
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops, 1u);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kInconclusive}).stops);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kContended}).stops);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops);
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops, 3u);
+  EXPECT_FALSE(row_of({Verdict::kSlower, Verdict::kFaster}).stops);
+  EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops) << "it never paid off";
+}
+
+TEST(Payoff, ExperimentsWithoutAMaskAreTheCpuAsItIs) {
+  Report with = MakeLadder(OnOff({{8'000'000, 2'000'000}, {2'000'000, 4'000'000}}));
+  RunData run = with.run;
+  std::vector<std::optional<Profile>> profiles;
+  for (const ReportExperiment& experiment : with.experiments) profiles.push_back(experiment.profile);
+  for (ExperimentData& data : run.experiments) {
+    if (data.isa == "all") data.isa.clear();
+  }
+  run.pairs.clear();
+  const Report report = Assemble(run, profiles);
+  EXPECT_FALSE(report.ladder);
+  ASSERT_THAT(report.payoffs, SizeIs(1));
+  EXPECT_EQ(Convolution(report.payoffs[0]).stops, 1u);
+  // Two experiments that differ in something else are no such pair.
+  run.experiments[0].model_sha256 = run.experiments[2].model_sha256 = "another";
+  EXPECT_THAT(Assemble(run, profiles).payoffs, IsEmpty());
+  // Nor is one number of threads.
+  EXPECT_THAT(MakeLadder(OnOff({{8'000'000, 2'000'000}})).payoffs, IsEmpty());
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,115 @@
+#include "say/payoff.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualPayoffRows = 5, kUsualStops = 3;
+
+class PayoffText {
+ public:
+  PayoffText(const Report& report, const Payoff& payoff) : report_(report), payoff_(payoff) {}
+
+  Section All() const {
+    List stops = Stops();
+    // Of many levels the ladder's own tables and list have the rest.
+    const bool said = report_.ladder && report_.ladder->levels.size() > 2 && stops.items.empty();
+    Section section{fmt::format("{} compared with {} by threads", payoff_.candidate, payoff_.baseline),
+                    said              ? Level::kPage
+                    : payoff_.Stops() ? Level::kBrief
+                                      : Level::kUsual,
+                    {}};
+    if (!payoff_.interleaved)
+      section.parts.emplace_back(Paragraph{
+          "Not all of these were interleaved: drift between them can be mistaken for a difference."});
+    if (!stops.items.empty()) section.parts.emplace_back(std::move(stops));
+    section.parts.emplace_back(Gains());
+    section.parts.emplace_back(Paragraph{
+        "Speedup at each number of threads. No longer: the first number of threads from which on the "
+        "verdict is same or slower, where fewer threads were faster. —: inconclusive.",
+        Level::kPage});
+    return section;
+  }
+
+ private:
+  // What the ladder's own list does not say.
+  List Stops() const {
+    List list{"No longer pays off with more threads", {}, kUsualStops, false, Level::kBrief};
+    const auto add = [&](const PayoffRow& row, const std::string& what) {
+      if (!row.stops || SwingsIn(row)) return;
+      std::vector<std::string> gains;
+      for (std::size_t t = 0; t < row.gain.size(); ++t) {
+        gains.push_back(fmt::format("{} {}", CountedText(payoff_.threads[t], "thread"),
+                                    row.gain[t] ? GainText(*row.gain[t]) : kUndefined));
+      }
+      list.items.emplace_back(fmt::format("{} no longer speeds up {} from {} on: {}", payoff_.candidate, what,
+                                          CountedText(payoff_.threads[*row.stops], "thread"),
+                                          fmt::join(gains, ", ")));
+    };
+    add(payoff_.latency, "inference");
+    for (const PayoffRow& row : payoff_.operators) add(row, row.name);
+    return list;
+  }
+
+  bool SwingsIn(const PayoffRow& row) const {
+    if (!report_.ladder) return false;
+    return std::ranges::any_of(report_.ladder->swings, [&](const LadderSwing& swing) {
+      return report_.ladder->levels[swing.level].name == payoff_.candidate &&
+             report_.ladder->RowOf(swing).name == row.name;
+    });
+  }
+
+  Table Gains() const {
+    Table table{"isa_threads", "", {{.id = "name", .title = "", .keep = Table::Keep::kName}}, {}};
+    for (std::size_t t = 0; t < payoff_.threads.size(); ++t) {
+      const std::string id = fmt::format("threads_{}", payoff_.threads[t]);
+      table.columns.push_back({id, CountedText(payoff_.threads[t], "thread"), true});
+      table.columns.push_back({id, "CI", false, static_cast<int>(payoff_.threads.size() - t)});
+    }
+    table.columns.push_back({"no_longer_from", "no longer"});
+    const auto add = [&](const PayoffRow& of, Level level) {
+      Row row{of.name};
+      for (const std::optional<Quantity>& gain : of.gain) {
+        row.cells.push_back(gain ? Cell(Speedup{*gain}) : Cell());
+        row.cells.push_back(gain ? Cell(Interval{*gain}) : Cell());
+      }
+      row.cells.push_back(of.stops   ? Cell("from " + CountedText(payoff_.threads[*of.stops], "thread"))
+                          : of.never ? Cell("at any number")
+                                     : Cell(std::string()));
+      row.level = level;
+      table.rows.push_back(std::move(row));
+    };
+    add(payoff_.latency, Level::kBrief);
+    // What stops first, since that is the question; else by time.
+    for (const bool stops : {true, false}) {
+      for (const PayoffRow& row : payoff_.operators) {
+        if (row.stops.has_value() == stops)
+          add(row, table.rows.size() < kUsualPayoffRows ? Level::kUsual : Level::kPage);
+      }
+    }
+    return table;
+  }
+
+  const Report& report_;
+  const Payoff& payoff_;
+};
+
+}  // namespace
+
+std::vector<Section> SayPayoffs(const Report& report) {
+  std::vector<Section> sections;
+  for (const Payoff& payoff : report.payoffs) {
+    if (report.ladder && report.ladder->levels.size() > 2 && !payoff.Stops()) continue;
+    sections.push_back(PayoffText(report, payoff).All());
+  }
+  return sections;
+}
+
+}  // namespace etprof::say
