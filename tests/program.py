@@ -59,17 +59,21 @@ def fitting(schema: str, text: str) -> dict:
     return document
 
 
-def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int) -> Path:
-    """Measures toy_cnn against itself, as experiments of these names; the run directory, below `folder`."""
+def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int, *options: str) -> Path:
+    """Measures toy_cnn against itself, as experiments of these names; the run directory, below `folder`. A name may
+    end in a number of threads: "four:4"."""
     config = {
         "model": str(DATA / "toy_cnn.pte"),
         "output_root": str(folder / "out"),
         "launches": launches,
         "rounds": 2,
-        "experiments": [{"name": name, "runs": runs} for name in names],
+        "experiments": [
+            {"name": name, "runs": runs, "threads": int(threads or 1)}
+            for name, _, threads in (text.partition(":") for text in names)
+        ],
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    done = run("run", folder / "config.json")
+    done = run("run", folder / "config.json", *options)
     assert done.returncode == 0, done.stderr
     (manifest,) = (folder / "out").rglob("manifest.json")
     return manifest.parent

@@ -56,7 +56,8 @@ void Live::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word
     thread.first_ns = begin;
     thread.cpu = CurrentCpu();
   }
-  thread.busy_ns += MonotonicNow() - begin;
+  thread.last_ns = MonotonicNow();
+  thread.busy_ns += thread.last_ns - begin;
 }
 
 // Copies memory of this process through a pipe, where what is not mapped is an error and no crash.

@@ -16,6 +16,7 @@ struct Region {
   struct Thread {
     std::int64_t tasks = 0, busy_ns = 0;
     std::int64_t first_ns = 0;  // MonotonicNow at the start of its first task
+    std::int64_t last_ns = 0;   // and at the end of its last one
     std::int64_t cpu = -1;      // of that moment; -1: not known
   };
   struct Calls {

@@ -114,6 +114,70 @@ Sums SumsOf(const std::string& name, std::span<const Region> regions, std::int64
   return sums;
 }
 
+// When the operators of one run worked, and their threads. Operators are told as they end, those inside
+// others first: a region is of the innermost.
+class RunTimeline {
+ public:
+  void Clear() { *this = {}; }
+  bool empty() const { return spans_.empty(); }
+
+  void Add(const Key& key, std::span<const Region> regions, const std::uint64_t* from,
+           const std::uint64_t* to) {
+    Span& span = spans_.emplace_back();
+    span.key = key;
+    span.made.begin_ns = static_cast<std::int64_t>(from[1]);
+    span.made.end_ns = static_cast<std::int64_t>(to[1]);
+    taken_.resize(regions.size());
+    for (std::size_t r = from[0]; r < to[0]; ++r) {
+      if (taken_[r]) continue;
+      taken_[r] = true;
+      for (std::size_t t = 0; t < regions[r].threads.size(); ++t) {
+        const Region::Thread& thread = regions[r].threads[t];
+        if (thread.tasks == 0) continue;
+        if (slices_++ >= protocol::WatchedTimeline::kMostSlices) continue;
+        span.made.slices.push_back(
+            {static_cast<std::int64_t>(t), thread.first_ns, thread.last_ns, thread.busy_ns, thread.tasks});
+      }
+    }
+  }
+
+  // `all` has the operators in the order of the reply.
+  protocol::WatchedTimeline Take(const AllSums& all) {
+    std::map<Key, std::int64_t> index;
+    for (const auto& [key, sums] : all) index.emplace_hint(index.end(), key, std::ssize(index));
+    // The last of two that began together contains the other.
+    std::ranges::reverse(spans_);
+    std::ranges::stable_sort(spans_, [](const Span& a, const Span& b) {
+      return a.made.begin_ns != b.made.begin_ns ? a.made.begin_ns < b.made.begin_ns
+                                                : a.made.end_ns > b.made.end_ns;
+    });
+    protocol::WatchedTimeline timeline;
+    if (spans_.empty()) return timeline;
+    timeline.begin_ns = spans_.front().made.begin_ns;
+    timeline.left_out = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMostSlices);
+    for (Span& span : spans_) {
+      span.made.op = index.at(span.key);
+      span.made.begin_ns -= timeline.begin_ns;
+      span.made.end_ns -= timeline.begin_ns;
+      for (protocol::WatchedSlice& slice : span.made.slices) {
+        slice.begin_ns -= timeline.begin_ns;
+        slice.end_ns -= timeline.begin_ns;
+      }
+      timeline.spans.push_back(std::move(span.made));
+    }
+    return timeline;
+  }
+
+ private:
+  struct Span {
+    Key key;
+    protocol::WatchedSpan made;  // times of MonotonicNow
+  };
+  std::vector<Span> spans_;
+  std::vector<bool> taken_;  // regions
+  std::int64_t slices_ = 0;
+};
+
 std::vector<std::string> Digests(const Model& model) {
   std::vector<std::string> digests;
   for (const protocol::OutputDigest& output : DigestOutputs(model.method())) digests.push_back(output.sha256);
@@ -138,12 +202,14 @@ class Watching {
               Merge({{key, SumsOf(name, regions.subspan(from[0], to[0] - from[0]),
                                   static_cast<std::int64_t>(to[1] - from[1]))}},
                     this_run_);
+              if (keeps_timeline_) timeline_.Add(key, regions, from, to);
             }),
         recording_(model, recorder_) {}
 
   // One run; the part of it for which its threads waited for a processor.
   double Run(bool counted) {
     this_run_.clear();
+    timeline_.Clear();
     watch_.Forget();
     recorder_.BeginRun(counted);
     model_.GiveInputs();
@@ -159,11 +225,14 @@ class Watching {
     AllSums sums;
     int runs = 0;
     bool contended = false;
+    RunTimeline timeline;  // of the first of them
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
     Result clean, others;
     for (int i = 0; i < kAttempts * runs && clean.runs < runs; ++i) {
+      keeps_timeline_ = clean.timeline.empty();
       Result& result = Run(true) <= kMostWaiting ? clean : others;
+      if (result.timeline.empty()) result.timeline = std::move(timeline_);
       Merge(this_run_, result.sums);
       ++result.runs;
       if (abandoned()) std::_Exit(0);
@@ -177,6 +246,8 @@ class Watching {
   Model& model_;
   Watch& watch_;
   AllSums this_run_;
+  RunTimeline timeline_;  // likewise
+  bool keeps_timeline_ = false;
   BoundaryRecorder recorder_;
   const Recording recording_;
   const WaitMeter meter_;
@@ -353,6 +424,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     reply.contended = all.contended;
     const bool comparable = !alone.contended && alone.runs == all.runs;
     Fill(all.sums, comparable ? alone.sums : AllSums(), watch.library(), reply);
+    reply.timeline = all.timeline.Take(all.sums);
     // Every slot leads where it led before: nothing is seen of a run any more.
     const std::size_t seen = watch.Regions().size();
     watch.Release();

@@ -17,6 +17,7 @@
 #include "core/describe.h"
 #include "protocol/memory_owners.h"
 #include "protocol/operator_place.h"
+#include "protocol/watch_timeline.h"
 
 namespace etprof::protocol {
 
@@ -132,7 +133,8 @@ struct WatchReply {
   std::int64_t unmatched_calls = 0;  // delegate calls whose operators and boundaries are not equally many
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
-  std::optional<MemoryReport> memory;  // of a model that was loaded with "watch_memory"
+  std::optional<WatchedTimeline> timeline;  // of the first run that counts; absent in files of old runners
+  std::optional<MemoryReport> memory;       // of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";
   static constexpr bool kEveryKey = true;
@@ -151,6 +153,7 @@ struct WatchReply {
     v("unmatched_calls", &R::unmatched_calls);
     v("functions", &R::functions);
     v("operators", &R::operators);
+    v("timeline", &R::timeline, {.meaning = "of the first of the runs", .if_any = true});
     v("memory", &R::memory, {.if_any = true});
   }
   static void Check(const WatchReply& reply) {
@@ -164,6 +167,7 @@ struct WatchReply {
           throw std::invalid_argument("a function's calls are not as many as there are threads");
       }
     }
+    if (reply.timeline) reply.timeline->CheckPlaces(reply.operators.size(), reply.threads);
   }
 };
 

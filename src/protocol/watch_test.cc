@@ -25,6 +25,7 @@ WatchReply SmallWatch() {
                       5,
                       {{0, false, {7, 5}}, {1, true, {7, 5}}},
                       {{7, 500, 400, 0, 5, 0, 0, 1}, {5, 300, 600, 90, 5, 0, 0, -1}}}};
+  reply.timeline = {.begin_ns = 1'000, .spans = {{0, 10, 190, {{0, 12, 180, 150, 2}, {1, 40, 190, 90, 1}}}}};
   return reply;
 }
 
@@ -43,6 +44,16 @@ TEST(WatchJson, RefusesWhatDoesNotFitTogether) {
   reply = SmallWatch();
   reply.operators[0].functions[0].calls.pop_back();
   EXPECT_THROW(json(reply).get<WatchReply>(), std::exception);
+  for (const auto& damage :
+       {+[](WatchedSpan& span) { span.op = 1; }, +[](WatchedSpan& span) { span.end_ns = 9; },
+        +[](WatchedSpan& span) { span.slices[0].thread = 2; },
+        +[](WatchedSpan& span) { span.slices[0].begin_ns = 9; },
+        +[](WatchedSpan& span) { span.slices[1].end_ns = 191; },
+        +[](WatchedSpan& span) { span.slices[1].end_ns = 39; }}) {
+    reply = SmallWatch();
+    damage(reply.timeline->spans[0]);
+    EXPECT_THROW(json(reply).get<WatchReply>(), std::exception);
+  }
 }
 
 }  // namespace

@@ -167,10 +167,10 @@ def boottime_offset() -> int:
 
 @pytest.fixture(scope="module")
 def run_directory(tmp_path_factory) -> tuple[Path, int, int]:
-    """A run of this machine, and what its clock was before and after."""
+    """A run of this machine whose calls were watched, too, and what its clock was before and after."""
     folder = tmp_path_factory.mktemp("trace")
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    run = program.measure_two(folder, ("on", "again"), launches=2, runs=3)
+    run = program.measure_two(folder, ("on", "again:2"), 2, 3, "--watch")
     after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return run, before, after
 
@@ -193,11 +193,46 @@ def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
         counters = read.processes[result["experiment"]].counters
         medians = counters.get("untraced latency, median of a burst", [])
         assert len(medians) == sum(burst.get("clean_runs", burst["recorded_runs"]) > 0 for burst in bursts)
-    untraced = [process.counters.get("untraced latency, median of a burst", []) for process in read.processes.values()]
+    untraced = [
+        read.processes[name].counters.get("untraced latency, median of a burst", []) for name in ("on", "again")
+    ]
     assert all(before < at < after and value > 0 for series in untraced for at, value in series)
     assert read.attributes["model_id"] == "toy_cnn"
     assert read.attributes["model_sha256"] == manifest["model_sha256"]
     assert read.attributes["on.threads"] == 1
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_threads_have_tracks_whose_tasks_lie_in_their_operators(run_directory, form, tmp_path):
+    run, _, _ = run_directory
+    read = trace(run, output=tmp_path / f"out.{form}")
+    for name, threads in (("on", 1), ("again", 2)):
+        watched = read.processes[f"{name}, watched"]
+        (file,) = run.rglob(f"*{name}_t{threads}_watch.json")
+        spans = json.loads(file.read_text(encoding="utf-8"))["timeline"]["spans"]
+        # On a busy machine a thread may have had nothing to do.
+        recorded = Counter(one["thread"] for span in spans for one in span["slices"])
+        tracks = [["thread 0 (caller)", "thread 1"][thread] for thread in sorted(recorded)]
+        assert set(watched.slices) == {"forward", *tracks} and not watched.counters
+        assert len(watched.slices["forward"]) == len(spans)
+        assert [len(watched.slices[track]) for track in tracks] == [recorded[thread] for thread in sorted(recorded)]
+        operators = {one.arguments["node_id"]: one for one in watched.slices["forward"]}
+        steady = [one for one in read.processes[name].slices["forward"] if one.name == "Method::execute"][-1]
+        traced = [one for one in read.processes[name].slices["forward"] if steady.start <= one.start < steady.end]
+        assert {one.arguments["node_id"] for one in traced} == set(operators)
+        worked = set()
+        for track in tracks:
+            for one in watched.slices[track]:
+                operator = operators[one.arguments["node_id"]]
+                assert one.parents == [] and one.name == operator.name
+                assert operator.start <= one.start <= one.end <= operator.end
+                assert int(one.arguments["tasks"]) > 0
+                assert int(one.arguments["busy_ns"]) <= one.end - one.start
+                worked.add(one.arguments["node_id"])
+        convolutions = {key for key, one in operators.items() if "Convolution" in one.name}
+        assert len(convolutions) == 3 and convolutions <= worked
+    one_run = trace(run, "--run", "0", output=tmp_path / f"one.{form}")
+    assert set(one_run.processes) == {"on", "again"}
 
 
 def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
@@ -205,7 +240,12 @@ def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
     done = program.run("trace", run)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{run / 'trace.pftrace'}\n"
-    assert set(traces.read_perfetto((run / "trace.pftrace").read_bytes()).processes) == {"on", "again"}
+    assert set(traces.read_perfetto((run / "trace.pftrace").read_bytes()).processes) == {
+        "on",
+        "again",
+        "on, watched",
+        "again, watched",
+    }
     assert program.run("validate", run).returncode == 0
 
 

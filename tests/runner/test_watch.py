@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -61,6 +62,31 @@ def slots(process: Any, names: re.Pattern[str] = WATCHED) -> dict[str, int]:
     return words
 
 
+def check_timeline(reply: dict) -> None:
+    """When operators and threads worked, in one of the runs: every operator once, and its threads' tasks within it."""
+    timeline = reply["timeline"]
+    assert timeline["begin_ns"] > 0 and timeline["left_out"] == 0
+    spans = {span["operator"]: span for span in timeline["spans"]}
+    assert len(spans) == len(timeline["spans"]) == len(reply["operators"])
+    whole = timeline["spans"][0]
+    assert reply["operators"][whole["operator"]]["kind"] == "method" and whole["begin_ns"] == 0
+    for index, op in enumerate(reply["operators"]):
+        span = spans[index]
+        assert 0 <= span["begin_ns"] <= span["end_ns"] <= whole["end_ns"]
+        for one in span["slices"]:
+            assert span["begin_ns"] <= one["begin_ns"] <= one["end_ns"] <= span["end_ns"]
+            assert 0 < one["busy_ns"] <= one["end_ns"] - one["begin_ns"]
+        if op["kind"] == "backend":  # with more threads some regions have another number of tasks in every run
+            tasks = sum(one["tasks"] for one in span["slices"])
+            assert reply["threads"] > 1 or tasks * op["runs"] == op["threads"][0]["tasks"]
+            assert (tasks > 0) == (op["regions"] > 0)
+            assert len(span["slices"]) * op["runs"] <= op["regions"] * reply["threads"]
+    for thread in range(reply["threads"]):
+        own = [one for span in timeline["spans"] for one in span["slices"] if one["thread"] == thread]
+        own.sort(key=lambda one: one["begin_ns"])
+        assert all(one["end_ns"] <= after["begin_ns"] for one, after in itertools.pairwise(own))
+
+
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_all_time_of_all_threads_is_busy_or_waiting(worker: Any, toy: Path, threads: int) -> None:
     reply = watched(worker, toy, f"--cpu_threads={threads}")
@@ -76,6 +102,7 @@ def test_all_time_of_all_threads_is_busy_or_waiting(worker: Any, toy: Path, thre
     for thread in range(threads):
         inside = sum(op["threads"][thread]["busy_ns"] for op in operators(reply))
         assert inside == call["threads"][thread]["busy_ns"]
+    check_timeline(reply)
 
 
 def test_the_same_kernels_are_called_as_often_in_every_run(worker: Any, toy: Path) -> None:

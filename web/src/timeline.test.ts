@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Report } from "./report";
-import { counterparts, type ExperimentTimeline, firstEndingAfter, sibling, spanAt, spansOf, ticks, timesOf } from "./timeline";
+import { counterparts, type ExperimentTimeline, firstEndingAfter, sibling, spanAt, spansOf, spansOfWatched, ticks, timesOf } from "./timeline";
 
 // Method::execute 0..100; in it a delegate 10..60 with two operators 15..30 and 32..58, then a call 70..90.
 const timeline: ExperimentTimeline = {
@@ -29,6 +29,27 @@ it("gaps and durations become starts and ends, self times and parents", () => {
   // Self times add up to the run.
   expect([...spans.self].reduce((sum, ns) => sum + ns, 0)).toBe(100);
   expect(spansOf(timeline, 9).op).toEqual([]);
+});
+
+it("threads are rows below the operators, and their tasks lie in the operator", () => {
+  const spans = spansOfWatched({
+    op: [0, 1, 2, 3],
+    depth: [0, 1, 2, 2],
+    times: [0, 100, 10, 50, 15, 15, 32, 26],
+    slices: { thread: [1, 0, 0], span: [2, 2, 3], times: [16, 12, 17, 10, 40, 8], tasks: [3, 2, 1], busy: [12, 9, 8] },
+    threads: 2,
+    left_out: 0,
+  });
+  expect(spans.levels).toEqual([[0], [1], [2, 3], [5, 6], [4]]);
+  expect(spans.op).toEqual([0, 1, 2, 3, 2, 2, 3]);
+  expect([...spans.parent]).toEqual([-1, 0, 1, 1, 2, 2, 3]);
+  expect([...spans.self]).toEqual([50, 9, 15, 26, 12, 10, 8]);
+  spans.parent.forEach((parent, i) => {
+    if (parent < 0) return;
+    expect(spans.start[i]).toBeGreaterThanOrEqual(spans.start[parent] as number);
+    expect(spans.end[i]).toBeLessThanOrEqual(spans.end[parent] as number);
+  });
+  expect(spanAt(spans, 4, 20, 0)).toBe(4);
 });
 
 it("finds the span under the pointer, or a near one", () => {

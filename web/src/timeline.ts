@@ -20,6 +20,16 @@ export interface TimelineRun {
   times: number[]; // by span: the gap before it, and its duration
 }
 
+// One run of another process, whose calls were watched.
+export interface WatchedRun {
+  op: number[];
+  depth: number[];
+  times: number[]; // by span: its begin and duration
+  slices: { thread: number[]; span: number[]; times: number[]; tasks: number[]; busy: number[] }; // in order of time
+  threads: number;
+  left_out: number; // slices
+}
+
 export interface ExperimentTimeline {
   label: string;
   traced_runs: number;
@@ -27,6 +37,7 @@ export interface ExperimentTimeline {
   operators: TimelineOperator[];
   shapes: { op: number[]; depth: number[] }[];
   runs: TimelineRun[];
+  watched?: WatchedRun;
 }
 
 export interface Timeline {
@@ -83,6 +94,45 @@ export function spansOf(timeline: ExperimentTimeline, index: number): Spans {
     spans.parent[i] = parent;
     if (parent >= 0) spans.self[parent] = (spans.self[parent] as number) - (end - start);
     (spans.levels[depth] ??= []).push(i);
+  }
+  return spans;
+}
+
+// The spans of the watched run and, below them, a row for each thread: of its tasks in a parallel region one slice,
+// whose parent is the operator.
+export function spansOfWatched(watched: WatchedRun): Spans {
+  const { op, depth, times, slices } = watched;
+  const first = Math.max(-1, ...depth) + 1; // the row of thread 0
+  const count = op.length + slices.span.length;
+  const spans: Spans = {
+    op: [...op, ...slices.span.map((span) => op[span] as number)],
+    depth: [...depth, ...slices.thread.map((thread) => first + thread)],
+    start: new Float64Array(count),
+    end: new Float64Array(count),
+    self: new Float64Array(count),
+    parent: new Int32Array(count).fill(-1),
+    levels: Array.from({ length: first + watched.threads }, () => []),
+  };
+  const open: number[] = []; // by depth: the last span
+  for (let i = 0; i < count; i++) {
+    const slice = i - op.length;
+    const own = slice < 0 ? times : slices.times;
+    const at = slice < 0 ? i : slice;
+    const start = own[2 * at] ?? 0;
+    const length = own[2 * at + 1] ?? 0;
+    spans.start[i] = start;
+    spans.end[i] = start + length;
+    spans.self[i] = length;
+    (spans.levels[spans.depth[i] as number] as number[]).push(i);
+    if (slice >= 0) {
+      spans.parent[i] = slices.span[slice] as number;
+      continue;
+    }
+    const level = depth[i] as number;
+    open[level] = i;
+    const parent = level > 0 ? (open[level - 1] ?? -1) : -1;
+    spans.parent[i] = parent;
+    if (parent >= 0) spans.self[parent] = (spans.self[parent] as number) - length;
   }
   return spans;
 }

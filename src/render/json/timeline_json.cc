@@ -1,9 +1,13 @@
 #include "render/json/timeline_json.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analysis/sampled_runs.h"
 #include "core/json.h"
+#include "measure/store/watch.h"
 
 namespace etprof {
 namespace {
@@ -21,7 +25,58 @@ Json TimelineOfRun(const Profile& profile, const SampledRuns::Run& run) {
           {"launch", label.launch}, {"round", label.round}, {"times", std::move(times)}};
 }
 
-Json TimelineOf(const ReportExperiment& experiment) {
+// The run that was watched; null: there is none. What the profile has not is added to `operators`.
+Json WatchedRun(const Profile& profile, const WatchData* watch, Json& operators) {
+  if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return nullptr;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op)
+    index.emplace(KeyText(profile.operators[op].key), op);
+  const auto index_of = [&](const protocol::WatchedOperator& op) {
+    const std::string key = op.place.KeyText(watch->method);
+    const auto [known, added] = index.emplace(key, operators.size());
+    if (added) {
+      operators.push_back(
+          {{"key", key}, {"name", op.name}, {"kind", op.place.kind}, {"category", ""}, {"group", ""}});
+    }
+    return known->second;
+  };
+  struct Slice {
+    std::size_t span;
+    const protocol::WatchedSlice* slice;
+  };
+  Json json = {{"op", Json::array()}, {"depth", Json::array()}, {"times", Json::array()}};
+  std::vector<Slice> slices;
+  std::vector<Nanoseconds> open;
+  for (const protocol::WatchedSpan& span : watch->reply.timeline->spans) {
+    while (!open.empty() && open.back() <= span.begin_ns) open.pop_back();
+    const Nanoseconds end = open.empty() ? span.end_ns : std::min(span.end_ns, open.back());
+    for (const protocol::WatchedSlice& slice : span.slices) slices.push_back({json["op"].size(), &slice});
+    json["op"].push_back(index_of(watch->reply.operators[static_cast<std::size_t>(span.op)]));
+    json["depth"].push_back(open.size());
+    json["times"].push_back(span.begin_ns);
+    json["times"].push_back(end - span.begin_ns);
+    open.push_back(end);
+  }
+  std::ranges::stable_sort(slices, {}, [](const Slice& of) { return of.slice->begin_ns; });
+  Json& list = json["slices"] = {{"thread", Json::array()},
+                                 {"span", Json::array()},
+                                 {"times", Json::array()},
+                                 {"tasks", Json::array()},
+                                 {"busy", Json::array()}};
+  for (const auto& [span, slice] : slices) {
+    list["thread"].push_back(slice->thread);
+    list["span"].push_back(span);
+    list["times"].push_back(slice->begin_ns);
+    list["times"].push_back(slice->end_ns - slice->begin_ns);
+    list["tasks"].push_back(slice->tasks);
+    list["busy"].push_back(slice->busy_ns);
+  }
+  json["threads"] = watch->reply.threads;
+  json["left_out"] = watch->reply.timeline->left_out;
+  return json;
+}
+
+Json TimelineOf(const ReportExperiment& experiment, const ExperimentData& data) {
   if (!experiment.profile || experiment.profile->sampled.runs.empty()) return nullptr;
   const Profile& profile = *experiment.profile;
   Json json = {{"label", experiment.label},
@@ -41,6 +96,8 @@ Json TimelineOf(const ReportExperiment& experiment) {
     json["shapes"].push_back({{"op", shape.op}, {"depth", shape.depth}});
   for (const SampledRuns::Run& run : profile.sampled.runs)
     json["runs"].push_back(TimelineOfRun(profile, run));
+  if (Json watched = WatchedRun(profile, data.watch.get(), json["operators"]); !watched.is_null())
+    json["watched"] = std::move(watched);
   return json;
 }
 
@@ -49,7 +106,7 @@ Json TimelineOf(const ReportExperiment& experiment) {
 void RenderTimelineJson(const Report& report, std::ostream& out) {
   Json json = {{"experiments", Json::array()}};
   for (const ReportExperiment& experiment : report.experiments)
-    json["experiments"].push_back(TimelineOf(experiment));
+    json["experiments"].push_back(TimelineOf(experiment, report.run.experiments[experiment.index]));
   // As in json.cc: names come from files.
   out << JsonText(json) << '\n';
 }

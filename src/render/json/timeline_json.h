@@ -14,6 +14,9 @@ namespace etprof {
 //   two
 //               whole nanoseconds, the gap since the span before it under the same parent (or the parent's
 //               start) and the duration
+//   watched     of an experiment whose calls were watched, one run of another process: `op`, `depth`, and
+//               `times` (begin and duration), span by span, parents before children; `slices`: `thread`,
+//               `span`, `times`, `tasks`, and `busy`, in order of time; `threads`, and `left_out`
 void RenderTimelineJson(const Report& report, std::ostream& out);
 
 }  // namespace etprof

@@ -8,7 +8,7 @@ import type { Operator, Report } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
-import { counterparts, type ExperimentTimeline, readTimeline, sibling, type Spans, spanAt, spansOf, type Timeline, type TimelineOperator, ticks } from "../timeline";
+import { counterparts, type ExperimentTimeline, readTimeline, sibling, type Spans, spanAt, spansOf, spansOfWatched, type Timeline, type TimelineOperator, ticks } from "../timeline";
 
 const ms = (ns: number): string => time(ns / 1e6);
 // On the ruler every mark has the unit that the longest of them needs, so that they can be compared.
@@ -22,6 +22,8 @@ function rulerText(shown: Window): (ns: number) => string {
 // One run of one experiment.
 interface Lane {
   experiment: number; // of the report
+  name: string;
+  watched: boolean; // the run whose calls were watched: rows of threads stand below its operators
   timeline: ExperimentTimeline;
   run: number; // index into timeline.runs
   missing: string; // said of a run that was asked for
@@ -53,6 +55,27 @@ function runText(timeline: ExperimentTimeline, index: number): string {
   if (!run) return "";
   const phase = run.phase === "steady" ? "" : `, ${run.phase}`;
   return `run ${run.run}: ${ms(run.times[1] ?? 0)}${index === timeline.median ? ", the median" : ""}${phase}`;
+}
+
+// "1.34 ms; below its operators a row for each of 2 threads, with its tasks".
+export function watchedText(timeline: ExperimentTimeline): string {
+  const run = timeline.watched;
+  if (!run) return "";
+  const left = run.left_out > 0 ? ` (${run.left_out} more are left out)` : "";
+  return `${ms(run.times[1] ?? 0)}; below the operators a row for each of ${run.threads} thread${run.threads === 1 ? "" : "s"}, from its first task to its last${left}`;
+}
+
+const laneText = (lane: Lane): string => (lane.watched ? watchedText(lane.timeline) : runText(lane.timeline, lane.run));
+
+// What a row of a thread adds to its operator: "thread 1: 12 tasks, 80% of it busy"; else "".
+export function sliceText(timeline: ExperimentTimeline, span: number): string {
+  const run = timeline.watched;
+  const slice = span - (run?.op.length ?? 0);
+  if (!run || slice < 0) return "";
+  const tasks = run.slices.tasks[slice] ?? 0;
+  const length = run.slices.times[2 * slice + 1] ?? 0;
+  const busy = length > 0 ? `, ${share((run.slices.busy[slice] ?? 0) / length)} busy` : "";
+  return `thread ${run.slices.thread[slice]}: ${tasks} task${tasks === 1 ? "" : "s"}${busy}`;
 }
 
 // Keys are the text's where one is typed.
@@ -109,7 +132,11 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       data.experiments.flatMap((timeline, experiment) => {
         if (!timeline) return [];
         const run = chosenRun(timeline, query.get(`run${experiment}`));
-        return [{ experiment, timeline, run, missing: missingRun(timeline, query.get(`run${experiment}`)), spans: spansOf(timeline, run) }];
+        const lane = { experiment, timeline, run, missing: missingRun(timeline, query.get(`run${experiment}`)) };
+        return [
+          { ...lane, name: timeline.label, watched: false, spans: spansOf(timeline, run) },
+          ...(timeline.watched ? [{ ...lane, name: `${timeline.label}, watched`, watched: true, spans: spansOfWatched(timeline.watched) }] : []),
+        ];
       }),
     [data, asked],
   );
@@ -345,7 +372,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const list = lanes[listed] ?? lanes[0];
   return (
     <>
-      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute. The width of a box is its time; what a box contains stands below it.">
+      <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains stands below it.">
         {/* biome-ignore lint: so that arrows and Enter reach it by the keyboard */}
         <div class="timeline" ref={frame} tabIndex={0} role="group" aria-label="Timeline: the keys W, A, S and D zoom and move, the question mark lists all keys">
           <div class="choices">
@@ -378,22 +405,28 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
           {help && <Facts facts={kKeys} />}
           <canvas class="ruler" ref={ruler} role="img" aria-label="Time since the start of the run" />
           {lanes.map((lane, i) => (
-            <div key={lane.experiment} class="lane">
+            <div key={lane.name} class="lane">
               <div class="choices">
-                <b>{lane.timeline.label}</b>
-                <Choice
-                  label=""
-                  name={`Run of ${lane.timeline.label}`}
-                  value={lane.run}
-                  options={lane.timeline.runs.map((_, index) => ({ value: index, text: runText(lane.timeline, index) }))}
-                  onChange={(index) => setQuery(`run${lane.experiment}`, index === lane.timeline.median ? undefined : String(lane.timeline.runs[index]?.run))}
-                />
-                {(lane.timeline.runs.length === 1 || printing) && <span class="quiet">{runText(lane.timeline, 0)}</span>}
-                {lane.missing && <span class="quiet">{lane.missing}</span>}
-                {lane.timeline.runs.length < lane.timeline.traced_runs && (
-                  <span class="quiet">
-                    {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
-                  </span>
+                <b>{lane.name}</b>
+                {lane.watched ? (
+                  <span class="quiet">{watchedText(lane.timeline)}</span>
+                ) : (
+                  <>
+                    <Choice
+                      label=""
+                      name={`Run of ${lane.timeline.label}`}
+                      value={lane.run}
+                      options={lane.timeline.runs.map((_, index) => ({ value: index, text: runText(lane.timeline, index) }))}
+                      onChange={(index) => setQuery(`run${lane.experiment}`, index === lane.timeline.median ? undefined : String(lane.timeline.runs[index]?.run))}
+                    />
+                    {(lane.timeline.runs.length === 1 || printing) && <span class="quiet">{runText(lane.timeline, 0)}</span>}
+                    {lane.missing && <span class="quiet">{lane.missing}</span>}
+                    {lane.timeline.runs.length < lane.timeline.traced_runs && (
+                      <span class="quiet">
+                        {lane.timeline.runs.length} of {lane.timeline.traced_runs} traced runs are in this file; etprof trace has all of them
+                      </span>
+                    )}
+                  </>
                 )}
               </div>
               <canvas
@@ -402,7 +435,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
                 }}
                 style={{ height: lane.spans.levels.length * ROW }}
                 role="img"
-                aria-label={`${lane.timeline.label}, ${runText(lane.timeline, lane.run)}, ${lane.spans.op.length} spans, which the table below lists`}
+                aria-label={`${lane.name}, ${laneText(lane)}, ${lane.spans.op.length} spans, which the table below lists`}
                 onPointerDown={(event) => onPointer(event, i)}
                 onPointerMove={(event) => onPointer(event, i)}
                 onPointerUp={(event) => onPointer(event, i)}
@@ -430,7 +463,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
         )}
       </Section>
       {list && (
-        <Section title={`Spans of ${list.timeline.label}`} note={`${runText(list.timeline, list.run)}. Self time: less that of the spans inside; the self times add up to the run.`}>
+        <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time: less that of the spans inside${list.watched ? ", without the threads'" : "; the self times add up to the run"}.`}>
           <SpanTable
             lane={list}
             report={report}
@@ -439,7 +472,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
               frame.current?.scrollIntoView({ block: "nearest" });
             }}
           >
-            <Choice label="Experiment" value={lanes.indexOf(list)} options={lanes.map((lane, i) => ({ value: i, text: lane.timeline.label }))} onChange={setListed} />
+            <Choice label="Experiment" value={lanes.indexOf(list)} options={lanes.map((lane, i) => ({ value: i, text: lane.name }))} onChange={setListed} />
           </SpanTable>
         </Section>
       )}
@@ -490,6 +523,7 @@ function Details({ lane, span, report }: { lane: Lane; span: number; report: Rep
     ["time", `${ms(length)}, ${share(length / (lane.spans.end[0] || 1))} of this run`],
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],
+    ["tasks", lane.watched ? sliceText(lane.timeline, span) : null],
     ["mean of all runs", known ? time(known.mean_ms) : null],
     ["category", `${op.category}, ${op.group}`],
     ["layer", known?.program?.layer === "" ? "(the model)" : known?.program?.layer],
@@ -499,7 +533,7 @@ function Details({ lane, span, report }: { lane: Lane; span: number; report: Rep
   ];
   return (
     <div>
-      <h3>{lane.timeline.label}</h3>
+      <h3>{lane.name}</h3>
       <Facts facts={facts} />
       {known && <a href={operatorAddress(report, lane.experiment, op.key)}>In the table of operators</a>}
     </div>
@@ -522,6 +556,7 @@ function Tip({ lanes, report, show }: { lanes: Lane[]; report: Report; show: { c
       <div>
         {ms(length)} · {op.category}
       </div>
+      {lane.watched && <div>{sliceText(lane.timeline, hover.span)}</div>}
       {known?.program?.layer && <div>{known.program.layer}</div>}
       {known?.program?.shape && <div>{known.program.shape}</div>}
     </div>
@@ -590,7 +625,7 @@ function SpanTable(props: { lane: Lane; report: Report; onChoose: (span: number)
     });
   }, [lane, report]);
   return (
-    <DataTable rows={rows} columns={kColumns} name={`spans of ${lane.timeline.label}`} sort={{ id: "start", descending: false }} onRow={(row) => props.onChoose(row.span)}>
+    <DataTable rows={rows} columns={kColumns} name={`spans of ${lane.name}`} sort={{ id: "start", descending: false }} onRow={(row) => props.onChoose(row.span)}>
       {props.children}
     </DataTable>
   );
