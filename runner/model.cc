@@ -188,6 +188,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   // microseconds.
   const et::Error loaded = loaded_->load(et::Program::Verification::InternalConsistency);
   if (loaded != et::Error::Ok) throw CannotLoad(path_, loaded);
+  program_ns_ = MonotonicNow() - start;
 
   std::vector<std::string> methods;
   for (std::size_t i = 0; i < loaded_->program()->num_methods(); ++i) {
@@ -218,12 +219,15 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     }
   }
   CheckPlannedMemory(path_, *meta);
+  // Module allocates the planned memory before the method's own load, which begins a block of the trace.
+  const std::int64_t method_start = MonotonicNow();
   const et::Error ready = loaded_->load_method(method_name_);
   if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
   if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
   method_ = &loaded_->loaded_method(method_name_);
   description_.load_ns = MonotonicNow() - start;
   description_.load_wait_ns = Waited(before, meter.Read());
+  plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
 
   inputs_ = Inputs::Make(*method_, path_, request.inputs);
   inputs_.GiveTo(*method_);  // an input that does not fit is said at loading

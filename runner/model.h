@@ -38,6 +38,10 @@ class Model {
   // Whether a mapping of this path is one of the model's files.
   bool IsFile(const std::string& path) const;
 
+  // Of the load time: opening, mapping, and verifying the program, and allocating planned memory; ns.
+  std::int64_t program_ns() const { return program_ns_; }
+  std::int64_t plan_ns() const { return plan_ns_; }
+
   bool has_run() const { return has_run_; }
   const protocol::LoadReply& description() const { return description_; }
   const std::string& method_name() const { return method_name_; }
@@ -51,6 +55,7 @@ class Model {
   std::string path_;
   std::string data_path_;
   std::string method_name_;
+  std::int64_t program_ns_ = 0, plan_ns_ = 0;
   bool has_run_ = false;
 };
 

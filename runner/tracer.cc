@@ -39,6 +39,7 @@ void AttachTracer(Method& method, EventTracer* tracer) {
 
 void OperatorTracer::create_event_block(const char* name) {
   call_began_ = true;
+  block_began_ = MonotonicNow();
   ETDumpGen::create_event_block(name);
 }
 

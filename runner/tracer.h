@@ -29,6 +29,8 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
   // Tells `recorder` of the spans and operators of the runs from now on; nullptr: nobody.
   void Tell(BoundaryRecorder* recorder) { recorder_ = recorder; }
+  // MonotonicNow when the last load of a method or run began to be traced; 0: none has.
+  std::int64_t block_began_ns() const { return block_began_; }
   // Drops what was traced.
   void Forget();
 
@@ -42,6 +44,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
+  std::int64_t block_began_ = 0;
   bool call_began_ = true;         // the next operator is the first of its delegate call
   et_timestamp_t call_start_ = 0;  // of the current delegate call
 };

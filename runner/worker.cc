@@ -118,6 +118,7 @@ class Worker {
     model_ = std::make_unique<Model>(request);
     if (memory_ != nullptr) {
       try {
+        loaded_memory_.load = memory_->Load(*model_);
         loaded_memory_.moments = {memory_->Now("loaded", *model_)};
         loaded_memory_.operators = memory_->Created();
       } catch (const Error& error) {

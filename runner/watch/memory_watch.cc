@@ -20,6 +20,7 @@
 
 #include "core/error.h"
 #include "watch/library.h"
+#include "watch/timed_calls.h"
 #include "watch/trampolines.h"
 
 namespace etprof::runner {
@@ -49,6 +50,7 @@ struct State {
   State& operator=(const State&) = delete;
 
   LoadedLibrary library;
+  TimedCalls timed;
   ReplacedSlots replaced;
   std::vector<std::string> functions;  // by trampoline
   std::mutex mutex;
@@ -184,6 +186,18 @@ bool IsOfInterest(std::string_view function) {
       [&](const char* start) { return function.starts_with(start); });
 }
 
+// Of XNNPACK's functions, the delegate's that compiles a graph with them, and KleidiAI's, those that loading
+// takes its time for.
+std::optional<TimedCalls::Kind> TimedAs(std::string_view function) {
+  if (function.starts_with("xnn_create_runtime") || function.starts_with("xnn_create_subgraph") ||
+      function.find("XNNCompiler12compileModel") != function.npos)
+    return TimedCalls::Kind::kGraph;
+  if (function.starts_with("xnn_create_")) return TimedCalls::Kind::kCreate;
+  if (function.starts_with("kai_run_") && function.find("_pack_") != function.npos)
+    return TimedCalls::Kind::kPack;
+  return std::nullopt;
+}
+
 // A line of /proc/self/smaps that begins a mapping, and what follows it (proc_pid_smaps(5)).
 struct Mapping {
   std::uintptr_t begin = 0, end = 0;
@@ -278,11 +292,16 @@ MemoryWatch::MemoryWatch() {
     if (allocator != allocators.end()) {
       *allocator->real = slot.function;
       state_->replaced.Replace(slot, allocator->stand_in);
-    } else if (IsOfInterest(slot.name) && state_->functions.size() < kMostTrampolines) {
+      continue;
+    }
+    void* stand_in = slot.function;
+    if (IsOfInterest(slot.name) && state_->functions.size() < kMostTrampolines) {
       SetTrampoline(state_->functions.size(), slot.function);
       state_->functions.push_back(slot.name);
-      state_->replaced.Replace(slot, Trampoline(state_->functions.size() - 1));
+      stand_in = Trampoline(state_->functions.size() - 1);
     }
+    if (const auto kind = TimedAs(slot.name)) stand_in = state_->timed.StandIn(*kind, stand_in);
+    if (stand_in != slot.function) state_->replaced.Replace(slot, stand_in);
   }
   if (std::ranges::find(state_->functions, "xnn_create_subgraph") == state_->functions.end() ||
       real_free == nullptr) {
@@ -338,6 +357,23 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
     moment.parts.push_back({owner, bytes, resident});
   }
   return moment;
+}
+
+std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
+  using protocol::LoadPart;
+  const TimedCalls& timed = state_->timed;
+  protocol::LoadTimes times;
+  times.total_ns = model.description().load_ns;
+  times.parts = {{LoadPart::kProgram, model.program_ns()},
+                 {LoadPart::kPlan, model.plan_ns()},
+                 {LoadPart::kGraph, timed.TimeOf(TimedCalls::Kind::kGraph)},
+                 {LoadPart::kCreate, timed.TimeOf(TimedCalls::Kind::kCreate)},
+                 {LoadPart::kPack, timed.TimeOf(TimedCalls::Kind::kPack)}};
+  std::int64_t rest = times.total_ns;
+  for (const protocol::LoadTime& part : times.parts) rest -= part.ns;
+  if (rest < 0) return std::nullopt;
+  times.parts.push_back({LoadPart::kRest, rest});
+  return times;
 }
 
 std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {

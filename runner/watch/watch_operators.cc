@@ -377,7 +377,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     try {
       loaded.moments.push_back(memory->Now(at, model));
     } catch (const Error& error) {
-      loaded = {error.what(), {}, {}};
+      loaded = {error.what(), {}, {}, {}};
       memory.reset();
     }
   };

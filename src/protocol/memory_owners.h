@@ -1,10 +1,11 @@
 #pragma once
 
-// What a process's memory holds, by owner: part of the reply to {"cmd": "watch"} of a worker that loaded its
-// model with "watch_memory" (runner/watch/memory_watch.h).
+// What a process's memory holds, by owner, and what loading took its time for: part of the reply to {"cmd":
+// "watch"} of a worker that loaded its model with "watch_memory" (runner/watch/memory_watch.h).
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,9 +26,25 @@ enum class MemoryOwner {
   kRest,       // the rest: ExecuTorch's own, the runner's, other threads' stacks, free blocks of the heap
 };
 
+// What the time was taken for from opening the program until its method is loaded.
+enum class LoadPart {
+  kProgram,  // opening, mapping, and verifying the file
+  kPlan,     // allocating the memory that the program plans, and looking into a .ptd file
+  kGraph,    // XNNPACK: reading its graphs, defining and optimizing them
+  kCreate,   // XNNPACK: creating operators, with what its own functions pack
+  kPack,     // KleidiAI's functions that pack weights
+  kRest,     // the rest: ExecuTorch's tensors and kernels, other delegates
+};
+
 }  // namespace etprof::protocol
 
 namespace etprof {
+
+template <>
+inline constexpr NamedValue<protocol::LoadPart> kNames<protocol::LoadPart>[] = {
+    {protocol::LoadPart::kProgram, "program"}, {protocol::LoadPart::kPlan, "plan"},
+    {protocol::LoadPart::kGraph, "graph"},     {protocol::LoadPart::kCreate, "create"},
+    {protocol::LoadPart::kPack, "pack"},       {protocol::LoadPart::kRest, "rest"}};
 
 template <>
 inline constexpr NamedValue<protocol::MemoryOwner> kNames<protocol::MemoryOwner>[] = {
@@ -102,20 +119,54 @@ struct CreatedOperator {
   }
 };
 
+struct LoadTime {
+  LoadPart part = LoadPart::kRest;
+  std::int64_t ns = 0;
+
+  static constexpr const char* kSchemaName = "load_time";
+  static void Describe(auto& v) {
+    v("part", &LoadTime::part);
+    v("ns", &LoadTime::ns);
+  }
+};
+
+// Of the load of the watched process, which takes longer than another: every allocation is written down.
+struct LoadTimes {
+  std::int64_t total_ns = 0;    // the sum of the parts
+  std::vector<LoadTime> parts;  // every part, in the order of the enumeration
+
+  static constexpr const char* kSchemaName = "load_times";
+  static void Describe(auto& v) {
+    v("total_ns", &LoadTimes::total_ns, {.meaning = "the sum of the parts"});
+    v("parts", &LoadTimes::parts);
+  }
+  // Throws std::invalid_argument.
+  void CheckParts() const {
+    std::int64_t sum = 0;
+    for (const LoadTime& part : parts) sum += part.ns;
+    if (!std::ranges::equal(parts, kNames<LoadPart>, {}, &LoadTime::part, &NamedValue<LoadPart>::first) ||
+        sum != total_ns)
+      throw std::invalid_argument("the parts of the load time are not those of the whole");
+  }
+};
+
 struct MemoryReport {
   std::string why_not;  // it cannot be told here; empty: it was
   std::vector<MemoryMoment> moments;
   std::vector<CreatedOperator> operators;
+  std::optional<LoadTimes> load;  // absent in files of old runners
 
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {
     v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
     v("moments", &MemoryReport::moments);
     v("operators", &MemoryReport::operators);
+    v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .if_any = true});
   }
   static void Check(const MemoryReport& report) {
     if (report.why_not.empty() && report.moments.empty())
       throw std::invalid_argument("memory: \"moments\" is empty");
+    if (report.load) report.load->CheckParts();
     for (std::size_t i = 0; i < report.operators.size(); ++i) {
       if (report.operators[i].copy_of >= static_cast<std::int64_t>(i))
         throw std::invalid_argument("memory: an operator is a copy of a later one");

@@ -104,6 +104,39 @@ Table CreatedIn(const MemoryReport& memory) {
   return table;
 }
 
+std::string_view PartText(protocol::LoadPart part) {
+  switch (part) {
+    case protocol::LoadPart::kProgram:
+      return "read and verify the program";
+    case protocol::LoadPart::kPlan:
+      return "allocate planned memory";
+    case protocol::LoadPart::kGraph:
+      return "XNNPACK's graphs";
+    case protocol::LoadPart::kCreate:
+      return "XNNPACK's operators, own packing";
+    case protocol::LoadPart::kPack:
+      return "packing by KleidiAI";
+    case protocol::LoadPart::kRest:
+      return "rest";
+  }
+  return "";
+}
+
+Table LoadOf(const protocol::LoadTimes& load) {
+  Table table{"load_time", "", {{"part", "load time"}, {"time", "time", true}, {"share", "share", true}}, {}};
+  const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
+    const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
+    table.rows.push_back(
+        Row({std::string(name), Time{part}, total > 0 ? Cell(Share{part / total}) : Cell()}, role));
+  };
+  for (const protocol::LoadTime& part : load.parts) {
+    if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // of other CPUs
+    add(PartText(part.part), part.ns, Row::Role::kPart);
+  }
+  add("load", load.total_ns, Row::Role::kSum);
+  return table;
+}
+
 // What the file still takes beside the weights that were packed from it.
 std::string TwiceText(const MemoryReport& memory) {
   const protocol::MemoryMoment& last = memory.moments.back();
@@ -195,6 +228,7 @@ std::vector<Section> SayMemory(const Report& report) {
         join = &*one.profile->program;
     }
     Section section{experiment.label, Level::kUsual, {OwnersOf(*experiment.memory, join)}};
+    if (experiment.memory->load) section.parts.emplace_back(LoadOf(*experiment.memory->load));
     for (const std::string& text : {TwiceText(*experiment.memory), CopiesText(*experiment.memory)})
       if (!text.empty()) section.parts.emplace_back(Paragraph{text});
     if (!experiment.memory->operators.empty()) section.parts.emplace_back(CreatedIn(*experiment.memory));

@@ -209,7 +209,10 @@ def memory() -> dict:
     moment = {"at": "steady", "rss_bytes": sum(owners.values()), "parts": parts}
     created = {"function": "xnn_create_fully_connected_nc_f32", "delegate": 0, "bytes": packed, "largest": packed}
     created |= {"name": "Fully Connected (NC, PF32) GEMM #1", "instruction": 0, "ordinal": 0, "copy_of": -1}
-    return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), "moments": [moment], "operators": [created]}
+    load = {"program": 100_000, "plan": 200_000, "graph": 300_000, "create": 400_000, "pack": 5_000_000, "rest": 1}
+    times = [{"part": part, "ns": ns} for part, ns in load.items()]
+    said = {"moments": [moment], "operators": [created], "load": {"total_ns": sum(load.values()), "parts": times}}
+    return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), **said}
 
 
 def peaks() -> None:

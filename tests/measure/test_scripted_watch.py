@@ -56,6 +56,11 @@ def test_what_grew_is_named(bench):
     assert grown[-6:] == ["4.00", "MB", "45.0", "MB", "+41.0", "MB"]
     (operator,) = csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=packed_weights_change").stdout))
     assert (operator["operator"], operator["change"]) == ("Fully Connected (NC, PF32) GEMM #1", "+41.0 MB")
+    loads = list(csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=load_time").stdout)))
+    assert len(loads) == 2 * 7 and "packing by KleidiAI" in said
+    for experiment in (loads[:7], loads[7:]):
+        *parts, whole = [round(float(row["time"]) * 1e6) for row in experiment]
+        assert sum(parts) == whole == 6_000_001
     # The file stays beside what was packed from it, where the two are of one order.
     assert " ".join(said.split()).count("file are in memory next to") == 2
     summary = json.loads(bench.run("analyze", bench.out, "--json").stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 import re
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ ALLOCATORS = re.compile(r"malloc|calloc|realloc|free|posix_memalign|_Zn[wa]m|_Zd
 def told(worker: Any, model: Path, *words: str) -> tuple[dict, int]:
     """The memory of the reply, and what the system says of the process right after loading, bytes."""
     process = worker(*words)
-    process.ask("load", model=str(model), watch_memory=True)
+    loaded = process.ask("load", model=str(model), watch_memory=True)
     status = Path(f"/proc/{process.process.pid}/status").read_text(encoding="utf-8")
     resident = int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
-    return process.ask("watch", runs=1)["memory"], resident
+    memory = process.ask("watch", runs=1)["memory"]
+    assert memory["load"]["total_ns"] == loaded["load_ns"]
+    return memory, resident
 
 
 def part(moment: dict, owner: str) -> dict:
@@ -39,6 +42,16 @@ def test_the_parts_are_the_whole(worker: Any, toy: Path, threads: int) -> None:
     packed = sum(op["bytes"] for op in memory["operators"])
     assert [part(moment, "weights")["bytes"] for moment in memory["moments"]] == [packed] * 3
     assert part(memory["moments"][0], "workspace")["bytes"] == 0 < part(memory["moments"][1], "workspace")["bytes"]
+
+
+def test_the_load_time_is_the_sum_of_its_parts(worker: Any, toy: Path) -> None:
+    memory, _ = told(worker, toy)
+    parts = {one["part"]: one["ns"] for one in memory["load"]["parts"]}
+    assert list(parts) == ["program", "plan", "graph", "create", "pack", "rest"]
+    assert sum(parts.values()) == memory["load"]["total_ns"]
+    assert min(parts[name] for name in ("program", "plan", "graph", "create", "rest")) > 0
+    # XNNPACK's own functions pack: a million weights and more, in the time of creating.
+    assert parts["pack"] == 0 or platform.machine() == "aarch64"
 
 
 def test_planned_memory_is_what_the_program_plans(worker: Any, models: Path) -> None:
