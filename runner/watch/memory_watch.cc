@@ -57,6 +57,10 @@ struct State {
   std::map<std::uintptr_t, Block> blocks;
   std::vector<Call> created;              // calls that create an operator, in their order
   std::vector<std::int64_t> delegate_of;  // likewise
+  struct Runtime {                        // of a delegate: what it was made with; 0: nothing
+    std::uintptr_t workspace = 0, weights_cache = 0;
+  };
+  std::vector<Runtime> runtimes;
 
   bool Creates(std::size_t function) const {
     const std::string_view name = functions[function];
@@ -150,6 +154,19 @@ template <auto& real>
 void FreeSized(void* block, std::size_t size) {
   active->Remove(block);
   real(block, size);
+}
+
+// xnnpack.h: every other function that creates a runtime ends up here, those without a workspace with a new
+// one.
+constexpr const char* kCreateRuntime = "xnn_create_runtime_v4";
+int (*real_create_runtime)(void*, void*, void*, void*, std::uint32_t, void**) = nullptr;
+int CreateRuntime(void* subgraph, void* weights_cache, void* workspace, void* pool, std::uint32_t flags,
+                  void** runtime) {
+  const int status = real_create_runtime(subgraph, weights_cache, workspace, pool, flags, runtime);
+  const std::lock_guard lock(active->mutex);
+  active->runtimes.push_back(
+      {reinterpret_cast<std::uintptr_t>(workspace), reinterpret_cast<std::uintptr_t>(weights_cache)});
+  return status;
 }
 
 struct Allocator {
@@ -301,6 +318,10 @@ MemoryWatch::MemoryWatch() {
       stand_in = Trampoline(state_->functions.size() - 1);
     }
     if (const auto kind = TimedAs(slot.name)) stand_in = state_->timed.StandIn(*kind, stand_in);
+    if (slot.name == kCreateRuntime) {
+      real_create_runtime = reinterpret_cast<decltype(real_create_runtime)>(stand_in);
+      stand_in = reinterpret_cast<void*>(&CreateRuntime);
+    }
     if (stand_in != slot.function) state_->replaced.Replace(slot, stand_in);
   }
   if (std::ranges::find(state_->functions, "xnn_create_subgraph") == state_->functions.end() ||
@@ -357,6 +378,43 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
     moment.parts.push_back({owner, bytes, resident});
   }
   return moment;
+}
+
+std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
+  using namespace remembering;
+  const std::lock_guard lock(state_->mutex);
+  const auto number = [](std::uintptr_t place, std::vector<std::uintptr_t>& known) -> std::int64_t {
+    if (place == 0) return -1;
+    const auto found = std::ranges::find(known, place);
+    if (found != known.end()) return found - known.begin();
+    known.push_back(place);
+    return std::ssize(known) - 1;
+  };
+  // A workspace is a block of its own, which leads to the block that is used (subgraph.h of XNNPACK, struct
+  // xnn_workspace): of its words the one where such a block begins.
+  const auto bytes_of = [&](std::uintptr_t workspace) -> std::int64_t {
+    const auto object = state_->blocks.find(workspace);
+    if (object == state_->blocks.end() || object->second.size < sizeof(std::uintptr_t)) return -1;
+    std::uintptr_t first = 0;
+    std::memcpy(&first, reinterpret_cast<const char*>(workspace), sizeof(first));
+    if (first == 0) return 0;  // its data: no operator needs any
+    for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= object->second.size;
+         at += sizeof(std::uintptr_t)) {
+      std::uintptr_t word = 0;
+      std::memcpy(&word, reinterpret_cast<const char*>(workspace) + at, sizeof(word));
+      const auto block = state_->blocks.find(word);
+      if (block != state_->blocks.end() && state_->OwnerOf(block->second.during) == MemoryOwner::kWorkspace)
+        return static_cast<std::int64_t>(block->second.size);
+    }
+    return -1;
+  };
+  std::vector<std::uintptr_t> workspaces, caches;
+  std::vector<protocol::DelegateMemory> delegates;
+  for (const auto& runtime : state_->runtimes) {
+    delegates.push_back({number(runtime.workspace, workspaces), bytes_of(runtime.workspace),
+                         number(runtime.weights_cache, caches)});
+  }
+  return delegates;
 }
 
 std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {

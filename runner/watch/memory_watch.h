@@ -26,6 +26,9 @@ class MemoryWatch {
   protocol::MemoryMoment Now(std::string at, const Model& model) const;
   // The operators that were created, with what they have allocated so far.
   std::vector<protocol::CreatedOperator> Created() const;
+  // The delegates that were created, in their order, with the workspaces that they use now. Empty where
+  // XNNPACK makes them in another way.
+  std::vector<protocol::DelegateMemory> Delegates() const;
   // What the load of `model`, which began after this, took its time for. Absent where the parts would be
   // more than the whole.
   std::optional<protocol::LoadTimes> Load(const Model& model) const;

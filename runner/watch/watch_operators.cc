@@ -377,7 +377,8 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     try {
       loaded.moments.push_back(memory->Now(at, model));
     } catch (const Error& error) {
-      loaded = {error.what(), {}, {}, {}};
+      loaded = {};
+      loaded.why_not = error.what();
       memory.reset();
     }
   };
@@ -387,6 +388,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   }
   for (int i = 0; i < request.warmup; ++i) run_unwatched();
   tell_memory("steady");
+  if (memory != nullptr) loaded.delegates = memory->Delegates();
   memory.reset();
   const std::vector<std::string> expected = run_unwatched();
   protocol::WatchReply reply;

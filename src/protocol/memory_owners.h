@@ -119,6 +119,24 @@ struct CreatedOperator {
   }
 };
 
+// Which of XNNPACK's shared memory a delegate was made with. Delegates with the same number share it.
+struct DelegateMemory {
+  std::int64_t workspace = -1;        // numbered as they first occur; -1: one of its own, unseen
+  std::int64_t workspace_bytes = -1;  // allocated for it after the runs; -1: not known
+  std::int64_t weights_cache = -1;    // likewise; -1: none: its packed weights are its own
+
+  static constexpr const char* kSchemaName = "delegate_memory";
+  static void Describe(auto& v) {
+    using D = DelegateMemory;
+    v("workspace", &D::workspace,
+      {.meaning = "the same number: the same workspace; -1: one of its own, unseen", .least = -1});
+    v("workspace_bytes", &D::workspace_bytes,
+      {.meaning = "allocated for the workspace after the runs; -1: not known", .least = -1});
+    v("weights_cache", &D::weights_cache,
+      {.meaning = "the same number: packed weights are shared; -1: they are its own", .least = -1});
+  }
+};
+
 struct LoadTime {
   LoadPart part = LoadPart::kRest;
   std::int64_t ns = 0;
@@ -154,13 +172,15 @@ struct MemoryReport {
   std::string why_not;  // it cannot be told here; empty: it was
   std::vector<MemoryMoment> moments;
   std::vector<CreatedOperator> operators;
-  std::optional<LoadTimes> load;  // absent in files of old runners
+  std::optional<LoadTimes> load;          // absent in files of old runners
+  std::vector<DelegateMemory> delegates;  // in the order of creation; empty: not known
 
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {
     v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
     v("moments", &MemoryReport::moments);
     v("operators", &MemoryReport::operators);
+    v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .if_any = true});
     v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .if_any = true});
   }
   static void Check(const MemoryReport& report) {

@@ -1,6 +1,7 @@
 #include "say/memory.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -137,6 +138,35 @@ Table LoadOf(const protocol::LoadTimes& load) {
   return table;
 }
 
+// Of several delegates: which of them share.
+Table DelegatesOf(const MemoryReport& memory) {
+  Table table{"delegate_memory",
+              "",
+              {{"delegate", "delegate", true},
+               {"workspace", "workspace", true},
+               {"workspace_bytes", "its size", true},
+               {"shared_with", "shared with", false},
+               {"packed_weights", "packed weights", false}},
+              {}};
+  const auto number = [](std::int64_t of) { return of < 0 ? Cell() : Cell(Count{of}); };
+  for (std::size_t i = 0; i < memory.delegates.size(); ++i) {
+    const protocol::DelegateMemory& one = memory.delegates[i];
+    std::vector<std::string> others;
+    for (std::size_t j = 0; j < memory.delegates.size(); ++j) {
+      if (j != i && one.workspace >= 0 && memory.delegates[j].workspace == one.workspace)
+        others.push_back(std::to_string(j));
+    }
+    table.rows.push_back(
+        {Count{static_cast<std::int64_t>(i)}, number(one.workspace),
+         one.workspace_bytes < 0 ? Cell() : SizeCell(one.workspace_bytes),
+         others.empty() ? Cell("none") : Cell(fmt::format("{}", fmt::join(others, ", "))),
+         one.weights_cache < 0 ? Cell("its own") : Cell(fmt::format("in cache {}", one.weights_cache))});
+  }
+  table.usual_rows = kUsualCreated;
+  table.elsewhere = "in its `_watch.json`";
+  return table;
+}
+
 // What the file still takes beside the weights that were packed from it.
 std::string TwiceText(const MemoryReport& memory) {
   const protocol::MemoryMoment& last = memory.moments.back();
@@ -231,6 +261,7 @@ std::vector<Section> SayMemory(const Report& report) {
     if (experiment.memory->load) section.parts.emplace_back(LoadOf(*experiment.memory->load));
     for (const std::string& text : {TwiceText(*experiment.memory), CopiesText(*experiment.memory)})
       if (!text.empty()) section.parts.emplace_back(Paragraph{text});
+    if (experiment.memory->delegates.size() > 1) section.parts.emplace_back(DelegatesOf(*experiment.memory));
     if (!experiment.memory->operators.empty()) section.parts.emplace_back(CreatedIn(*experiment.memory));
     sections.push_back(std::move(section));
   }

@@ -211,7 +211,13 @@ def memory() -> dict:
     created |= {"name": "Fully Connected (NC, PF32) GEMM #1", "instruction": 0, "ordinal": 0, "copy_of": -1}
     load = {"program": 100_000, "plan": 200_000, "graph": 300_000, "create": 400_000, "pack": 5_000_000, "rest": 1}
     times = [{"part": part, "ns": ns} for part, ns in load.items()]
-    said = {"moments": [moment], "operators": [created], "load": {"total_ns": sum(load.values()), "parts": times}}
+    delegates = [{"workspace": number, "workspace_bytes": 8000, "weights_cache": -1} for number in (0, 1, 0)]
+    said = {
+        "delegates": delegates,
+        "moments": [moment],
+        "operators": [created],
+        "load": {"total_ns": sum(load.values()), "parts": times},
+    }
     return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), **said}
 
 

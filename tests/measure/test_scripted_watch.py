@@ -56,6 +56,8 @@ def test_what_grew_is_named(bench):
     assert grown[-6:] == ["4.00", "MB", "45.0", "MB", "+41.0", "MB"]
     (operator,) = csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=packed_weights_change").stdout))
     assert (operator["operator"], operator["change"]) == ("Fully Connected (NC, PF32) GEMM #1", "+41.0 MB")
+    delegates = csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=delegate_memory").stdout))
+    assert [row["shared_with"] for row in delegates] == 2 * ["2", "none", "0"]
     loads = list(csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=load_time").stdout)))
     assert len(loads) == 2 * 7 and "packing by KleidiAI" in said
     for experiment in (loads[:7], loads[7:]):

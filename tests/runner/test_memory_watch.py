@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import platform
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from runner_bench import skip
 from test_watch import slots
 
 MOMENTS = ["loaded", "first_run", "steady"]
@@ -87,6 +91,42 @@ def test_weights_that_are_packed_twice_are_found(worker: Any, models: Path, mode
     assert [op["copy_of"] for op in memory["operators"]] == copies
     assert [op["delegate"] for op in memory["operators"]] == [0, 1]
     assert [op["largest"] for op in memory["operators"]] == [256 * (256 + 1) * 4] * 2
+
+
+def with_option(folder: Path, key: str, value: str) -> list[str]:
+    """Words for a worker whose XNNPACK delegates have this option."""
+    executorch = Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
+    if not (executorch / "include").is_dir() or shutil.which("c++") is None:
+        skip("no C++ compiler, or no headers of ExecuTorch")
+    library = folder / "option.so"
+    places = [executorch / "include", executorch / "include/executorch/runtime/core/portable_type/c10"]
+    words = ["c++", "-std=c++20", "-shared", "-fPIC", "-O0", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
+    words += [f'-DKEY="{key}"', f"-DVALUE={value}", *[word for place in places for word in ("-isystem", str(place))]]
+    subprocess.run([*words, Path(__file__).with_name("delegate_option.cc"), "-o", library], check=True)
+    return [f"--load={library}"]
+
+
+def test_delegates_that_share_are_told_from_those_that_do_not(worker: Any, models: Path, tmp_path: Path) -> None:
+    """ExecuTorch gives the delegates of a program one workspace and no cache of weights, unless it is told otherwise."""
+    model = models / "one_linear_twice.pte"
+
+    def shared(*words: str) -> tuple[list[int], list[int], list[int]]:
+        memory, _ = told(worker, model, *words)
+        by_delegate = [[one[key] for one in memory["delegates"]] for key in ("workspace", "weights_cache")]
+        return (*by_delegate, [op["largest"] for op in memory["operators"]])
+
+    packed = 256 * (256 + 1) * 4
+    assert shared() == ([0, 0], [-1, -1], [packed, packed])
+    assert shared(*with_option(tmp_path, "workspace_sharing_mode", "0")) == ([0, 1], [-1, -1], [packed, packed])
+    workspaces, caches, largest = shared(*with_option(tmp_path, "weight_cache_enabled", "true"))
+    assert (workspaces, caches) == ([0, 0], [0, 0])
+    assert max(largest) < packed  # the cache has them
+
+
+def test_the_workspace_of_a_delegate_has_a_size(worker: Any, toy: Path) -> None:
+    memory, _ = told(worker, toy)
+    (one,) = memory["delegates"]
+    assert 0 < one["workspace_bytes"] <= part(memory["moments"][-1], "workspace")["bytes"]
 
 
 def test_every_call_is_put_back(worker: Any, toy: Path) -> None:
