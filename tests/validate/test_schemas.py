@@ -20,8 +20,12 @@ SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
-    "analysis_summary": {"baseline_key", "candidate_key", "baseline_name", "candidate_name", "memory"},
-    "watch": {"memory"},  # not of an emulated CPU
+    "analysis_summary": {
+        *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
+        *("memory", "load", "delegates"),  # as of watch
+    },
+    # Not of an emulated CPU, or of older runners.
+    "watch": {"memory", "load", "delegates", "timeline"},
     "check": {"proven_kernels"},
 }
 # Objects whose keys are names, or that are somebody else's.
