@@ -5,14 +5,14 @@
 namespace etprof::runner {
 namespace {
 
-// Times of reading k are k * kStep + k^2, in µs. The difference of readings a < b, (b - a) * kStep + (b -
-// a)(b
-// + a), gives both: (b - a)(b + a) < 2^32 < kStep. All times are below 2^62 ns.
-constexpr std::int64_t kStep = std::int64_t{1} << 36;
+// Times of reading k are k * kReadingStep + k^2, in µs. The difference of readings a < b, (b - a) *
+// kReadingStep + (b - a)(b
+// + a), gives both: (b - a)(b + a) < 2^32 < kReadingStep. All times are below 2^62 ns.
+constexpr std::int64_t kReadingStep = std::int64_t{1} << 36;
 
 }  // namespace
 
-static_assert(LayerClock::kMost * LayerClock::kMost < static_cast<std::uint64_t>(kStep));
+static_assert(LayerClock::kMost * LayerClock::kMost < static_cast<std::uint64_t>(kReadingStep));
 
 void LayerClock::Begin(Mode mode) {
   count_ = 0;
@@ -45,7 +45,7 @@ std::optional<std::int64_t> LayerClock::Read() {
 
 std::int64_t NumberedTime(std::size_t reading) {
   const auto k = static_cast<std::int64_t>(reading);
-  return (k * kStep + k * k) * 1000;
+  return (k * kReadingStep + k * k) * 1000;
 }
 
 std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_t> differences_us,
@@ -54,12 +54,12 @@ std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_
   std::vector<std::uint8_t> ends(readings);
   std::vector<std::int64_t> depth(readings + 1);
   for (const std::int64_t difference : differences_us) {
-    if (difference < kStep) {
+    if (difference < kReadingStep) {
       layers.push_back({});
       continue;
     }
-    const std::int64_t apart = difference / kStep;
-    const std::int64_t rest = difference % kStep;
+    const std::int64_t apart = difference / kReadingStep;
+    const std::int64_t rest = difference % kReadingStep;
     if (rest % apart != 0) return std::nullopt;
     const std::int64_t sum = rest / apart;  // of both readings
     const std::int64_t begin = (sum - apart) / 2, end = (sum + apart) / 2;
