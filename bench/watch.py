@@ -1,10 +1,14 @@
 """What watching costs, and whether it finds a unit that threads share: a mutex around the tasks of one kind of operator.
 
-bench/watch.py MODEL.pte... >bench/results/watch.md
+bench/watch.py MODEL.pte... [--before RUNNER] [--runner RUNNER] >bench/results/watch.md
+
+RUNNER: an etprof-runner that cannot watch, and this one built with the same preset. They are compared as any two experiments
+are, without watching.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import statistics
@@ -90,28 +94,64 @@ def causes(model: Path, function: str | None, folder: Path) -> dict[str, str | N
     return {op["name"]: op["threads"]["cause"] for op in watched["operators"] if op["threads"]["regions"]}
 
 
+def against(before: Path, now: Path, model: Path, folder: Path) -> str:
+    """Verdict and interval of a runner without watching against one that could watch, and does not."""
+    runners = {"before": before, "now": now}
+    config = {
+        "model": str(model),
+        "output_root": str(folder),
+        "precision": 0.005,
+        "max_seconds": 120,
+        "experiments": [
+            {"name": name, "threads": 1, "runner_path": str(path.resolve())} for name, path in runners.items()
+        ],
+    }
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    run = [ETPROF, "run", folder / "config.json", "--no-peaks"]
+    subprocess.run(run, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    (comparison,) = json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))["comparisons"]
+    latency = comparison["latency"]
+    if latency["ratio"] is None:
+        return latency["verdict"]
+    return f"{latency['verdict']}, {latency['ratio']:.4f} [{latency['ratio_low']:.4f}, {latency['ratio_high']:.4f}]"
+
+
 def main() -> None:
     """Markdown on stdout."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--runner", type=Path, default=RUNNER)
+    options = parser.parse_args()
     print("# Watching\n")
     print("Of one process each; ratios are of one run on a shared two-core x86-64 virtual machine.\n")
     print("| model | threads | traced, ms | watched, ms | ratio |\n| --- | --- | --- | --- | --- |")
-    for model in sys.argv[1:]:
+    for model in options.models:
         for threads in (1, 2):
-            traced, watched, contended = overhead(Path(model), threads)
+            traced, watched, contended = overhead(model, threads)
             note = " (contended)" if contended else ""
-            print(f"| {Path(model).stem} | {threads} | {traced:.3f} | {watched:.3f} | {watched / traced:.2f}{note} |")
+            print(f"| {model.stem} | {threads} | {traced:.3f} | {watched:.3f} | {watched / traced:.2f}{note} |")
     print("\n## A unit that two threads share\n")
     print("Causes that etprof names for operators on two threads, without and with a mutex around the tasks that this")
     print("function of the thread pool runs:\n")
     with tempfile.TemporaryDirectory() as folder:
         for function in (None, "pthreadpool_parallelize_3d_tile_1d_dynamic", "pthreadpool_parallelize_4d_tile_2d_dynamic",
                          "pthreadpool_parallelize_3d_tile_2d_dynamic", "pthreadpool_parallelize_2d_tile_2d_dynamic"):  # fmt: skip
-            found = causes(Path(sys.argv[1]), function, Path(folder))
+            found = causes(options.models[0], function, Path(folder))
             if found is None:
                 print(f"- {function or 'no mutex'}: contended, no cause is named")
                 continue
             named = ", ".join(f"{name}: {cause}" for name, cause in found.items() if cause) or "none"
             print(f"- {function or 'no mutex'}: {named}")
+    if options.before is None:
+        return
+    print("\n## A runner that could watch, and does not\n")
+    print("Against the runner before it could; the margin of *same* is 1%.\n")
+    print("| model | latency |\n| --- | --- |")
+    with tempfile.TemporaryDirectory() as folder:
+        for model in options.models:
+            print(f"| {model.stem} | {against(options.before, options.runner, model, Path(folder) / model.stem)} |")
 
 
 if __name__ == "__main__":

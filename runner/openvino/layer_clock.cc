@@ -5,9 +5,9 @@
 namespace etprof::runner {
 namespace {
 
-// Times of reading k are k * kReadingStep + k^2, in µs. The difference of readings a < b, (b - a) *
-// kReadingStep + (b - a)(b
-// + a), gives both: (b - a)(b + a) < 2^32 < kReadingStep. All times are below 2^62 ns.
+// The time of reading k is k * kReadingStep + k^2, in µs. The difference of readings a < b gives both of
+// them: it is (b - a) * kReadingStep + (b - a)(b + a), and (b - a)(b + a) < 2^32 < kReadingStep.
+// All times are below 2^63 ns.
 constexpr std::int64_t kReadingStep = std::int64_t{1} << 36;
 
 }  // namespace

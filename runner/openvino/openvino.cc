@@ -258,8 +258,8 @@ void* Open(const fs::path& library) {
   return handle;
 }
 
-// ExecuTorch 1.5.1 asks for a version from 2025.1 on and before 2026. 2026.4.1 keeps using the program's
-// bytes after the backend has freed them.
+// ExecuTorch 1.5.1 asks for a version from 2025.1 on and before 2026. With 2026.4.1 it crashed in fp32,
+// probably because that keeps using the program's bytes after the backend has freed them.
 void CheckVersion(const fs::path& runtime) {
   struct Version {
     const char *build, *description;

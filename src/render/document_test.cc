@@ -133,6 +133,20 @@ TEST(DocumentCsv, ATableWithoutRowsIsItsHeading) {
   EXPECT_THAT(OnScreen(document, {.all = true, .more = ""}), Not(HasSubstr("value  note")));
 }
 
+TEST(DocumentCsv, AnIntervalThatIsNotKnownHasTitlesOfItsOwn) {
+  say::Document document = OneOfEach();
+  auto& table = std::get<say::Table>(document.sections[0].parts[3]);
+  table.columns = {{"name", ""}, {"speedup", "speedup"}, {"speedup", "CI"}};
+  Quantity contended;
+  contended.verdict = stats::Verdict::kContended;
+  table.rows.resize(1);
+  table.rows[0].cells = {"a", say::Speedup{contended}, say::Interval{contended}};
+  EXPECT_EQ(AsCsv(document, "values"),
+            "section,name,speedup,speedup_verdict,speedup_low,speedup_high\none,a,,contended,,\n");
+  table.rows[0].cells[2] = say::Cell();
+  EXPECT_EQ(AsCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
+}
+
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const say::Document document = OneOfEach();
   EXPECT_THAT(TableIds(document),

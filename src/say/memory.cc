@@ -193,7 +193,7 @@ std::string CopiesText(const MemoryReport& memory) {
   const protocol::CreatedOperator& original = memory.operators[static_cast<std::size_t>(largest->copy_of)];
   return fmt::format(
       "{} packed the same weights as an earlier operator: {} more in memory. The largest: {} of delegate {} "
-      "and {} of delegate {}. A build with EXECUTORCH_XNNPACK_ENABLE_WEIGHT_CACHE can share them.",
+      "and {} of delegate {}. XNNPACK's delegate shares them with its option weight_cache_enabled.",
       CountedText(copies, "operator"), FormatBytes(static_cast<double>(bytes)), largest->NameOrFunction(),
       largest->delegate, original.NameOrFunction(), original.delegate);
 }

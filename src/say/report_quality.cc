@@ -83,7 +83,7 @@ std::string RunsText(const ReportExperiment& experiment) {
       parts.push_back(fmt::format("contended: none of {} is clean, median of all of them",
                                   CountedText(all.n, "untraced run")));
     } else if (experiment.clean_runs < all.n) {
-      parts.push_back(fmt::format("median of {} clean runs of {}", FormatCount(experiment.clean_runs),
+      parts.push_back(fmt::format("median of {} of {}", CountedText(experiment.clean_runs, "clean run"),
                                   FormatCount(all.n)));
     }
     if (experiment.tracer_always_on) parts.emplace_back("tracing overhead included");

@@ -279,4 +279,4 @@ def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):
         except FileNotFoundError:
             return True
 
-    wait_for(gone, 10)
+    wait_for(gone)

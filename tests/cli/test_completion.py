@@ -13,6 +13,8 @@ from pathlib import Path
 import program
 import pytest
 
+from etprof.backends import BUILT_IN
+
 COMMANDS = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", program.run("--help").stdout, re.MULTILINE)
 
 
@@ -94,7 +96,7 @@ def test_values_are_completed(scripts, here):
     # Of the options of Python's exporter.
     assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn"}
     assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
-    assert bash(scripts, here, "export", "--backend", "") == {"xnnpack", "portable"}
+    assert bash(scripts, here, "export", "--backend", "") == set(BUILT_IN)
     # etprof's own models, and no word that is none; ExecuTorch's examples are known to PyTorch's Python only.
     offered = bash(scripts, here, "export", "--model", "") - {path.name for path in here.iterdir()}
     assert {"toy_cnn", "llm_decoder"} < offered <= set(program.run("export", "--list-models").stdout.split())
@@ -150,7 +152,7 @@ def test_fish(scripts, here):
     assert {"toy_cnn", "config.json"} < set(complete("etprof export "))
     assert {"toy_cnn", "config.json"} < set(complete("etprof export --model "))
     assert set(complete("etprof export --dtype ")) == {"fp32", "fp16", "bf16", "int8", "int8dyn"}
-    assert set(complete("etprof export --backend ")) == {"xnnpack", "portable"}
+    assert set(complete("etprof export --backend ")) == set(BUILT_IN)
     assert set(complete("etprof run --output-root ")) == {"runs/"}
     assert complete("etprof run --launches ") == {}
 

@@ -79,10 +79,11 @@ struct ChildFailure {
 };
 constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs", "execute it"};
 
-// Runs in the child, between fork and exec: async-signal-safe calls only.
+// Runs in the child, between fork and exec: async-signal-safe calls only. It waits for a byte of `guarded`:
+// what it starts is to have a guard from the beginning.
 [[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment,
-                                const std::vector<int>& cpus, int input, int output, int errors,
-                                int failure) {
+                                const std::vector<int>& cpus, int input, int output, int errors, int failure,
+                                Pipe& guarded) {
   const auto fail = [&](int step) {
     const ChildFailure message{step, errno};
     [[maybe_unused]] const ssize_t written = ::write(failure, &message, sizeof message);
@@ -92,6 +93,13 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed etprof leaves nothing behind
 #endif
+  guarded.CloseWrite();
+  char byte = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(guarded.read, &byte, 1);
+  } while (count < 0 && errno == EINTR);
+  if (count != 1) ::_exit(127);  // there is no etprof any more
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
@@ -168,14 +176,14 @@ class GroupGuard {
 class LocalProcess : public Process {
  public:
   LocalProcess(pid_t pid, int input, int output, int errors, Device::Sink on_stderr,
-               std::function<bool()> interrupted)
+               std::function<bool()> interrupted, std::unique_ptr<GroupGuard> guard)
       : pid_(pid),
         input_(input),
         output_(output),
         errors_(errors),
         on_stderr_(std::move(on_stderr)),
         interrupted_(std::move(interrupted)),
-        guard_(pid) {
+        guard_(std::move(guard)) {
     for (const int descriptor : {input_, output_, errors_}) {
       ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     }
@@ -355,7 +363,7 @@ class LocalProcess : public Process {
   std::size_t searched_ = 0;  // no newline before here
   std::string last_errors_;
   std::optional<ExitStatus> status_;
-  GroupGuard guard_;
+  std::unique_ptr<GroupGuard> guard_;
 };
 
 Error CannotStart(const std::string& program, const ChildFailure& failure, const Command& command) {
@@ -402,8 +410,8 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   static std::mutex one_at_a_time;
   std::unique_lock starting(one_at_a_time);
 #endif
-  Pipe input, output, errors, failure;
-  if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open()) {
+  Pipe input, output, errors, failure, guarded;
+  if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guarded.Open()) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
         .InFile(arguments[0]);
   }
@@ -416,7 +424,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
   if (pid == 0) {
     BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,
-                  output.write, errors.write, failure.write);
+                  output.write, errors.write, failure.write, guarded);
   }
 #ifndef __linux__
   starting.unlock();
@@ -425,6 +433,9 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   output.CloseWrite();
   errors.CloseWrite();
   failure.CloseWrite();
+  auto guard = std::make_unique<GroupGuard>(pid);
+  while (::write(guarded.write, "", 1) < 0 && errno == EINTR) {
+  }
 
   ChildFailure message;
   ssize_t count = 0;
@@ -437,7 +448,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
   return std::make_unique<LocalProcess>(pid, std::exchange(input.write, -1), std::exchange(output.read, -1),
                                         std::exchange(errors.read, -1), std::move(on_stderr),
-                                        std::move(interrupted));
+                                        std::move(interrupted), std::move(guard));
 }
 
 }  // namespace etprof

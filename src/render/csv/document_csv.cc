@@ -39,9 +39,10 @@ Fields FieldsOf(const say::Cell& cell) {
       break;
   }
   Fields fields;
-  if (of.kind != CellKind::kInterval) fields.push_back({"", value});
-  if (of.low) fields.push_back(low);
-  if (of.high) fields.push_back(high);
+  const bool is_interval = of.kind == CellKind::kInterval;  // of the value in a column of the same id
+  if (!is_interval) fields.push_back({"", value});
+  if (of.low || is_interval) fields.push_back(low);
+  if (of.high || is_interval) fields.push_back(high);
   if (!of.unit.empty()) fields.push_back({"_unit", of.unit == "ns" ? "ms" : of.unit});
   return fields;
 }
@@ -93,8 +94,10 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
       for (const Field& field : FieldsOf(row.row.cells[i])) AddOnce(field.suffix, suffixes[i]);
     }
   }
-  for (std::vector<std::string>& of_column : suffixes) {
-    if (of_column.empty()) of_column.emplace_back();
+  // Without any value it has its title all the same, if that is no other's.
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (suffixes[i].empty() && std::ranges::count(columns, columns[i].id, &say::Table::Column::id) == 1)
+      suffixes[i].emplace_back();
   }
   std::vector<std::string> titles = {document.sections_are};
   for (std::size_t i = 0; i < columns.size(); ++i) {
