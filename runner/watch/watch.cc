@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "conditions.h"
@@ -143,23 +144,32 @@ struct State {
     // Word by word, what leads into the library's code leads to a trampoline meanwhile.
     std::array<Word, kContextWords> words;
     const std::size_t readable = memory.Read(context, words.data(), words.size());
-    std::array<std::pair<Word*, Word>, kContextWords> changed;
+    struct Change {
+      Word* place;
+      Word original, trampoline;
+    };
+    std::array<Change, kContextWords> changed;
     std::size_t changes = 0;
     for (std::size_t w = 0; w < readable; ++w) {
       if (!library.IsCode(words[w])) continue;
-      auto* const place = reinterpret_cast<Word*>(context) + w;
-      if (void* const trampoline = TrampolineOf(words[w]); trampoline != nullptr) {
-        changed[changes++] = {place, words[w]};
-        *place = reinterpret_cast<Word>(trampoline);
-      }
+      if (void* const trampoline = TrampolineOf(words[w]); trampoline != nullptr)
+        changed[changes++] = {reinterpret_cast<Word*>(context) + w, words[w],
+                              reinterpret_cast<Word>(trampoline)};
     }
+    // Only now, and where it still stands: behind the context may be memory that nobody had, and that a
+    // trampoline's entry has been given meanwhile. Nothing is allocated until the words are put back.
+    const auto replace = [&](Word Change::*from, Word Change::*to) {
+      for (const Change& change : std::span(changed).first(changes))
+        if (*change.place == change.*from) *change.place = change.*to;
+    };
+    replace(&Change::original, &Change::trampoline);
     Region region;
     region.task = function;
     region.begin_ns = MonotonicNow();
     parallelize(pool, reinterpret_cast<Word>(&Live::RunTask), reinterpret_cast<Word>(&live), a, b, c, d, e, f,
                 g, h, i, j, k);
     region.end_ns = MonotonicNow();
-    for (std::size_t w = changes; w-- > 0;) *changed[w].first = changed[w].second;
+    replace(&Change::trampoline, &Change::original);
     region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
     for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = live.threads[t];
     TakeCalls(region);
