@@ -99,8 +99,6 @@ TimedCalls::TimedCalls() {
   timed_thread = ThreadIndex();
 }
 
-TimedCalls::~TimedCalls() = default;
-
 void* TimedCalls::StandIn(Kind kind, void* function) {
   if (timed_function_count == kMostFunctions) return function;
   timed_functions[timed_function_count] = {function, kind};

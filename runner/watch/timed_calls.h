@@ -15,7 +15,6 @@ class TimedCalls {
   enum class Kind { kGraph, kCreate, kPack };
 
   TimedCalls();
-  ~TimedCalls();
   TimedCalls(const TimedCalls&) = delete;
   TimedCalls& operator=(const TimedCalls&) = delete;
 

@@ -252,9 +252,7 @@ bool XnnpackCanTake(std::string_view name) {
 
 std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
   // Another backend's partitioner decided, and its reasons are not known.
-  if (!method.delegates.empty() &&
-      std::ranges::find(method.delegates, "XnnpackBackend", &Delegate::backend) == method.delegates.end())
-    return "";
+  if (!method.delegates.empty() && std::ranges::none_of(method.delegates, &Delegate::IsXnnpacks)) return "";
   const std::string& full_name = method.operators[kernel.target];
   const auto [name, overload] = NameAndOverload(full_name);
   const Call call(kernel, method);
@@ -280,9 +278,7 @@ std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
     if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
   }
   if (std::string why = WhyNotInThisForm(name, overload, call, tensors); !why.empty()) return why;
-  if (std::none_of(method.delegates.begin(), method.delegates.end(),
-                   [](const Delegate& delegate) { return delegate.backend == "XnnpackBackend"; }))
-    return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";
+  if (method.delegates.empty()) return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";
   return "";
 }
 

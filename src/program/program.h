@@ -110,6 +110,8 @@ struct Delegate {
   };
   std::vector<CompileSpec> compile_specs;
   std::optional<std::size_t> graph;  // in Program::xnn_graphs, of XNNPACK's
+
+  bool IsXnnpacks() const { return backend == "XnnpackBackend"; }
 };
 
 struct Method {

@@ -127,7 +127,7 @@ void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named, Progr
   std::map<std::pair<std::uint64_t, Bytes>, std::size_t> known;
   for (Method& method : program.methods) {
     for (Delegate& delegate : method.delegates) {
-      if (delegate.backend != "XnnpackBackend") continue;
+      if (!delegate.IsXnnpacks()) continue;
       const auto [place, is_new] =
           known.try_emplace({delegate.offset, delegate.payload}, program.xnn_graphs.size());
       if (is_new) {

@@ -72,6 +72,15 @@ class Pipe {
   }
 };
 
+// read(2), again where a signal came between. Async-signal-safe.
+ssize_t ReadFrom(int descriptor, void* to, std::size_t size) {
+  ssize_t count = 0;
+  do {
+    count = ::read(descriptor, to, size);
+  } while (count < 0 && errno == EINTR);
+  return count;
+}
+
 // What the child says before exec, when it cannot get there.
 struct ChildFailure {
   int step = 0;  // index into kSteps
@@ -95,11 +104,7 @@ constexpr std::array kSteps = {"redirect its streams", "restrict it to its CPUs"
 #endif
   guarded.CloseWrite();
   char byte = 0;
-  ssize_t count = 0;
-  do {
-    count = ::read(guarded.read, &byte, 1);
-  } while (count < 0 && errno == EINTR);
-  if (count != 1) ::_exit(127);  // there is no etprof any more
+  if (ReadFrom(guarded.read, &byte, 1) != 1) ::_exit(127);  // there is no etprof any more
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
@@ -163,8 +168,7 @@ class GroupGuard {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
     CloseAllBut(life);
     char byte = 0;
-    while (::read(life, &byte, 1) < 0 && errno == EINTR) {
-    }
+    ReadFrom(life, &byte, 1);
     ::kill(-group, SIGKILL);
     ::_exit(0);
   }
@@ -438,11 +442,8 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
 
   ChildFailure message;
-  ssize_t count = 0;
-  do {
-    count = ::read(failure.read, &message, sizeof message);  // ends when exec closes the other side
-  } while (count < 0 && errno == EINTR);
-  if (count == static_cast<ssize_t>(sizeof message)) {
+  // It ends when exec closes the other side.
+  if (ReadFrom(failure.read, &message, sizeof message) == static_cast<ssize_t>(sizeof message)) {
     ::waitpid(pid, nullptr, 0);
     throw CannotStart(arguments[0], message, command);
   }

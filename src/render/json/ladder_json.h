@@ -25,19 +25,15 @@ struct LadderCellJson {
 
   static void Describe(auto& v) {
     using J = const LadderCellJson&;
-    const auto gain = [](const std::optional<Quantity>& quantity) -> std::optional<Gain> {
-      if (!quantity) return std::nullopt;
-      return Gain{*quantity};
-    };
     v("level", [](J json) { return json.Of().levels[json.at.level].name; });
     v("threads", [](J json) { return json.Of().threads[json.at.threads]; }, {.least = 1});
     v("ms", [](J json) { return json.Cell().ns; }, kMs);
     v("name", [](J json) { return json.Op() != nullptr ? std::optional(json.Op()->name) : std::nullopt; });
     v("key",
       [](J json) { return json.Op() != nullptr ? std::optional(KeyText(json.Op()->key)) : std::nullopt; });
-    v("over_below", [gain](J json) { return gain(json.Cell().over_below); });
-    v("over_lowest", [gain](J json) { return gain(json.Cell().over_lowest); });
-    v("over_fewest_threads", [gain](J json) { return gain(json.Cell().over_fewest); });
+    v("over_below", [](J json) { return MaybeGain(json.Cell().over_below); });
+    v("over_lowest", [](J json) { return MaybeGain(json.Cell().over_lowest); });
+    v("over_fewest_threads", [](J json) { return MaybeGain(json.Cell().over_fewest); });
     v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); });
   }
 };

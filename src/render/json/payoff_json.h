@@ -20,8 +20,7 @@ struct PayoffRowJson {
     v("name", [](J json) { return json.row.name; });
     v("gain", [](J json) {
       std::vector<std::optional<Gain>> gains;
-      for (const auto& gain : json.row.gain)
-        gains.push_back(gain ? std::optional(Gain{*gain}) : std::nullopt);
+      for (const auto& gain : json.row.gain) gains.push_back(MaybeGain(gain));
       return gains;
     });
     v("no_longer_from_threads",

@@ -1,6 +1,5 @@
 #include "render/json/timeline_json.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "analysis/sampled_runs.h"
 #include "core/json.h"
 #include "measure/store/watch.h"
+#include "render/watched_run.h"
 
 namespace etprof {
 namespace {
@@ -28,9 +28,7 @@ Json TimelineOfRun(const Profile& profile, const SampledRuns::Run& run) {
 // The run that was watched; null: there is none. What the profile has not is added to `operators`.
 Json WatchedRun(const Profile& profile, const WatchData* watch, Json& operators) {
   if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return nullptr;
-  std::map<std::string, std::size_t> index;
-  for (std::size_t op = 0; op < profile.operators.size(); ++op)
-    index.emplace(KeyText(profile.operators[op].key), op);
+  std::map<std::string, std::size_t> index = OperatorsByKey(profile);
   const auto index_of = [&](const protocol::WatchedOperator& op) {
     const std::string key = op.place.KeyText(watch->method);
     const auto [known, added] = index.emplace(key, operators.size());
@@ -40,30 +38,20 @@ Json WatchedRun(const Profile& profile, const WatchData* watch, Json& operators)
     }
     return known->second;
   };
-  struct Slice {
-    std::size_t span;
-    const protocol::WatchedSlice* slice;
-  };
+  const PlacedWatch placed(*watch->reply.timeline);
   Json json = {{"op", Json::array()}, {"depth", Json::array()}, {"times", Json::array()}};
-  std::vector<Slice> slices;
-  std::vector<Nanoseconds> open;
-  for (const protocol::WatchedSpan& span : watch->reply.timeline->spans) {
-    while (!open.empty() && open.back() <= span.begin_ns) open.pop_back();
-    const Nanoseconds end = open.empty() ? span.end_ns : std::min(span.end_ns, open.back());
-    for (const protocol::WatchedSlice& slice : span.slices) slices.push_back({json["op"].size(), &slice});
-    json["op"].push_back(index_of(watch->reply.operators[static_cast<std::size_t>(span.op)]));
-    json["depth"].push_back(open.size());
-    json["times"].push_back(span.begin_ns);
-    json["times"].push_back(end - span.begin_ns);
-    open.push_back(end);
+  for (const PlacedWatch::Span& span : placed.spans) {
+    json["op"].push_back(index_of(watch->reply.operators[span.op]));
+    json["depth"].push_back(span.depth);
+    json["times"].push_back(span.begin);
+    json["times"].push_back(span.end - span.begin);
   }
-  std::ranges::stable_sort(slices, {}, [](const Slice& of) { return of.slice->begin_ns; });
   Json& list = json["slices"] = {{"thread", Json::array()},
                                  {"span", Json::array()},
                                  {"times", Json::array()},
                                  {"tasks", Json::array()},
                                  {"busy", Json::array()}};
-  for (const auto& [span, slice] : slices) {
+  for (const auto& [span, slice] : placed.slices) {
     list["thread"].push_back(slice->thread);
     list["span"].push_back(span);
     list["times"].push_back(slice->begin_ns);

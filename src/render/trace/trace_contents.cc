@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "measure/store/watch.h"
 #include "program/tensors.h"
+#include "render/watched_run.h"
 
 namespace etprof {
 namespace {
@@ -212,18 +213,14 @@ class ExperimentWriter {
     }
   }
 
-  // The watched run is of a process of its own. Operators nest by their times alone; a thread's tasks in an
-  // operator are one slice.
+  // The watched run is of a process of its own. A thread's tasks in an operator are one slice.
   void WriteWatched(const WatchData& watch, const protocol::WatchedTimeline& timeline) {
-    std::map<std::string, std::size_t> index;
-    for (std::size_t op = 0; op < profile_.operators.size(); ++op)
-      index.emplace(KeyText(profile_.operators[op].key), op);
-    const auto& operators = watch.reply.operators;
-    std::map<std::int64_t, TraceWriter::SliceId> kinds;
-    const auto kind_of = [&](std::int64_t of) {
+    const std::map<std::string, std::size_t> index = OperatorsByKey(profile_);
+    std::map<std::size_t, TraceWriter::SliceId> kinds;
+    const auto kind_of = [&](std::size_t of) {
       const auto known = kinds.find(of);
       if (known != kinds.end()) return known->second;
-      const protocol::WatchedOperator& op = operators[static_cast<std::size_t>(of)];
+      const protocol::WatchedOperator& op = watch.reply.operators[of];
       const std::string key = op.place.KeyText(watch.method);
       const auto found = index.find(key);
       const auto kind = found == index.end()
@@ -237,22 +234,15 @@ class ExperimentWriter {
         writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
     const TrackId whole = writer_.AddThread(process, watch.method);
     const auto at = [&](Nanoseconds since_begin) { return At(timeline.begin_ns + since_begin); };
-    std::vector<Nanoseconds> open;
-    std::vector<std::pair<std::int64_t, const protocol::WatchedSlice*>> slices;
-    for (const protocol::WatchedSpan& span : timeline.spans) {
-      while (!open.empty() && open.back() <= span.begin_ns) open.pop_back();
-      const Nanoseconds end = open.empty() ? span.end_ns : std::min(span.end_ns, open.back());
-      writer_.Slice(whole, static_cast<int>(open.size()), kind_of(span.op), at(span.begin_ns), at(end), {});
-      open.push_back(end);
-      for (const protocol::WatchedSlice& slice : span.slices) slices.emplace_back(span.op, &slice);
-    }
-    std::ranges::stable_sort(slices, {}, [](const auto& slice) { return slice.second->begin_ns; });
+    const PlacedWatch placed(timeline);
+    for (const PlacedWatch::Span& span : placed.spans)
+      writer_.Slice(whole, static_cast<int>(span.depth), kind_of(span.op), at(span.begin), at(span.end), {});
     for (std::int64_t thread = 0; thread < watch.reply.threads; ++thread) {
       const TrackId track =
           writer_.AddThread(process, thread == 0 ? "thread 0 (caller)" : fmt::format("thread {}", thread));
-      for (const auto& [op, slice] : slices) {
+      for (const auto& [span, slice] : placed.slices) {
         if (slice->thread != thread) continue;
-        writer_.Slice(track, 0, kind_of(op), at(slice->begin_ns), at(slice->end_ns),
+        writer_.Slice(track, 0, kind_of(placed.spans[span].op), at(slice->begin_ns), at(slice->end_ns),
                       {{"tasks", slice->tasks}, {"busy_ns", slice->busy_ns}});
       }
     }

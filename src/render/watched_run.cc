@@ -1,0 +1,26 @@
+#include "render/watched_run.h"
+
+#include <algorithm>
+
+namespace etprof {
+
+PlacedWatch::PlacedWatch(const protocol::WatchedTimeline& timeline) {
+  std::vector<Nanoseconds> open;
+  for (const protocol::WatchedSpan& span : timeline.spans) {
+    while (!open.empty() && open.back() <= span.begin_ns) open.pop_back();
+    const Nanoseconds end = open.empty() ? span.end_ns : std::min(span.end_ns, open.back());
+    for (const protocol::WatchedSlice& slice : span.slices) slices.push_back({spans.size(), &slice});
+    spans.push_back({static_cast<std::size_t>(span.op), open.size(), span.begin_ns, end});
+    open.push_back(end);
+  }
+  std::ranges::stable_sort(slices, {}, [](const Slice& of) { return of.slice->begin_ns; });
+}
+
+std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op)
+    places.emplace(KeyText(profile.operators[op].key), op);
+  return places;
+}
+
+}  // namespace etprof
