@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kLongestName = 4096;
 
 constexpr Nanoseconds kLongestEvent = Nanoseconds{1} << 44;
+// Half the range, so that differences of two times cannot overflow.
+constexpr Nanoseconds kLatest = std::numeric_limits<Nanoseconds>::max() / 2;
+// Where blocks of one layout keep having other bytes than those before, patterns of them are no use.
+constexpr int kMostMisses = 16;
 constexpr const char* kOutOfRange =
     "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
 
@@ -22,9 +26,12 @@ constexpr const char* kOutOfRange =
 
 Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start,
                                Nanoseconds* end) {
+  if (auto block = ReadAsBefore(run, start, end)) return *std::move(block);
+  if (!file_.Verify(run)) throw file_.Malformed();
   block_name_ = run.name() != nullptr ? std::string_view(run.name()->c_str(), run.name()->size()) : "";
   block_name_ = block_name_.substr(0, kLongestName);
   block_index_ = index;
+  noted_ = false;
   count_ = 0;
   start_ = start;
   end_ = end;
@@ -50,7 +57,38 @@ Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, 
   block.event_count = count_;
   block.layout = FinishLayout();
   block.bundled_input_index = run.bundled_input_index();
+  LearnPattern(run, block);
   return block;
+}
+
+// A block as the one that is expected next, which needs neither verification nor a walk. Nullopt where it is
+// another, or has an event that is to be noted.
+std::optional<Trace::Block> BlockReader::ReadAsBefore(const ::etdump::RunData& run, Nanoseconds* start,
+                                                      Nanoseconds* end) {
+  if (known_.empty()) return std::nullopt;
+  Known& known = KnownOf(successor_[last_layout_], run);
+  if (!known.pattern) return std::nullopt;
+  if (!known.pattern->Matches(run, file_)) {
+    ++known.missed;
+    return std::nullopt;
+  }
+  if (!known.pattern->Times(run, kLongestEvent, kLatest, start, end, total_length_)) return std::nullopt;
+  Follow(known.block.layout);
+  return known.block;
+}
+
+void BlockReader::LearnPattern(const ::etdump::RunData& run, const Trace::Block& block) {
+  known_.resize(2 * found_.layouts.size());
+  Known& known = KnownOf(block.layout, run);
+  if (known.missed > kMostMisses) {
+    known.pattern.reset();  // looking for one takes longer than to walk the block
+    return;
+  }
+  // A time in ticks is to be converted, and a note on a name is counted at each event.
+  if (scale_ != 1.0 || noted_) return;
+  known.pattern = BlockPattern::Of(run, file_);
+  known.block = block;
+  if (!known.pattern) ++known.missed;
 }
 
 void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
@@ -142,9 +180,13 @@ std::uint32_t BlockReader::FinishLayout() {
     layout = layout_index_.FindOrAdd(found_.layouts, std::move(scratch_));
     if (layout == successor_.size()) successor_.push_back(layout);
   }
+  Follow(layout);
+  return layout;
+}
+
+void BlockReader::Follow(std::uint32_t layout) {
   if (!successor_.empty()) successor_[last_layout_] = layout;
   last_layout_ = layout;
-  return layout;
 }
 
 void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event) {
@@ -176,10 +218,8 @@ std::uint64_t BlockReader::OffsetOf(const void* where) const {
 }
 
 std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, const ::etdump::ProfileEvent& event) {
-  // Half the range, so that differences of two times cannot overflow.
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
-  const bool fits =
-      scale_ == 1.0 ? ticks <= kMost : static_cast<double>(ticks) * scale_ <= static_cast<double>(kMost);
+  const bool fits = scale_ == 1.0 ? ticks <= static_cast<std::uint64_t>(kLatest)
+                                  : static_cast<double>(ticks) * scale_ <= static_cast<double>(kLatest);
   if (!fits) {
     Note("time_out_of_range", HealthEntry::Severity::kError, kOutOfRange, &event, "");
     return std::nullopt;
@@ -190,6 +230,7 @@ std::optional<Nanoseconds> BlockReader::Time(std::uint64_t ticks, const ::etdump
 
 void BlockReader::Note(const char* name, HealthEntry::Severity severity, const char* explanation,
                        const void* where, std::string_view event_name, Nanoseconds amount) {
+  noted_ = true;
   HealthEntry entry;
   entry.name = name;
   entry.severity = severity;

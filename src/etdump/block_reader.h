@@ -6,22 +6,26 @@
 #include <vector>
 
 #include "core/file.h"
+#include "etdump/block_pattern.h"
 #include "etdump/gather.h"
 #include "etdump/trace.h"
+#include "etdump/verified.h"
 #include "etdump_schema_flatcc_generated.h"
 
 namespace etprof {
 
-// Reads verified blocks, one after the other, into the columns of a trace. What it learns of layouts, names
-// and oddities is its own, so that several may read parts of one file at once.
+// Verifies and reads blocks, one after the other, into the columns of a trace. What it learns of layouts,
+// names and oddities is its own, so that several may read parts of one file at once.
 class BlockReader {
  public:
   // `bytes` is the whole file, for the offsets in messages.
-  BlockReader(ByteView bytes, double nanoseconds_per_tick) : bytes_(bytes), scale_(nanoseconds_per_tick) {}
+  BlockReader(const EtdumpRoot& file, ByteView bytes, double nanoseconds_per_tick)
+      : file_(file), bytes_(bytes), scale_(nanoseconds_per_tick) {}
 
   // Reads the block with index `index`: gives its name, layout and event count. Writes the times of its
   // profile events to `start` and `end`, which have room for all of the block's events. Throws Error
-  // (kBadInput), without the file's name, where an inference's own time is out of range.
+  // (kBadInput) where the block is malformed, and, without the file's name, where an inference's own time is
+  // out of range.
   Trace::Block Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start, Nanoseconds* end);
 
   // What has been found so far; of `Trace` only layouts, names, allocations, counts and health are filled.
@@ -30,6 +34,9 @@ class BlockReader {
   double total_length() const { return total_length_; }
 
  private:
+  std::optional<Trace::Block> ReadAsBefore(const ::etdump::RunData& run, Nanoseconds* start,
+                                           Nanoseconds* end);
+  void LearnPattern(const ::etdump::RunData& run, const Trace::Block& block);
   void ReadProfileEvent(const ::etdump::ProfileEvent& event);
   void CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event);
   // Absent, and noted, where it is out of range.
@@ -40,9 +47,11 @@ class BlockReader {
                  std::int32_t delegate_id);
   void LeaveExpected();
   std::uint32_t FinishLayout();
+  void Follow(std::uint32_t layout);
   void Note(const char* name, HealthEntry::Severity severity, const char* explanation, const void* where,
             std::string_view event_name, Nanoseconds amount = 0);
 
+  const EtdumpRoot& file_;
   ByteView bytes_;
   double scale_;
   Trace found_;
@@ -63,6 +72,19 @@ class BlockReader {
   std::vector<std::uint32_t> successor_;
   std::uint32_t last_layout_ = 0;
   LayoutIndex layout_index_;
+
+  // The bytes of a block that was read, and that block without its place.
+  struct Known {
+    std::optional<BlockPattern> pattern;
+    Trace::Block block;
+    int missed = 0;  // blocks that had other bytes
+  };
+  // Of a layout, for blocks at places like this one's: their fields are aligned to 8 bytes, they to 4.
+  Known& KnownOf(std::uint32_t layout, const ::etdump::RunData& run) {
+    return known_[2 * layout + OffsetOf(&run) / 4 % 2];
+  }
+  std::vector<Known> known_;
+  bool noted_ = false;  // something in the block being read
 };
 
 }  // namespace etprof

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -16,14 +16,22 @@ namespace {
 using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 
 // Where each block's events would lie if all were profile events; the last entry is their number.
-std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks) {
-  std::vector<std::size_t> places = {0};
-  places.reserve(blocks.size() + 1);
-  for (const auto* run : blocks) {
-    if (!file.VerifyShallow(*run)) throw file.Malformed();
-    places.push_back(places.back() + (run->events() != nullptr ? run->events()->size() : 0));
+std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks, std::size_t threads) {
+  std::vector<std::size_t> places(blocks.size() + 1, 0);
+  // The system maps a file's pages as they are first touched, which takes longer than to look at them.
+  constexpr std::size_t kBlocksAPart = 4096;
+  ParallelFor(blocks.size() / kBlocksAPart + 1, threads, [&](std::size_t part) {
+    const std::size_t end = std::min<std::size_t>(blocks.size(), (part + 1) * kBlocksAPart);
+    for (std::size_t block = part * kBlocksAPart; block < end; ++block) {
+      const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
+      if (!file.VerifyShallow(run)) throw file.Malformed();
+      places[block + 1] = run.events() != nullptr ? run.events()->size() : 0;
+    }
+  });
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    places[block + 1] += places[block];
     // More events than the file has room for: its blocks share them, and reading would never end.
-    if (places.back() > file.most_tables()) throw file.Malformed();
+    if (places[block + 1] > file.most_tables()) throw file.Malformed();
   }
   return places;
 }
@@ -95,7 +103,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   const EtdumpRoot file(bytes, file_name);
   if (file.root().run_data() == nullptr) return trace;
   const Blocks& blocks = *file.root().run_data();
-  const std::vector<std::size_t> places = Places(file, blocks);
+  const std::vector<std::size_t> places = Places(file, blocks, options.threads);
   trace.blocks.resize(blocks.size());
   trace.start.resize(places.back());
   trace.end.resize(places.back());
@@ -107,12 +115,12 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
                                   : std::min(HardwareThreads(), places.back() / kEventsWorthAThread + 1);
   const std::vector<Part> parts = Cut(places, threads);
   std::vector<BlockReader> readers;
-  for (std::size_t i = 0; i < parts.size(); ++i) readers.emplace_back(bytes, options.nanoseconds_per_tick);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    readers.emplace_back(file, bytes, options.nanoseconds_per_tick);
   // A block is verified right before it is read, while it is in the cache.
   ParallelFor(parts.size(), threads, [&](std::size_t part) {
     for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
-      if (!file.Verify(run)) throw file.Malformed();
       try {
         trace.blocks[block] = readers[part].Read(run, block, trace.start.data() + places[block],
                                                  trace.end.data() + places[block]);

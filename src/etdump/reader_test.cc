@@ -1,5 +1,6 @@
 #include "etdump/reader.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/error.h"
@@ -146,6 +149,28 @@ std::vector<std::byte> MixedDump(int blocks) {
   return bytes;
 }
 
+void ExpectSame(const Trace& trace, const Trace& wanted) {
+  EXPECT_EQ(trace.start, wanted.start);
+  EXPECT_EQ(trace.end, wanted.end);
+  EXPECT_EQ(trace.layouts, wanted.layouts);
+  ASSERT_EQ(trace.names.size(), wanted.names.size());
+  for (NameId id = 0; id < wanted.names.size(); ++id) EXPECT_EQ(trace.names.Text(id), wanted.names.Text(id));
+  ASSERT_EQ(trace.blocks.size(), wanted.blocks.size());
+  for (std::size_t block = 0; block < wanted.blocks.size(); ++block) {
+    EXPECT_EQ(trace.blocks[block].name, wanted.blocks[block].name);
+    EXPECT_EQ(trace.blocks[block].layout, wanted.blocks[block].layout);
+    EXPECT_EQ(trace.blocks[block].first_event, wanted.blocks[block].first_event);
+    EXPECT_EQ(trace.blocks[block].event_count, wanted.blocks[block].event_count);
+    EXPECT_EQ(trace.blocks[block].bundled_input_index, wanted.blocks[block].bundled_input_index);
+  }
+  ASSERT_EQ(trace.health.entries().size(), wanted.health.entries().size());
+  for (std::size_t i = 0; i < wanted.health.entries().size(); ++i) {
+    EXPECT_EQ(trace.health.entries()[i].name, wanted.health.entries()[i].name);
+    EXPECT_EQ(trace.health.entries()[i].count, wanted.health.entries()[i].count);
+    EXPECT_EQ(trace.health.entries()[i].first_place, wanted.health.entries()[i].first_place);
+  }
+}
+
 TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
   const std::vector<std::byte> bytes = MixedDump(40);
   const Trace one = ReadEtdump(bytes, "x.etdump", {.threads = 1});
@@ -178,18 +203,70 @@ TEST(ReadEtdump, GivesTheSameOnAnyNumberOfThreads) {
 
   for (const std::size_t threads : {2U, 3U, 7U, 100U}) {
     const Trace many = ReadEtdump(bytes, "x.etdump", {.threads = threads});
-    EXPECT_EQ(many.start, one.start);
-    EXPECT_EQ(many.end, one.end);
-    EXPECT_EQ(many.layouts, one.layouts);
-    ASSERT_EQ(many.names.size(), one.names.size());
-    for (NameId id = 0; id < one.names.size(); ++id) EXPECT_EQ(many.names.Text(id), one.names.Text(id));
-    ASSERT_EQ(many.blocks.size(), one.blocks.size());
-    for (std::size_t block = 0; block < one.blocks.size(); ++block) {
-      EXPECT_EQ(many.blocks[block].layout, one.blocks[block].layout);
-      EXPECT_EQ(many.blocks[block].first_event, one.blocks[block].first_event);
-    }
+    ExpectSame(many, one);
     EXPECT_EQ(many.allocations[0].bytes, one.allocations[0].bytes);
   }
+}
+
+// On as many threads as it has blocks, no block is read as one like it was before.
+void ExpectReadAsAlone(ByteView bytes, const std::string& what) {
+  SCOPED_TRACE(what);
+  constexpr std::size_t kBlocks = 100;
+  const auto read = [&](std::size_t threads) -> std::variant<Trace, std::string> {
+    try {
+      return ReadEtdump(bytes, "x.etdump", {.threads = threads});
+    } catch (const Error& error) {
+      return error.Message();
+    }
+  };
+  const auto one = read(1), alone = read(kBlocks);
+  ASSERT_EQ(one.index(), alone.index());
+  if (const auto* trace = std::get_if<Trace>(&one)) {
+    ExpectSame(*trace, std::get<Trace>(alone));
+  } else {
+    EXPECT_EQ(std::get<std::string>(one), std::get<std::string>(alone));
+  }
+}
+
+// Every byte of two blocks and of the vtables that all share, spoilt in several ways.
+TEST(ReadEtdump, ABlockLikeOneBeforeIsReadAsIfItStoodAlone) {
+  const std::vector<std::byte> whole = Bytes(kTraces + "/toy_cnn.t1.etdump");
+  const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(whole.data())->run_data();
+  const auto place = [&](unsigned block) {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(blocks->Get(block)) - whole.data());
+  };
+  // The runner writes from the end of the file to its beginning.
+  ASSERT_LT(place(3), place(1));
+  for (const auto& [first, end] : {std::pair(place(3), place(1)), std::pair(place(0), whole.size())}) {
+    for (std::size_t at = first; at < end; at += 7) {
+      for (const int spoilt : {0, 4, 0xff}) {
+        std::vector<std::byte> bytes = whole;
+        bytes[at] = static_cast<std::byte>(spoilt);
+        ExpectReadAsAlone(bytes, fmt::format("byte {} is {}", at, spoilt));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// A vtable may say that a time lies where an offset does: then a time leads to another place.
+TEST(ReadEtdump, ATimeThatIsAlsoAnOffsetIsFollowedInEveryBlock) {
+  std::vector<std::byte> bytes = Bytes(kTraces + "/toy_cnn.t1.etdump");
+  const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data())->run_data();
+  const auto* event = blocks->Get(2)->events()->Get(0)->profile_event();
+  const auto* table = reinterpret_cast<const std::byte*>(event);
+  flatbuffers::soffset_t to_vtable = 0;
+  std::memcpy(&to_vtable, table, sizeof to_vtable);
+  auto* vtable = const_cast<std::byte*>(table - to_vtable);
+  using Event = ::etdump::ProfileEvent;
+  std::memcpy(vtable + Event::VT_START_TIME, vtable + Event::VT_DELEGATE_DEBUG_ID_STR, 2);
+  ExpectReadAsAlone(bytes, "all names are times");
+  auto* name = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(event)) +
+               flatbuffers::ReadScalar<flatbuffers::voffset_t>(vtable + Event::VT_DELEGATE_DEBUG_ID_STR);
+  const std::uint32_t far = 0x7fffffff;
+  std::memcpy(name, &far, sizeof far);
+  ExpectReadAsAlone(bytes, "one leads out of the file");
+  EXPECT_THAT(MessageOf(bytes), HasSubstr("malformed"));
 }
 
 TEST(ReadEtdump, DoesNotReadBlocksThatShareTheirEventsForEver) {

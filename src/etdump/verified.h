@@ -26,6 +26,10 @@ class EtdumpRoot {
   // A table takes at least 4 bytes, so a file whose tables are not shared cannot have more of them than this.
   std::size_t most_tables() const { return length_ / 4 + 1; }
 
+  // The bytes from where alignment counts to the FlatBuffer's end.
+  const std::uint8_t* begin() const { return data_; }
+  const std::uint8_t* end() const { return data_ + length_; }
+
   // What to throw when Verify said no.
   Error Malformed() const;
 

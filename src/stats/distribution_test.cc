@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -69,6 +71,28 @@ TEST(Describe, LeavesOutWhatIsNotANumber) {
   EXPECT_EQ(d.n, 2);
   EXPECT_EQ(d.mean, 2);
   EXPECT_EQ(d.max, 3);
+}
+
+// Many whole numbers are sorted in another way than others.
+TEST(Sort, OrdersAnyValues) {
+  std::mt19937_64 random(3);
+  for (const std::size_t count : {10U, 999U, 1000U, 5000U}) {
+    for (const double most : {100.0, 3e6, 4294967295.0, 4294967296.0, 1e15}) {
+      std::vector<double> whole(count);
+      for (double& value : whole)
+        value =
+            std::floor(most * static_cast<double>(random()) / static_cast<double>(std::mt19937_64::max()));
+      whole[count / 2] = most;
+      for (const double other : {0.0, 0.5, -1.0, 1e300, kInfinity}) {
+        std::vector<double> values = whole;
+        values[count / 3] = other;
+        std::vector<double> wanted = values;
+        std::sort(wanted.begin(), wanted.end());
+        Sort(values);
+        EXPECT_EQ(values, wanted) << count << " values up to " << most << " with " << other;
+      }
+    }
+  }
 }
 
 TEST(Quantile, InterpolatesBetweenOrderStatistics) {
