@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -365,6 +366,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; gives the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = options.parse(arguments)
+    # Graphs are many objects that live long: to look through them as often as Python does takes a tenth of an export.
+    gc.set_threshold(100_000)
     with _library_output(chosen.verbose) as (out, err):
         try:
             if chosen.list_models:

@@ -5,6 +5,7 @@ sources and versions made it and its files are unchanged.
 """
 
 import copy
+import gc
 import inspect
 import os
 from collections.abc import Iterator
@@ -18,6 +19,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from etprof.export import Request, export_model
 from exports import Exported, is_current
+
+
+@pytest.fixture(scope="session", autouse=True)
+def graphs_looked_through_seldom() -> Iterator[None]:
+    """As in `etprof export`; and where a node comes from, which nothing changes, is not copied with every node made of it."""
+    from torch.fx.traceback import NodeSource
+
+    before = gc.get_threshold()
+    gc.set_threshold(100_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NodeSource, "__deepcopy__", lambda source, _: source, raising=False)
+        yield
+    gc.set_threshold(*before)
 
 
 @pytest.fixture(scope="session", autouse=True)
