@@ -160,10 +160,11 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
       static_cast<std::size_t>(file.end() - at) < words_.size() * 4)
     return false;
   const auto moved = static_cast<std::uint32_t>(distance);  // offsets are 32 bits, and files below 2 GiB
+  // Runners write from the end of a file to its beginning, merged files run forward.
+  const std::uint8_t* const next = distance < 0 ? at - words_.size() * 4 : at + words_.size() * 4;
   std::uint32_t other[kStep] = {};
   for (std::size_t word = 0; word < words_.size(); word += kStep) {
-    // Runners write from the end of a file to its beginning: the next block lies before this one.
-    __builtin_prefetch(at + word * 4 - words_.size() * 4);
+    __builtin_prefetch(next + word * 4);
     for (std::size_t i = 0; i < kStep; ++i) {  // the compiler makes vectors of loops of a fixed length
       const auto has = Load<std::uint32_t>(at + (word + i) * 4);
       other[i] |= (has - words_[word + i] - (moves_[word + i] & moved)) & counts_[word + i];
