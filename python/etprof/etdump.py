@@ -14,10 +14,25 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("etprof's Python module needs NumPy: pip install numpy") from error
 
+from etprof.arrow import Coded, Nullable, Table
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from etprof import _native
+
+# What a Profile's operators say of themselves, and as what an Arrow table has it.
+_OPERATOR_KEYS: dict[str, type] = {
+    "key": str,
+    "name": str,
+    "type": str,
+    "kind": str,
+    "category": str,
+    "group": str,
+    "instruction": np.int32,
+    "parent": np.int32,
+    "portable": bool,
+}
 
 # Nanoseconds of a tick, by the units that ExecuTorch's TimeScale has.
 _TICKS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -157,13 +172,21 @@ class Etdump:
         """One row an event: block, block_name, name, delegated, chain, instruction, delegate_id, start_ns, end_ns, duration_ns."""
         import pandas as pd
 
-        blocks = self.block
-        kinds, of_block = np.unique(self.block_names, return_inverse=True)
         return pd.DataFrame(
             {
-                "block": blocks,
-                "block_name": pd.Categorical.from_codes(of_block[blocks], kinds),
-                "name": pd.Categorical.from_codes(self.name.astype(np.int32), self.names),
+                name: pd.Categorical.from_codes(column.codes, column.texts) if isinstance(column, Coded) else column
+                for name, column in self._events().columns.items()
+            },
+            copy=False,
+        )
+
+    def _events(self) -> Table:
+        kinds, of_block = np.unique(self.block_names, return_inverse=True)
+        return Table(
+            {
+                "block": self.block,
+                "block_name": Coded(of_block[self.block].astype(np.int32), kinds.tolist()),
+                "name": Coded(self.name.view(np.int32), self.names),
                 "delegated": self.delegated,
                 "chain": self.chain,
                 "instruction": self.instruction,
@@ -171,9 +194,12 @@ class Etdump:
                 "start_ns": self.start_ns,
                 "end_ns": self.end_ns,
                 "duration_ns": self.duration_ns,
-            },
-            copy=False,
+            }
         )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The events as an Arrow stream: `polars.DataFrame(dump)`, `pyarrow.table(dump)`. Times are not copied."""
+        return self._events().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self, target_time_scale: str = "ms", include_units: bool = True) -> pd.DataFrame:
         """Return what ExecuTorch's Inspector(...).to_dataframe() does: the same columns, rows and values.
@@ -298,16 +324,47 @@ class Profile:
         """One row an operator, with statistics of its self time over the steady runs (ms): count, mean, p50, p90, p99, share."""
         import pandas as pd
 
+        return pd.DataFrame(
+            {
+                name: column.values if isinstance(column, Nullable) else column
+                for name, column in self._statistics.columns.items()
+            }
+        )
+
+    @cached_property
+    def _statistics(self) -> Table:
         steady = self.run_phase == "steady"
         if not steady.any():
             steady = np.ones_like(steady, dtype=bool)
         times = self.self_ns[:, steady]
-        frame = pd.DataFrame(self.operators)
+        columns: dict[str, Any] = {}
+        for key, kind in _OPERATOR_KEYS.items():
+            values = [operator[key] for operator in self.operators]
+            columns[key] = values if kind is str else np.array(values, dtype=kind)
         ran = [row[row >= 0] / 1e6 for row in times]
-        frame["runs"] = [row.size for row in ran]
-        frame["mean_ms"] = [row.mean() if row.size else np.nan for row in ran]
+        runs = np.array([row.size for row in ran], dtype=np.int64)
+        columns["runs"] = runs
+        columns["mean_ms"] = Nullable(np.array([row.mean() if row.size else np.nan for row in ran]), runs > 0)
         for percent in (50, 90, 99):
-            frame[f"p{percent}_ms"] = [np.percentile(row, percent) if row.size else np.nan for row in ran]
+            of_runs = np.array([np.percentile(row, percent) if row.size else np.nan for row in ran])
+            columns[f"p{percent}_ms"] = Nullable(of_runs, runs > 0)
         whole = self.run_total_ns[steady].sum()
-        frame["share"] = np.where(times >= 0, times, 0).sum(axis=1) / whole if whole else np.nan
-        return frame
+        share = np.where(times >= 0, times, 0).sum(axis=1) / (whole or np.nan)
+        columns["share"] = Nullable(share, np.isfinite(share))
+        return Table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """What to_pandas() has, as an Arrow stream: `polars.DataFrame(profile)`. Undefined numbers are null."""
+        return self._statistics.__arrow_c_stream__(requested_schema)
+
+    def self_times(self) -> Table:
+        """Every self time, for any Arrow library: operator (its index), run, self_ns (null where it did not run; not copied)."""
+        operators, runs = self.self_ns.shape
+        times = self.self_ns.reshape(-1)
+        return Table(
+            {
+                "operator": np.repeat(np.arange(operators, dtype=np.int32), runs),
+                "run": np.tile(np.arange(runs, dtype=np.int32), operators),
+                "self_ns": Nullable(times, times >= 0),
+            }
+        )

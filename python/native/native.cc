@@ -15,6 +15,7 @@
 
 #include "analysis/host_time.h"
 #include "analysis/profile.h"
+#include "arrow.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -324,6 +325,7 @@ NB_MODULE(_native, module) {
   BindTrace(module);
   BindProfile(module);
   BindWorkflows(module);
+  etprof::BindArrow(module);
   module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,
              "Reads a whole ETDump. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

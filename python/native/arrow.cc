@@ -1,0 +1,226 @@
+// Tables for other libraries, by the Arrow C data and stream interfaces and their PyCapsule protocol: an ABI that is stable
+// (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html, CDataInterface/PyCapsuleInterface.html) and
+// that needs no library.
+#include "arrow.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// As the specification declares them.
+extern "C" {
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  std::int64_t flags;
+  std::int64_t n_children;
+  ArrowSchema** children;
+  ArrowSchema* dictionary;
+  void (*release)(ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  std::int64_t length;
+  std::int64_t null_count;
+  std::int64_t offset;
+  std::int64_t n_buffers;
+  std::int64_t n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+struct ArrowArrayStream {
+  int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+  int (*get_next)(ArrowArrayStream*, ArrowArray*);
+  const char* (*get_last_error)(ArrowArrayStream*);
+  void (*release)(ArrowArrayStream*);
+  void* private_data;
+};
+}
+
+namespace etprof {
+namespace {
+
+constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
+constexpr const char* kStreamCapsule = "arrow_array_stream";
+
+struct Column {
+  std::string name;
+  std::string format;
+  std::int64_t length = 0;
+  std::int64_t null_count = 0;
+  std::vector<const void*> buffers;
+  std::vector<Column> children;
+  std::vector<Column> dictionary;  // one, or none
+};
+
+// A table and the arrays that it lies in. Whoever took the last part of it may let go on any thread.
+struct Table {
+  Column root;
+  std::vector<nb::object> arrays;
+};
+using SharedTable = std::shared_ptr<const Table>;
+
+SharedTable Share(std::unique_ptr<Table> table) {
+  return {table.release(), [](const Table* last) {
+            if (!Py_IsInitialized()) return;  // Python has ended, and its memory with it
+            const nb::gil_scoped_acquire lock;
+            delete last;
+          }};
+}
+
+// What one ArrowSchema or ArrowArray needs besides itself. A child may be moved out of its parent and outlive it, so each
+// has its own.
+template <typename T>
+struct Holder {
+  SharedTable table;
+  std::vector<T> parts;  // children, then the dictionary
+  std::vector<T*> children;
+  std::vector<const void*> buffers;
+};
+
+template <typename T>
+void Release(T* self) {
+  auto* holder = static_cast<Holder<T>*>(self->private_data);
+  for (T& part : holder->parts) {
+    if (part.release != nullptr) part.release(&part);
+  }
+  self->release = nullptr;
+  delete holder;
+}
+
+void Fill(const Column& column, ArrowSchema& out) {
+  out.format = column.format.c_str();
+  out.name = column.name.c_str();
+  out.flags = kNullable;
+}
+
+void Fill(const Column& column, ArrowArray& out) {
+  out.length = column.length;
+  out.null_count = column.null_count;
+  out.n_buffers = static_cast<std::int64_t>(column.buffers.size());
+}
+
+template <typename T>
+void Export(const SharedTable& table, const Column& column, T& out) {
+  out = T{};
+  auto holder = std::make_unique<Holder<T>>();
+  holder->table = table;
+  holder->buffers = column.buffers;
+  holder->parts.resize(column.children.size() + column.dictionary.size());
+  std::size_t next = 0;
+  for (const Column& child : column.children) {
+    Export(table, child, holder->parts[next]);
+    holder->children.push_back(&holder->parts[next++]);
+  }
+  for (const Column& texts : column.dictionary) {
+    Export(table, texts, holder->parts[next]);
+    out.dictionary = &holder->parts[next++];
+  }
+  Fill(column, out);
+  out.n_children = static_cast<std::int64_t>(holder->children.size());
+  out.children = holder->children.data();
+  if constexpr (std::is_same_v<T, ArrowArray>) out.buffers = holder->buffers.data();
+  out.release = &Release<T>;
+  out.private_data = holder.release();
+}
+
+// A stream of one batch, or of none where the table is empty.
+struct Stream {
+  SharedTable table;
+  bool done = false;
+};
+
+template <typename T>
+int Take(ArrowArrayStream* self, T* out, bool nothing) {
+  try {
+    const auto& stream = *static_cast<Stream*>(self->private_data);
+    *out = T{};
+    if (!nothing) Export(stream.table, stream.table->root, *out);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int GetSchema(ArrowArrayStream* self, ArrowSchema* out) { return Take(self, out, false); }
+
+int GetNext(ArrowArrayStream* self, ArrowArray* out) {
+  auto& stream = *static_cast<Stream*>(self->private_data);
+  const bool nothing = std::exchange(stream.done, true) || stream.table->root.length == 0;
+  return Take(self, out, nothing);
+}
+
+void ReleaseStream(ArrowArrayStream* self) {
+  delete static_cast<Stream*>(self->private_data);
+  self->release = nullptr;
+}
+
+// A stream that nobody has taken is released with its capsule.
+void DeleteCapsule(PyObject* capsule) {
+  auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, kStreamCapsule));
+  if (stream->release != nullptr) stream->release(stream);
+  delete stream;
+}
+
+using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+// (name, format, length, nulls, buffers, dictionary): as python/etprof/arrow.py makes it.
+Column Read(nb::handle given, std::vector<nb::object>& arrays) {
+  const auto entry = nb::cast<nb::tuple>(given);
+  Column column{.name = nb::cast<std::string>(entry[0]),
+                .format = nb::cast<std::string>(entry[1]),
+                .length = nb::cast<std::int64_t>(entry[2]),
+                .null_count = nb::cast<std::int64_t>(entry[3]),
+                .buffers = {},
+                .children = {},
+                .dictionary = {}};
+  for (const nb::handle buffer : entry[4]) {
+    column.buffers.push_back(buffer.is_none() ? nullptr : nb::cast<Array>(buffer).data());
+    arrays.push_back(nb::borrow(buffer));
+  }
+  if (const nb::object texts = entry[5]; !texts.is_none()) column.dictionary.push_back(Read(texts, arrays));
+  return column;
+}
+
+nb::object ArrowStream(const nb::list& columns, std::int64_t rows) {
+  auto table = std::make_unique<Table>();
+  table->root.format = "+s";
+  table->root.length = rows;
+  table->root.buffers = {nullptr};
+  for (const nb::handle column : columns) table->root.children.push_back(Read(column, table->arrays));
+  auto stream = std::make_unique<ArrowArrayStream>();
+  stream->get_schema = &GetSchema;
+  stream->get_next = &GetNext;
+  stream->get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; };
+  stream->release = &ReleaseStream;
+  stream->private_data = new Stream{.table = Share(std::move(table)), .done = false};
+  nb::object capsule = nb::steal(PyCapsule_New(stream.get(), kStreamCapsule, &DeleteCapsule));
+  if (!capsule.is_valid()) {
+    stream->release(stream.get());
+    nb::raise_python_error();
+  }
+  stream.release();
+  return capsule;
+}
+
+}  // namespace
+
+void BindArrow(nb::module_& module) {
+  module.def("arrow_stream", &ArrowStream, "columns"_a, "rows"_a,
+             "An Arrow C stream of columns (name, format, length, nulls, buffers, dictionary), which are not copied");
+}
+
+}  // namespace etprof
