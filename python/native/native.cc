@@ -1,6 +1,7 @@
 // etprof._native: what python/etprof makes its objects and functions of.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -26,6 +28,9 @@
 #include "render/check.h"
 #include "render/inspect.h"
 #include "render/json/json.h"
+#include "stats/launches.h"
+#include "stats/multiple.h"
+#include "stats/student_t.h"
 #include "workflow/analyze.h"
 #include "workflow/check.h"
 #include "workflow/compare.h"
@@ -246,6 +251,13 @@ void BindProfile(nb::module_& module) {
           phases.append(Text(etprof::NameOf(run.label.phase)));
         return phases;
       }, "by run: \"first\", \"warmup\", \"steady\"")
+      .def_prop_ro("run_launch", [](const Profile& profile) {
+        return ByRun<std::int32_t>(profile, [](const etprof::ProfiledRun& run) { return run.label.launch; });
+      }, nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
+      .def_prop_ro("run_clipped_ns", [](const Profile& profile) {
+        return ByRun<std::int64_t>(profile, [](const etprof::ProfiledRun& run) { return run.clipped; });
+      }, nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
+                                   "it adds up to the run's total")
       .def_prop_ro("run_in_common_set", [](const Profile& profile) {
         return ByRun<std::uint8_t>(profile, [](const etprof::ProfiledRun& run) { return run.in_common_set; });
       }, nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
@@ -275,6 +287,65 @@ std::string CheckRuns(const std::vector<std::string>& runs, double max_slowdown)
   });
 }
 
+// The experiments of a run directory, in its order: what a fleet's tables are made of. Nothing is written.
+nb::list RunExperiments(const std::string& path) {
+  etprof::RunData run;
+  std::vector<std::optional<Profile>> profiles;
+  {
+    const nb::gil_scoped_release others_go_on;
+    if (!etprof::IsFolder(path))
+      throw etprof::Error(etprof::ExitCode::kUsage, "is no run directory").InFile(path);
+    run = etprof::OpenRunDirectory(path);
+    profiles = etprof::ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
+  }
+  nb::list experiments;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const etprof::ExperimentData& data = run.experiments[i];
+    std::vector<std::int32_t> launch;
+    std::vector<std::int64_t> latency;
+    for (const etprof::UntracedBurst& burst : data.Bursts()) {
+      latency.insert(latency.end(), burst.latency.begin(), burst.latency.end());
+      launch.resize(latency.size(), burst.launch);
+    }
+    nb::dict one;
+    one["experiment"] = Text(data.name);
+    one["launch"] = Own(std::move(launch));
+    one["latency_ns"] = Own(std::move(latency));
+    one["profile"] = profiles[i] ? nb::cast(std::make_shared<Profile>(*std::move(profiles[i]))) : nb::none();
+    experiments.append(one);
+  }
+  return experiments;
+}
+
+// Many estimates of log(baseline / candidate), judged together; each is made of its units' effects.
+nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
+  std::vector<etprof::stats::RatioEstimate> estimates;
+  std::vector<std::size_t> place;
+  nb::list judged;
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    judged.append(nb::none());
+    if (const auto estimate = etprof::stats::EstimateRatio(effects[i], 0.95)) {
+      estimates.push_back(*estimate);
+      place.push_back(i);
+    }
+  }
+  const auto verdicts = etprof::stats::JudgeMany(estimates, q, margin);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const etprof::stats::OperatorVerdict& one = verdicts[i];
+    nb::dict said;
+    said["ratio"] = one.estimate.ratio();
+    said["ratio_low"] = one.estimate.low();
+    said["ratio_high"] = one.estimate.high();
+    said["confidence"] = one.estimate.confidence;
+    said["standard_error"] = one.estimate.standard_error;
+    said["p_value"] = one.estimate.p_value;
+    said["adjusted_p"] = one.adjusted_p;
+    said["verdict"] = Text(etprof::NameOf(one.verdict));
+    judged[place[i]] = said;
+  }
+  return judged;
+}
+
 std::vector<std::string> WriteReport(const std::string& path, const std::string& to) {
   const nb::gil_scoped_release others_go_on;
   std::vector<std::string> files;
@@ -298,6 +369,12 @@ void BindWorkflows(nb::module_& module) {
       etprof::RenderAnalysisJson(etprof::CompareRuns(options), out);
     });
   }, "baseline"_a, "candidate"_a);
+  module.def("run_experiments", &RunExperiments, "path"_a,
+             "by experiment of a run directory: its name, the launch and time of each clean run, its Profile or None");
+  module.def("judge_units", &JudgeUnits, "effects"_a, "q"_a, "margin"_a,
+             "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
+             "discovery controlled at q over all; None for fewer than two units");
+  module.def("critical_value", &etprof::stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
   module.def("report", &WriteReport, "path"_a, "out"_a);
   module.def("inspect", [](const std::string& model) {
     return JsonOf([&](std::ostream& out) {

@@ -28,6 +28,8 @@ const std::vector<CommandSpec>& AllCommands() {
        "etprof validate out_toy_cnn/runs/linux-x86_64", ValidateCommand},
       {"Analyze", "recover", "Merge what a killed measurement left behind in its run directory",
        "etprof recover out_toy_cnn/runs/linux-x86_64", RecoverCommand},
+      {"Analyze", "fleet", "Keep the runs of many devices as Parquet, query them, and judge versions",
+       "etprof fleet add out_toy_cnn/runs/mac --to fleet --version 1.5 --device mac-07", FleetCommand},
       {"CI", "check", "Fail if a candidate is significantly slower than a baseline",
        "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml --github-summary", CheckCommand},
       {"Models", "new-model", "Create a package with a small model that exports, as a template for your own",

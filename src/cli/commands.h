@@ -11,9 +11,9 @@ namespace etprof {
 // process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
 CommandSetup AnalyzeCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand, DevicesCommand,
-    DiffCommand, DoctorCommand, ExportCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
-    PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
-    RunCommand, TraceCommand, ValidateCommand;
+    DiffCommand, DoctorCommand, ExportCommand, FleetCommand, InspectCommand, IsaCommand, KernelsCommand,
+    NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand,
+    ReportCommand, RunCommand, TraceCommand, ValidateCommand;
 
 // One row of the table of commands (cli/commands.cc).
 struct CommandSpec {

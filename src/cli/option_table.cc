@@ -70,15 +70,20 @@ OptionFacts FactsOf(const CLI::Option& option) {
   return facts;
 }
 
-// Generated when etprof is built, from python/etprof/options.py.
-std::vector<OptionFacts> ExportOptions() {
+// Generated when etprof is built, from python/etprof/options.py and python/etprof/fleet/options.py.
+std::vector<OptionFacts> PythonOptions(const std::string& command) {
+  if (command == "fleet") {
+    return {
+#include "fleet_options.inc"
+    };
+  }
   return {
 #include "export_options.inc"
   };
 }
 
 std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
-  if (app.get_prefix_command()) return ExportOptions();  // of the one command that passes all on
+  if (app.get_prefix_command()) return PythonOptions(app.get_name());  // of those that pass all on
   std::vector<OptionFacts> options;
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) options.push_back(FactsOf(*option));

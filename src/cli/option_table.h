@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// The commands and options as the CLI11 tree has them (those of `export`, as the Python exporter has them),
+// The commands and options as the CLI11 tree has them (those of `export` and `fleet`, as Python has them),
 // for what is made of them: completions, the reference.
 
 struct OptionFacts {

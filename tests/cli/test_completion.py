@@ -1,5 +1,6 @@
 """`etprof completion`: the scripts in real shells, held against what --help says."""
 
+import functools
 import os
 import pty
 import re
@@ -18,10 +19,14 @@ from etprof.backends import BUILT_IN
 COMMANDS = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", program.run("--help").stdout, re.MULTILINE)
 
 
+@functools.cache
 def options_of(command: str) -> set[str]:
     """As --help lists them: at the start of a line, the short one first."""
-    text = program.run(command, "--help").stdout if command else program.run("--help").stdout
+    text = program.run(*command.split(), "--help").stdout
     found: set[str] = set()
+    if command == "fleet":  # its actions have options of their own
+        actions = re.findall(r"^ {4}([a-z]+) +[A-Z]", text, re.MULTILINE)
+        found = set().union(*(options_of(f"fleet {action}") for action in actions))
     for line in text.partition("Example:")[0].splitlines():
         names = re.match(r" {2}((?:-[\w-]+(?:, ?)?)+)", line)
         if names:

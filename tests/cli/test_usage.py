@@ -13,12 +13,12 @@ ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
 
 
 def options():
-    """Every option with a value, of every command but `export`, which is Python's."""
+    """Every option with a value, of every command but `export` and `fleet`, which are Python's."""
     text = (program.ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         command = section.split("\n", 1)[0]
         for names, value in ROW.findall(section):
-            if command != "export" and not value.startswith("="):
+            if command not in ("export", "fleet") and not value.startswith("="):
                 yield command, names.split("`")[1]
 
 

@@ -1,21 +1,30 @@
-"""Writes the options of `etprof export`, which are the Python exporter's, as C++ values of OptionFacts.
+"""Writes the options of a command that is Python's (`etprof export`, `etprof fleet`) as C++ values of OptionFacts.
 
-    python3 cmake/export_options.py OUT.inc OUT.d
+    python3 cmake/python_options.py MODULE OUT.inc OUT.d
+
+MODULE.make_parser() is the command's parser. An action (`etprof fleet add`) is a choice of the first positional, and the help of
+its options begins with its name.
 
 OUT.d names, as a compiler's depfile does, the modules of etprof that they come from.
 Needs nothing but Python's standard library: etprof is built where there is no PyTorch, too.
 """
 
 import argparse
+import importlib
 import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
-from etprof import options
-
-PATHS = {"FILE": "kFiles", "DIR": "kFolders", "MODEL": "kFiles"}
+PATHS = {
+    "FILE": "kFiles",
+    "DIR": "kFolders",
+    "MODEL": "kFiles",
+    "RUN": "kFolders",
+    "URI": "kFolders",
+    "NAME|FILE.sql": "kFiles",
+}
 
 
 def text(value: str) -> str:
@@ -28,11 +37,34 @@ def texts(values: list[str]) -> str:
     return "{" + ", ".join(map(text, values)) + "}"
 
 
+def all_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The parser's options, and behind them those of its actions, each once."""
+    found: dict[tuple, argparse.Action] = {}
+    users: dict[tuple, list[str]] = {}
+    for action in parser._actions:
+        found[(*action.option_strings, action.dest)] = action
+        if not isinstance(action, argparse._SubParsersAction):
+            continue
+        for name, inner in action.choices.items():
+            for option in inner._actions:
+                if "--help" in option.option_strings:
+                    continue
+                key = (*option.option_strings, option.metavar, option.help)
+                found.setdefault(key, option)
+                users.setdefault(key, []).append(name)
+    for key, names in users.items():
+        found[key].help = f"With {', '.join(names)}: {found[key].help}"
+    return list(found.values())
+
+
 def facts(action: argparse.Action) -> str:
     """One OptionFacts, with the comma behind it."""
     choices = list(action.choices or [])
     value = ""
-    if action.nargs != 0:  # not a flag
+    if isinstance(action, argparse._SubParsersAction):
+        value = "ACTION"
+        action.help = "What to do. " + ". ".join(f"{one.dest}: {one.help}" for one in action._choices_actions)
+    elif action.nargs != 0:  # not a flag
         value = "|".join(choices) or str(action.metavar or action.dest.upper())
     long_first = sorted(action.option_strings, key=lambda name: not name.startswith("--"))
     return f"""{{.names = {texts(long_first)},
@@ -42,7 +74,7 @@ def facts(action: argparse.Action) -> str:
  .choices = {texts(choices)},
  .suggestions = {texts(list(getattr(action, "suggestions", ())))},
  .paths = OptionFacts::Paths::{PATHS.get(value, "kNone")},
- .help = {text(action.help or "")}}},
+ .help = {text((action.help or "").replace("%%", "%"))}}},
 """
 
 
@@ -51,10 +83,11 @@ def escaped(path: str) -> str:
     return path.replace(" ", "\\ ")
 
 
-target, depfile = map(Path, sys.argv[1:])
+options = importlib.import_module(sys.argv[1])
+target, depfile = map(Path, sys.argv[2:])
 modules = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "etprof"]
 depfile.write_text(f"{escaped(str(target))}: {' '.join(escaped(file) for file in modules if file)}\n", encoding="utf-8")
-made = "".join(map(facts, options.make_parser()._actions))
+made = "".join(map(facts, all_actions(options.make_parser())))
 # What is unchanged stays as old as it is: nothing is compiled and linked again for it.
 if not target.exists() or target.read_text(encoding="utf-8") != made:
     target.write_text(made, encoding="utf-8")

@@ -1,0 +1,147 @@
+"""`etprof fleet ...` runs this as `python -m etprof.fleet ...`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+
+from etprof import errors
+from etprof.fleet import options
+from etprof.fleet.problem import FleetError
+
+EXIT_DONE = 0
+EXIT_CHECK_FAILED = 1
+EXIT_BAD_INPUT = 3
+EXIT_FAILED = 4
+EXIT_INTERRUPTED = 130
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _add(chosen: Namespace) -> int:
+    from etprof.fleet import ingest, store
+
+    labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version)
+    runs = [ingest.open_run(run) for run in chosen.runs]  # all of them, before anything is written
+    fleet = store.Fleet(chosen.uri, create=True)
+    done = ingest.add(fleet, [run.folder for run in runs], labels, chosen.events)
+    known = f"; {_counted(done.known, 'run was', 'runs were')} there already" if done.known else ""
+    _say(
+        f"{_counted(done.runs, 'run')} added: {_counted(done.launches, 'launch', 'launches')}, "
+        f"{_counted(done.operators, 'operator row')}{known}"
+    )
+    return EXIT_DONE
+
+
+def _compact(chosen: Namespace) -> int:
+    from etprof.fleet import store
+
+    done = store.Fleet(chosen.uri).compact(chosen.least_files, chosen.grace * 3600)
+    _say(
+        f"{_counted(done.before, 'batch', 'batches')} became {done.after}; {_counted(done.removed_files, 'file')} removed"
+    )
+    return EXIT_DONE
+
+
+def _files(chosen: Namespace) -> int:
+    from etprof.fleet import store
+
+    fleet = store.Fleet(chosen.uri)
+    named = {
+        table: files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
+        for table, files in fleet.files().items()
+    }
+    print(json.dumps(named, indent=2))
+    return EXIT_DONE
+
+
+def _query(chosen: Namespace) -> int:
+    from etprof.fleet import query, store
+
+    if not chosen.query:
+        query.show(["query", "answers"], query.names().items(), chosen.format, sys.stdout)
+        return EXIT_DONE
+    sql = query.text_of(chosen.query)
+    answer = query.ask(store.Fleet(chosen.uri), sql, dict(chosen.variables))
+    query.show(answer.columns, answer.rows, chosen.format, sys.stdout)
+    return EXIT_DONE
+
+
+def _verdict(chosen: Namespace) -> int:
+    from etprof.fleet import query, store, verdict
+
+    judged = verdict.judge(store.Fleet(chosen.uri), verdict.Question.of(chosen))
+    columns, rows = verdict.table(judged)
+    query.show(columns, rows, chosen.format, sys.stdout)
+    for line in verdict.notes(judged):
+        _say(line)
+    return EXIT_CHECK_FAILED if chosen.fail_if_slower and verdict.slower(judged) else EXIT_DONE
+
+
+def _traces(chosen: Namespace) -> int:
+    from etprof.fleet import query, store, traces
+
+    fleet = store.Fleet(chosen.uri)
+    written = traces.write(fleet, query.text_of(chosen.query), chosen.folder, chosen.most)
+    for file in written:
+        print(file)
+    return EXIT_DONE
+
+
+def _tables(chosen: Namespace) -> int:
+    from etprof.fleet import schema
+
+    del chosen
+    sys.stdout.write(schema.page())
+    return EXIT_DONE
+
+
+_ACTIONS: dict[str, Callable[[Namespace], int]] = {
+    "add": _add,
+    "compact": _compact,
+    "files": _files,
+    "query": _query,
+    "verdict": _verdict,
+    "traces": _traces,
+    "tables": _tables,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Do what was asked for, and return the exit code."""
+    chosen = options.parse(arguments)
+    try:
+        return _ACTIONS[chosen.action](chosen)
+    except FleetError as error:
+        errors.report(str(error), error.what_to_do, sys.stderr)
+        return error.exit_code
+    except ModuleNotFoundError as error:
+        errors.report(
+            f"`etprof fleet` needs the Python package {error.name}, which is not installed",
+            "run `script/bootstrap --fleet`, or `pip install 'etprof[fleet]'`",
+            sys.stderr,
+        )
+        return EXIT_BAD_INPUT
+    except BrokenPipeError:  # whoever read has seen enough
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_DONE
+    except OSError as error:
+        errors.report(errors.one_line(error), "check the folder, its space, and your access to it", sys.stderr)
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,174 @@
+"""The command line of `etprof fleet`. It needs nothing but Python's standard library: etprof's build reads it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+from etprof import errors
+
+_EXAMPLES = """examples:
+  etprof fleet add out_*/runs/* --to fleet --version 1.5
+  etprof fleet query device_classes --from fleet
+  etprof fleet verdict --baseline 1.4 --candidate 1.5 --from fleet
+  etprof fleet compact --to s3://bucket/fleet
+
+exit codes: 0 done, 1 a device class is slower (`verdict --fail-if-slower`), 2 usage, 3 bad input, 130 interrupted.
+docs/guides/fleet.md has it all.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        errors.report(message, f"see `{self.prog} --help`", sys.stderr)
+        self.exit(2)
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    if not 0 < value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(text)
+    return name, value
+
+
+# What argparse says of a value that is refused.
+_count.__name__, _share.__name__, _variable.__name__ = "number", "share", "NAME=VALUE"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options of `etprof fleet`: also what its completion and docs/reference/cli.md are made of."""
+    parser = _Parser(
+        prog="etprof fleet",
+        description="Keep the runs of many devices as Parquet files, and ask questions about them.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    for add in (_add, _compact, _files, _query, _verdict, _traces, _tables):
+        add(actions)
+    return parser
+
+
+def _action(actions: argparse._SubParsersAction, name: str, summary: str) -> argparse.ArgumentParser:
+    return actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+
+
+def _add_from(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--from", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet")
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="Format (default: table)")
+
+
+def _add(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "add", "Add results directories; those that are there already change nothing")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory")
+    parser.add_argument(
+        "--to", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet; made if absent"
+    )
+    parser.add_argument("--device", help="Name of the single device (default: the manifest's)")
+    parser.add_argument("--device-class", help="Kind of device (default: the processor's name)")
+    parser.add_argument("--version", help="What verdicts compare (default: the version of ExecuTorch)")
+    parser.add_argument(
+        "--events",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="Keep the events of N traced runs per experiment (default: 0)",
+    )
+
+
+def _compact(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "compact", "Make one file of many for each day and model, and remove what kills left")
+    parser.add_argument("--to", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet")
+    parser.add_argument(
+        "--least-files", type=_count, default=2, metavar="N", help="Leave days and models with fewer files (default: 2)"
+    )
+    parser.add_argument(
+        "--grace",
+        type=_count,
+        default=24,
+        metavar="HOURS",
+        help="Age of files without a run at which they are removed: additions that run now have younger ones (default: 24)",
+    )
+
+
+def _files(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "files", "List the files that are the fleet, as JSON, for another engine")
+    _add_from(parser)
+
+
+def _query(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "query", "Ask a shipped query or a file of SQL, by DuckDB")
+    parser.add_argument(
+        "query", nargs="?", metavar="QUERY", help="Shipped query or file of SQL; without one, list the shipped"
+    )
+    parser.add_argument("--from", dest="uri", metavar="URI", help="Folder or URL of the fleet")
+    parser.add_argument(
+        "--set",
+        dest="variables",
+        type=_variable,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="Value of getvariable('NAME') in the SQL; may be repeated",
+    )
+    _add_format(parser)
+
+
+def _verdict(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "verdict", "Say which device classes became faster or slower, with confidence")
+    parser.add_argument("--baseline", required=True, metavar="VERSION", help="Version to compare with")
+    parser.add_argument("--candidate", required=True, metavar="VERSION", help="Version to judge")
+    _add_from(parser)
+    parser.add_argument("--model", help="Judge this model alone (default: all)")
+    parser.add_argument("--since", metavar="DAY", help="First day, such as 2026-11-01 (default: all)")
+    parser.add_argument("--until", metavar="DAY", help="Last day (default: all)")
+    parser.add_argument(
+        "--margin", type=_share, default=0.01, metavar="SHARE", help="Largest change that is called same (default: 1%%)"
+    )
+    parser.add_argument(
+        "--detect", type=_share, default=0.02, metavar="SHARE", help="Change to plan devices for (default: 2%%)"
+    )
+    parser.add_argument("--fail-if-slower", action="store_true", help="Exit with 1 if a device class is slower")
+    _add_format(parser)
+
+
+def _traces(actions: argparse._SubParsersAction) -> None:
+    parser = _action(actions, "traces", "Write the runs that a query selects as traces for Perfetto")
+    parser.add_argument("query", metavar="QUERY", help="Shipped query or file of SQL with a column run")
+    _add_from(parser)
+    parser.add_argument("--to", dest="folder", metavar="DIR", required=True, help="Folder for DIGEST.pftrace files")
+    parser.add_argument(
+        "--most", type=_count, default=100, metavar="N", help="Refuse more runs than these (default: 100)"
+    )
+
+
+def _tables(actions: argparse._SubParsersAction) -> None:
+    _action(actions, "tables", "Describe tables and columns, as Markdown")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options; a wrong command line ends the process with 2, as argparse does."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.action == "query" and options.query and not options.uri:
+        parser.error("`query NAME` needs --from URI")
+    return options

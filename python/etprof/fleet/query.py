@@ -1,0 +1,162 @@
+"""Questions to a fleet, answered by DuckDB: the `.sql` files beside this one, or a person's own."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import duckdb
+import pyarrow as pa
+
+from etprof.fleet import schema
+from etprof.fleet.problem import FleetError
+from etprof.fleet.store import Fleet
+
+SHIPPED = Path(__file__).resolve().parent / "sql"
+FORMATS = ("table", "csv", "json")
+_HIVE = "hive_partitioning = true, hive_types = {'day': DATE, 'model': VARCHAR}"
+
+
+def names() -> dict[str, str]:
+    """By name of a shipped query, its first line of comment."""
+    return {
+        file.stem: file.read_text(encoding="utf-8").splitlines()[0].lstrip("- ")
+        for file in sorted(SHIPPED.glob("*.sql"))
+    }
+
+
+def text_of(name: str) -> str:
+    """Return the SQL of a shipped query, or of a file.
+
+    Raises:
+        FleetError: there is neither
+    """
+    shipped = names()
+    if name in shipped:
+        return (SHIPPED / f"{name}.sql").read_text(encoding="utf-8")
+    if name.endswith(".sql"):
+        try:
+            return Path(name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise FleetError(f"`{name}` cannot be read: {error}", "give a file of SQL") from error
+    raise FleetError(f"there is no query `{name}`", f"give a .sql file, or one of {', '.join(shipped)}", 2)
+
+
+def connect(fleet: Fleet) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB in memory, with a view for each table: of the files that are the fleet, whatever lies beside them."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")
+    if not fleet.local:
+        connection.register_filesystem(fleet.fs)
+    connection.execute(f"CREATE MACRO bucket_ns(bucket) AS 2 * pow({schema.GAMMA!r}, bucket) / ({schema.GAMMA!r} + 1)")
+    for name, files in fleet.files().items():
+        paths = files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
+        listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+        rows = (
+            f"read_parquet([{listed}], {_HIVE})"
+            if files
+            else f"(SELECT {schema.duckdb_columns(schema.BY_NAME[name])}) LIMIT 0"
+        )
+        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608
+    return connection
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of an answer."""
+
+    columns: list[str]
+    rows: list[tuple]
+
+
+def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> Answer:
+    """Return the answer to SQL; without rows where the SQL gives none. `getvariable('NAME')` is the value of NAME.
+
+    Raises:
+        FleetError: DuckDB refuses it; or a compaction removed files meanwhile
+    """
+    connection = connect(fleet)
+    try:
+        for name, value in (variables or {}).items():
+            if not re.fullmatch(r"\w+", name):
+                raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)
+            connection.execute(f"SET VARIABLE {name} = ?", [value])
+        relation = connection.sql(sql)
+        answer = pa.table(relation if relation is not None else {})
+    except duckdb.IOException as error:
+        raise FleetError(
+            f"a file cannot be read: {_first_line(error)}", "ask again: it may just have been compacted"
+        ) from error
+    except duckdb.Error as error:
+        raise FleetError(f"DuckDB: {_first_line(error)}", "docs/reference/fleet.md has tables and columns") from error
+    return Answer(answer.column_names, list(zip(*(column.to_pylist() for column in answer.columns), strict=True)))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def show(columns: list[str], rows: Iterable[tuple], form: str, out: TextIO) -> None:
+    """Write rows as a table for people, CSV, or JSON (a list of objects)."""
+    if form == "json":
+        objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+        json.dump(objects, out, indent=2, ensure_ascii=False)
+        out.write("\n")
+    elif form == "csv":
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_csv_cell(value) for value in row] for row in rows)
+    else:
+        _show_table(columns, rows, out)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime.date | datetime.datetime):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):  # what DuckDB makes of a sum of integers
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def _csv_cell(value: Any) -> Any:
+    """As etprof's other CSV: what a spreadsheet would compute begins with an apostrophe."""
+    value = _plain(value)
+    if isinstance(value, str) and re.match(r"[=@]|[+-].*[(|!=]", value):
+        return "'" + value
+    return value
+
+
+def _show_table(columns: list[str], rows: Iterable[tuple], out: TextIO) -> None:
+    rows = list(rows)
+    numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(columns))]
+    texts = [columns] + [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(columns))]
+    for row in texts:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        out.write("  ".join(cells).rstrip() + "\n")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    # Names come from files: what controls a terminal or reverses text is shown as an escape.
+    return re.sub(
+        r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+        lambda found: found[0].encode("unicode_escape").decode(),
+        str(_plain(value)),
+    )

@@ -1,0 +1,242 @@
+"""The tables of a fleet, described once: Parquet files, their check, and docs/reference/fleet.md are made of this.
+
+`etprof fleet tables` prints the page, which needs nothing but Python's standard library.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+VERSION = 1
+
+# Latencies are counted in DDSketch's buckets (Masson, Rim, Lee: "DDSketch: A Fast and Fully-Mergeable Quantile Sketch with
+# Relative-Error Guarantees", VLDB 2019): bucket i holds (GAMMA^(i-1), GAMMA^i] ns. Its middle, 2 GAMMA^i / (GAMMA + 1), is
+# at most ACCURACY from any value in it. Buckets of many devices add up in SQL, so no engine needs a library for them.
+ACCURACY = 0.01
+GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
+LOG_GAMMA = math.log(GAMMA)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. Its type is Arrow's; a text that repeats is stored by a dictionary."""
+
+    name: str
+    type: str  # a key of _TYPES
+    meaning: str
+    unit: str = ""
+    null: str = ""  # when it is null; empty: never
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. Rows are sorted by `sorted_by` within a file, so that row groups can be skipped."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+    sorted_by: tuple[str, ...]
+
+
+# In the names of folders, as Hive has it; engines show them as columns of every table.
+PARTITIONS = (
+    Column("day", "date", "day of the measurement (UTC)"),
+    Column("model", "string", "model's name"),
+)
+
+_RUN = Column("run", "string", "digest of the run's manifest.json: the first 32 hexadecimal digits of its SHA-256")
+_EXPERIMENT = Column("experiment", "string", "name of the experiment, unique within its run")
+_LAUNCH = Column("launch", "int32", "process, counted from 0")
+_CLASS = Column("device_class", "string", "kind of device: `--device-class`, or the processor's name")
+_VERSION = Column("version", "string", "what was compared over time: `--version`, or the version of ExecuTorch")
+_DEVICE = Column("device", "string", "the single device: `--device`, or its name in the manifest")
+_EMULATED = Column("emulated", "bool", "the CPU was emulated: times are not meaningful")
+_DISTURBED = Column(
+    "disturbed", "bool", "no traced steady-state run was clean, so `traced` values are of disturbed runs"
+)
+
+RUNS = Table(
+    "runs",
+    "one row per experiment of a results directory",
+    (
+        _RUN,
+        _EXPERIMENT,
+        Column("label", "string", "what reports call the experiment"),
+        Column("measured_at", "timestamp", "when it was measured (UTC)"),
+        _DEVICE,
+        _CLASS,
+        _VERSION,
+        Column("platform", "string", "operating system and processor: linux-x86_64, android, mac"),
+        Column("os", "string", "version of the operating system", null="unknown"),
+        Column("executorch_version", "string", "of the runner", null="unknown"),
+        Column("etprof_version", "string", "which measured"),
+        Column("model_sha256", "string", "of the .pte", null="unknown"),
+        Column("configuration_sha256", "string", "of everything that was configured except names", null="unknown"),
+        Column("threads", "int32", "threads of the runner"),
+        Column("isa", "string", "mask of CPU features as configured; empty: none"),
+        Column("backends", "string", "delegates, separated by commas"),
+        _EMULATED,
+        Column("launches", "int32", "rows of this experiment in `launches`"),
+        Column("path", "string", "results directory when it was added, for `etprof fleet traces`"),
+    ),
+    ("device_class", "version", "run"),
+)
+LAUNCHES = Table(
+    "launches",
+    "one row per launch of an experiment: the unit of all statistics",
+    (
+        _RUN,
+        _EXPERIMENT,
+        _LAUNCH,
+        _DEVICE,
+        _CLASS,
+        _VERSION,
+        Column("configuration", "string", "label, threads, and mask: what must agree for two launches to be compared"),
+        _EMULATED,
+        Column("runs", "int64", "clean untraced runs"),
+        Column("latency_ns", "int64", "sum of their latencies", "ns"),
+        Column("median_ns", "float64", "median of their latencies", "ns", "no run was clean"),
+        Column("min_ns", "int64", "fastest of them", "ns", "no run was clean"),
+        Column("max_ns", "int64", "slowest of them", "ns", "no run was clean"),
+        Column("buckets", "list<int32>", "indices of their latencies' buckets (see below)"),
+        Column("counts", "list<int64>", "runs in each of these buckets"),
+        Column("traced_runs", "int64", "traced runs that `operators` is made of"),
+        Column("traced_ns", "int64", "sum of their Method::execute", "ns"),
+        _DISTURBED,
+        Column("load_ns", "int64", "loading of program and method", "ns", "unknown"),
+        Column("first_run_ns", "int64", "first inference of the process", "ns", "unknown"),
+        Column("peak_rss_bytes", "int64", "peak memory of the process", "bytes", "unknown"),
+    ),
+    ("device_class", "version", "run"),
+)
+OPERATORS = Table(
+    "operators",
+    "one row per operator and launch. `self_ns` of a launch adds up to its `traced_ns` exactly",
+    (
+        _RUN,
+        _EXPERIMENT,
+        _LAUNCH,
+        _CLASS,
+        _VERSION,
+        Column("key", "string", "identity within the model: method, instruction, kind, place within the call"),
+        Column("name", "string", "what ExecuTorch's Inspector calls it"),
+        Column("type", "string", "name without XNNPACK's number and without `native_call_`"),
+        Column("kind", "string", "method, operator_call, delegate_call, kernel, backend, other, or clipped"),
+        Column("category", "string", "fine category"),
+        Column("group_name", "string", "coarse category (`group` is a word of SQL)"),
+        Column("runs", "int64", "traced runs in which it ran"),
+        Column("self_ns", "int64", "sum of its self times over these runs; the row `clipped` is negative", "ns"),
+    ),
+    ("device_class", "version", "run"),
+)
+EVENTS = Table(
+    "events",
+    "one row per event of the sampled runs (`--events`)",
+    (
+        _RUN,
+        _EXPERIMENT,
+        _LAUNCH,
+        _CLASS,
+        _VERSION,
+        Column("traced_run", "int64", "which run of the ETDump, counted from 0"),
+        Column("name", "string", "what ExecuTorch's Inspector calls it"),
+        Column("delegated", "bool", "a delegate wrote it, not the framework"),
+        Column("instruction", "int32", "as in the ETDump; -1: outside of the instructions"),
+        Column("start_ns", "int64", "start since that of Method::execute", "ns"),
+        Column("duration_ns", "int64", "time, with that of events inside", "ns"),
+    ),
+    ("device_class", "version", "run"),
+)
+# In the order in which a batch is written: the file in `runs` makes it part of the fleet.
+TABLES = (OPERATORS, EVENTS, LAUNCHES, RUNS)
+BY_NAME = {table.name: table for table in TABLES}
+
+# Arrow's types, and what DuckDB calls them.
+_TYPES = {
+    "string": ("string", "VARCHAR"),
+    "bool": ("bool_", "BOOLEAN"),
+    "int32": ("int32", "INTEGER"),
+    "int64": ("int64", "BIGINT"),
+    "float64": ("float64", "DOUBLE"),
+    "date": ("date32", "DATE"),
+    "timestamp": ("", "TIMESTAMPTZ"),
+    "list<int32>": ("", "INTEGER[]"),
+    "list<int64>": ("", "BIGINT[]"),
+}
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """Return the type in memory and in files."""
+    import pyarrow as pa
+
+    if column.type.startswith("list<"):
+        return pa.list_(getattr(pa, column.type[5:-1])())
+    if column.type == "timestamp":
+        return pa.timestamp("us", tz="UTC")
+    return getattr(pa, _TYPES[column.type][0])()
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """Return the schema of a table's files."""
+    import pyarrow as pa
+
+    fields = [pa.field(column.name, arrow_type(column), nullable=bool(column.null)) for column in table.columns]
+    return pa.schema(fields)
+
+
+def duckdb_columns(table: Table) -> str:
+    """Return the columns of a view without files, for SQL."""
+    columns = (*table.columns, *PARTITIONS)
+    return ", ".join(f'NULL::{_TYPES[column.type][1]} AS "{column.name}"' for column in columns)
+
+
+def page() -> str:
+    """docs/reference/fleet.md."""
+    lines = [
+        "# Fleet tables",
+        "",
+        "Made by `script/reference` from `python/etprof/fleet/schema.py`. [A fleet of devices](../guides/fleet.md)",
+        "is the guide.",
+        "",
+        f"Schema version {VERSION}, which `etprof_fleet.json` in the fleet's folder and the metadata of each Parquet",
+        "file state. A table is all files `TABLE/day=YYYY-MM-DD/model=NAME/*.parquet`; names are",
+        "percent-encoded. Files are compressed with zstd, and rows are sorted by `device_class`, `version`,",
+        "and `run`, so that engines skip row groups.",
+        "",
+        "`day` (date of the measurement, UTC) and `model` are columns of every table.",
+    ]
+    for table in reversed(TABLES):
+        lines += ["", f"## {table.name}", "", _wrapped(f"{table.row[0].upper()}{table.row[1:]}."), ""]
+        lines += ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
+        for column in table.columns:
+            meaning = column.meaning + (f"; null: {column.null}" if column.null else "")
+            lines.append(f"| `{column.name}` | {_type_text(column)} | {column.unit} | {meaning} |")
+    lines += [
+        "",
+        "## Buckets",
+        "",
+        f"Bucket i counts latencies above g^(i-1) and up to g^i ns, with g = {1 + ACCURACY:g}/{1 - ACCURACY:g}. These are the buckets",
+        "of DDSketch (Masson et al., VLDB 2019). Counts of launches, devices, and days add up. A percentile",
+        f"is the value 2 g^i / (g + 1) of its bucket, and is off by at most {ACCURACY:.0%}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _type_text(column: Column) -> str:
+    return {"bool": "boolean", "timestamp": "timestamp (µs, UTC)"}.get(column.type, column.type)
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    return textwrap.fill(text, 100)
+
+
+def bucket_middle(bucket: Any) -> Any:
+    """Return the value in ns that stands for a bucket, at most ACCURACY from each latency in it."""
+    return 2 * GAMMA**bucket / (GAMMA + 1)

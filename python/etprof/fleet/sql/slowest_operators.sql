@@ -1,0 +1,12 @@
+-- Types of operators by their share of each model's time
+SELECT
+  model,
+  type,
+  group_name,
+  sum(self_ns) / sum(sum(self_ns)) OVER (PARTITION BY model) AS share,
+  sum(self_ns) / sum(runs) AS mean_self_ns,
+  count(DISTINCT key) AS operators,
+  count(DISTINCT device_class) AS device_classes
+FROM operators
+GROUP BY model, type, group_name
+ORDER BY model, share DESC, type;

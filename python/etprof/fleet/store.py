@@ -1,0 +1,323 @@
+"""A fleet's files: what is in it, adding a batch, and compacting, all safe against a kill at any moment.
+
+A batch is one file per table with the same name, written in the order of `schema.TABLES`. It is part of the fleet once its
+file in `runs` is there. A compaction writes one batch that replaces others: the list of these, then its tables. Both take
+effect when the file in `runs` gets its name, and what is left after a kill is removed by the next compaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import posixpath
+import time
+import urllib.parse
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from etprof.fleet import schema
+from etprof.fleet.problem import FleetError
+
+_MARK = "etprof_fleet.json"
+_REPLACES = "replaces"
+_ROW_GROUP = 1 << 18  # rows: small enough to be skipped, large enough to be compressed
+
+Partition = tuple[str, str]  # day, model
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One file per table of one day and model."""
+
+    partition: Partition
+    name: str
+
+
+class Fleet:
+    """A folder or bucket of tables."""
+
+    def __init__(self, uri: str, create: bool = False) -> None:
+        """Open it.
+
+        Raises:
+            FleetError: it cannot be reached, is no fleet, or has a newer schema
+        """
+        self.uri = uri
+        try:
+            self.fs, root = fsspec.core.url_to_fs(uri)
+        except (ImportError, ValueError) as error:
+            raise FleetError(
+                f"`{uri}` cannot be opened: {error}", "give a folder, or a URL that fsspec knows"
+            ) from error
+        self.root = root.rstrip("/")
+        self.local = isinstance(self.fs, fsspec.implementations.local.LocalFileSystem)
+        self._check_mark(create)
+
+    def _check_mark(self, create: bool) -> None:
+        mark = self._path(_MARK)
+        try:
+            version = json.loads(self.fs.cat_file(mark))["schema_version"]
+        except FileNotFoundError:
+            if not create:
+                raise FleetError(
+                    f"`{self.uri}` is no fleet: it has no {_MARK}", "create one: `etprof fleet add RUN --to URI`"
+                ) from None
+            if self.fs.exists(self.root) and self.fs.ls(self.root):
+                raise FleetError(f"`{self.uri}` is not empty and no fleet", "give a new folder") from None
+            self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
+            return
+        except (ValueError, KeyError, TypeError) as error:
+            raise FleetError(
+                f"`{mark}` is damaged: {error}", f'write {{"schema_version": {schema.VERSION}}} into it'
+            ) from error
+        if version != schema.VERSION:
+            raise FleetError(
+                f"`{self.uri}` has schema version {version}, this etprof knows {schema.VERSION}", "use its etprof"
+            )
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def _path(self, *parts: str) -> str:
+        return posixpath.join(self.root, *parts)
+
+    def path(self, table: str, batch: Batch) -> str:
+        """Return the path of a batch's table."""
+        day, model = batch.partition
+        return self._path(table, f"day={day}", f"model={_escaped(model)}", f"{batch.name}.parquet")
+
+    def _list_path(self, batch: Batch) -> str:
+        day, model = batch.partition
+        return self._path(_REPLACES, f"day={day}", f"model={_escaped(model)}", f"{batch.name}.json")
+
+    def _write(self, path: str, contents: Any) -> None:
+        """Write a whole file or none: by renaming, or as one object."""
+        if not self.local:
+            self.fs.pipe_file(path, bytes(contents))
+            return
+        folder, name = posixpath.split(path)
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        temporary = posixpath.join(folder, f".{name}.{os.getpid()}.tmp")
+        with open(temporary, "wb") as file:  # noqa: PTH123
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)  # noqa: PTH105
+
+    def _remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):  # another compaction was faster
+            self.fs.rm_file(path)
+
+    def _stored(self, table: str, suffix: str = ".parquet") -> dict[Batch, dict]:
+        """By batch, what the file system says of a table's file, committed or not."""
+        folder = self._path(table)
+        try:
+            self.fs.invalidate_cache(folder)
+            found = self.fs.find(folder, detail=True)
+        except FileNotFoundError:
+            return {}
+        batches = {}
+        for path, detail in sorted(found.items()):
+            parts = path.split("/")
+            day, model, name = parts[-3:] if len(parts) >= 3 else ("", "", "")
+            if day.startswith("day=") and model.startswith("model=") and name.endswith(suffix) and name[0] != ".":
+                partition = day[4:], urllib.parse.unquote(model[6:])
+                batches[Batch(partition, name[: -len(suffix)])] = detail
+        return batches
+
+    def batches(self) -> list[Batch]:
+        """Return the batches that are the fleet: committed, and not replaced by a compaction.
+
+        A compaction in another process removes what it replaces before it removes the list. So the lists of before and
+        after hold all that matters: whoever is given a batch that is replaced in between finds no file to read.
+        """
+        lists = self._lists()
+        committed = self._stored(schema.RUNS.name)
+        lists |= self._lists()
+        replaced = {old for new, olds in lists.items() if new in committed for old in olds}
+        return [batch for batch in committed if batch not in replaced]
+
+    def _lists(self) -> dict[Batch, list[Batch]]:
+        return {new: self._replaced_by(new) for new in self._stored(_REPLACES, ".json")}
+
+    def _replaced_by(self, batch: Batch) -> list[Batch]:
+        try:
+            return [Batch(batch.partition, name) for name in json.loads(self.fs.cat_file(self._list_path(batch)))]
+        except FileNotFoundError:
+            return []  # it has just ended, and the batches are gone
+
+    def files(self) -> dict[str, list[str]]:
+        """Return the files of each table, as paths of its file system."""
+        batches = self.batches()
+        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
+
+    def known_runs(self, partition: Partition) -> set[str]:
+        """Return the digests of a day's and model's runs."""
+        known: set[str] = set()
+        for batch in self.batches():
+            if batch.partition == partition:
+                known.update(self._read(schema.RUNS, batch, ["run"])["run"].to_pylist())
+        return known
+
+    def _read(self, table: schema.Table, batch: Batch, columns: list[str] | None = None) -> pa.Table:
+        with self.fs.open(self.path(table.name, batch), "rb") as file:
+            return pq.ParquetFile(file).read(columns)
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def write(
+        self, partition: Partition, tables: Mapping[str, pa.Table], replaces: Iterable[Batch] = ()
+    ) -> Batch | None:
+        """Write one batch; it takes the place of others. None: there is nothing to write.
+
+        Its name comes from its runs, so that the same runs give the same files, whoever writes them again.
+        """
+        runs = sorted(set(tables[schema.RUNS.name]["run"].to_pylist()))
+        if not runs:
+            return None
+        replaces = list(replaces)
+        digest = hashlib.sha256("\n".join([*runs, *(old.name for old in replaces)]).encode()).hexdigest()[:32]
+        batch = Batch(partition, ("compact-" if replaces else "batch-") + digest)
+        if replaces:
+            self._write(self._list_path(batch), json.dumps([old.name for old in replaces]).encode())
+        for table in schema.TABLES:
+            contents = tables.get(table.name)
+            if contents is not None and (contents.num_rows or table is not schema.EVENTS):
+                self._write(self.path(table.name, batch), parquet(table, contents))
+        return batch
+
+    def compact(self, least_files: int = 2, grace_s: float = 24 * 3600) -> Compacted:
+        """Make one file of many in each partition, and remove what kills have left.
+
+        Args:
+            least_files: partitions with fewer files stay as they are
+            grace_s: files that no run belongs to are removed at this age: younger ones may be in the making
+        """
+        removed = self._remove_replaced() + self._remove_strays(grace_s)
+        partitions = defaultdict(list)
+        for batch in self.batches():
+            partitions[batch.partition].append(batch)
+        before = sum(map(len, partitions.values()))
+        after = before
+        for partition, batches in sorted(partitions.items()):
+            if len(batches) < max(2, least_files):
+                continue
+            tables = dict(self._merged(batches))
+            self.write(partition, tables, batches)
+            after -= len(batches) - 1
+        removed += self._remove_replaced()
+        return Compacted(before, after, removed)
+
+    def _merged(self, batches: list[Batch]) -> Iterator[tuple[str, pa.Table]]:
+        """The tables of several batches in one, sorted. A run that two of them have counts once, in the first."""
+        taken: set[str] = set()
+        dropped: list[set[str]] = []
+        for batch in batches:
+            runs = set(self._read(schema.RUNS, batch, ["run"])["run"].to_pylist())
+            dropped.append(runs & taken)
+            taken |= runs
+        for table in schema.TABLES:
+            stored = self._stored(table.name)
+            parts = []
+            for batch, twice in zip(batches, dropped, strict=True):
+                if batch not in stored:
+                    continue
+                part = self._read(table, batch)
+                if twice:
+                    part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
+                parts.append(part)
+            if parts:
+                whole = pa.concat_tables(parts)
+                yield table.name, whole.sort_by([(key, "ascending") for key in table.sorted_by])
+
+    def _remove_replaced(self) -> int:
+        """Finish compactions: the runs of what was replaced go first, and the list of it last."""
+        committed = self._stored(schema.RUNS.name)
+        removed = 0
+        for new in self._stored(_REPLACES, ".json"):
+            if new not in committed:
+                continue
+            for old in self._replaced_by(new):
+                for table in reversed(schema.TABLES):
+                    path = self.path(table.name, old)
+                    if self.fs.exists(path):
+                        self._remove(path)
+                        removed += 1
+            self._remove(self._list_path(new))
+        return removed
+
+    def _remove_strays(self, grace_s: float) -> int:
+        """Remove what has no file in `runs`: an addition or a compaction was killed before it took effect."""
+        committed = self._stored(schema.RUNS.name)
+        removed = 0
+        for name, suffix in [(table.name, ".parquet") for table in schema.TABLES] + [(_REPLACES, ".json")]:
+            for batch, detail in self._stored(name, suffix).items():
+                if batch in committed or _age_s(detail) < grace_s:
+                    continue
+                self._remove(self._list_path(batch) if name == _REPLACES else self.path(name, batch))
+                removed += 1
+        return removed
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction did: batches before and after, and files that were removed."""
+
+    before: int
+    after: int
+    removed_files: int
+
+
+def parquet(table: schema.Table, contents: pa.Table) -> pa.Buffer:
+    """Return the bytes of a table's file."""
+    out = pa.BufferOutputStream()
+    contents = _as_declared(table, contents)
+    with pq.ParquetWriter(
+        out,
+        contents.schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[column.name for column in table.columns if column.type == "string"],
+        write_statistics=True,
+        store_schema=False,  # texts are texts for every reader, not Arrow's dictionaries
+        sorting_columns=[pq.SortingColumn(contents.schema.get_field_index(key)) for key in table.sorted_by],
+    ) as writer:
+        writer.write_table(contents, _ROW_GROUP)
+        writer.add_key_value_metadata({"etprof_fleet": str(schema.VERSION)})
+    return out.getvalue()
+
+
+def _as_declared(table: schema.Table, contents: pa.Table) -> pa.Table:
+    """Check names and types; a text may come with a dictionary, which is written as it is."""
+    declared = schema.arrow_schema(table)
+    if contents.schema.names != declared.names:
+        raise ValueError(f"{table.name} has the columns {contents.schema.names}, not {declared.names}")
+    fields = [
+        field.with_type(have.type) if pa.types.is_dictionary(have.type) and pa.types.is_string(field.type) else field
+        for field, have in zip(declared, contents.schema, strict=True)
+    ]
+    return contents.cast(pa.schema(fields))
+
+
+def _escaped(value: str) -> str:
+    return urllib.parse.quote(value, safe="")
+
+
+def _age_s(detail: Mapping[str, Any]) -> float:
+    """How old a file is, by what its file system says; without a time it counts as new."""
+    for key in ("mtime", "LastModified", "last_modified", "updated", "created"):
+        when = detail.get(key)
+        if isinstance(when, int | float):
+            return time.time() - when
+        if hasattr(when, "timestamp"):
+            return time.time() - when.timestamp()
+    return 0

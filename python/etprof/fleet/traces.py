@@ -1,0 +1,61 @@
+"""Runs that a query selects, as traces for Perfetto, by `etprof trace`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from etprof import programs
+from etprof.fleet.ingest import open_run
+from etprof.fleet.problem import FleetError
+from etprof.fleet.query import ask
+from etprof.fleet.store import Fleet
+
+
+def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], most: int = 100) -> list[Path]:
+    """Write DIGEST.pftrace for each run in the answer's column `run`; a file that is there already is kept.
+
+    Raises:
+        FleetError: the answer has no such column or too many runs, or a results directory is gone or has changed
+    """
+    answer = ask(fleet, sql)
+    if "run" not in answer.columns:
+        raise FleetError("the query has no column `run`", "select `run` of any of the tables", 2)
+    at = answer.columns.index("run")
+    wanted = list(dict.fromkeys(row[at] for row in answer.rows if row[at]))
+    if len(wanted) > most:
+        raise FleetError(f"the query selects {len(wanted)} runs", f"add LIMIT, or give --most {len(wanted)}", 2)
+    paths = dict(
+        ask(
+            fleet,
+            "SELECT run, any_value(path) FROM runs WHERE run IN (SELECT unnest(getvariable('wanted'))) GROUP BY run",
+            {"wanted": wanted},
+        ).rows
+    )
+    for run in wanted:
+        _check(run, paths.get(run))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    files = []
+    for run in wanted:
+        file = Path(folder) / f"{run}.pftrace"
+        if not file.exists():
+            _trace(paths[run], file)
+        files.append(file)
+    return files
+
+
+def _check(run: str, path: str | None) -> None:
+    if path is None:
+        raise FleetError(f"the fleet has no run `{run}`", "select `run` of any of the tables")
+    if open_run(path).digest != run:
+        raise FleetError(f"`{path}` holds another run than `{run}` now", "restore it from where it was moved to")
+
+
+def _trace(run: str, file: Path) -> None:
+    command = [programs.program(), "trace", run, "-o", file]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")  # noqa: S603  our own program
+    if done.returncode != 0:
+        lines = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith(("error: ", "hint: "))]
+        problem, what_to_do = (*lines, "", "")[:2]
+        raise FleetError(problem or f"`etprof trace {run}` failed", what_to_do or "run it to see why", done.returncode)

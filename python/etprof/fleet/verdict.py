@@ -1,0 +1,200 @@
+"""Which device classes became faster or slower with a version, with confidence.
+
+The device is the unit. A cell is one model and configuration on one device; its latency under a version is the mean over
+launches of the logarithm of their medians. The effect of a device is the mean over its cells of log(baseline / candidate).
+A class has the mean of its devices' effects, with Student's t over devices. False discovery is controlled over the classes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from etprof import _native
+from etprof.fleet.problem import FleetError
+from etprof.fleet.query import ask
+from etprof.fleet.store import Fleet
+
+FALSE_DISCOVERY = 0.05
+LEAST_DEVICES_TO_PLAN = 3  # fewer say little of their spread
+_CONFIDENCE, _POWER = 0.95, 0.8  # of a test that is planned
+
+_SELECTED = """
+  NOT emulated
+  AND version IN (getvariable('baseline'), getvariable('candidate'))
+  AND (getvariable('model') IS NULL OR model = getvariable('model'))
+  AND (getvariable('since') IS NULL OR day >= getvariable('since')::DATE)
+  AND (getvariable('until') IS NULL OR day <= getvariable('until')::DATE)
+"""
+_VERSIONS = f"SELECT DISTINCT version FROM launches WHERE {_SELECTED}"  # noqa: S608
+_EFFECTS = f"""
+WITH cells AS (
+  SELECT device_class, device, model, configuration,
+    avg(ln(median_ns)) FILTER (median_ns > 0 AND version = getvariable('baseline')) AS baseline,
+    avg(ln(median_ns)) FILTER (median_ns > 0 AND version = getvariable('candidate')) AS candidate
+  FROM launches
+  WHERE {_SELECTED}
+  GROUP BY ALL
+), devices AS (
+  SELECT device_class, device, avg(baseline - candidate) AS effect
+  FROM cells
+  GROUP BY ALL
+)
+SELECT device_class,
+  coalesce(list(effect ORDER BY device) FILTER (effect IS NOT NULL), []) AS effects,
+  count(*) FILTER (effect IS NULL) AS left_out
+FROM devices
+GROUP BY device_class
+ORDER BY device_class
+"""  # noqa: S608
+# As the shipped query `percentiles`, where one model in one configuration was measured: others do not mix.
+_PERCENTILES = f"""
+WITH counted AS (
+  SELECT device_class, version, unnest(buckets) AS bucket, unnest(counts) AS runs,
+    model || chr(0) || configuration AS cell
+  FROM launches
+  WHERE {_SELECTED}
+), merged AS (
+  SELECT device_class, version, bucket, sum(runs) AS runs FROM counted GROUP BY ALL
+), ranked AS (
+  SELECT *,
+    sum(runs) OVER (PARTITION BY device_class, version ORDER BY bucket) AS up_to,
+    sum(runs) OVER (PARTITION BY device_class, version) AS all_runs
+  FROM merged
+)
+SELECT device_class, version,
+  bucket_ns(min(bucket) FILTER (up_to > 0.5 * (all_runs - 1))) / 1e6 AS p50_ms,
+  bucket_ns(min(bucket) FILTER (up_to > 0.99 * (all_runs - 1))) / 1e6 AS p99_ms
+FROM ranked
+WHERE (SELECT count(DISTINCT cell) FROM counted) = 1
+GROUP BY device_class, version
+"""  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared; None: no limit."""
+
+    baseline: str
+    candidate: str
+    model: str | None = None
+    since: str | None = None
+    until: str | None = None
+    margin: float = 0.01
+    detect: float = 0.02
+
+    @staticmethod
+    def of(options: argparse.Namespace) -> Question:
+        """From the command line."""
+        return Question(**{key: getattr(options, key) for key in Question.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """One device class. A ratio is baseline / candidate: above 1 the candidate is faster. None: unknown."""
+
+    device_class: str
+    verdict: str  # "same", "faster", "slower", "inconclusive"
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    confidence: float | None  # of the interval, adjusted to all classes
+    devices: int  # with both versions
+    left_out: int  # devices without clean runs of both
+    devices_to_detect: int | None  # that a test needs to find the change asked for in 80% of all cases
+    baseline_p50_ms: float | None = None  # of single runs, all devices together; of one model and configuration only
+    candidate_p50_ms: float | None = None
+    baseline_p99_ms: float | None = None
+    candidate_p99_ms: float | None = None
+
+
+def judge(fleet: Fleet, question: Question) -> list[ClassVerdict]:
+    """Judge all device classes together.
+
+    Raises:
+        FleetError: the fleet has nothing of one of the versions
+    """
+    variables = {key: value for key, value in asdict(question).items() if key not in ("margin", "detect")}
+    found = {row[0] for row in ask(fleet, _VERSIONS, variables).rows}
+    for version in (question.baseline, question.candidate):
+        if version not in found:
+            raise FleetError(
+                f"the fleet has no launches of version `{version}`, or none that was asked for",
+                "see `etprof fleet query coverage`",
+            )
+    answer = ask(fleet, _EFFECTS, variables)
+    effects = [row[1] for row in answer.rows]
+    judged = _native.judge_units(effects, FALSE_DISCOVERY, question.margin)
+    percentiles: dict[tuple[str, str], tuple[float, float]] = {
+        (row[0], row[1]): row[2:] for row in ask(fleet, _PERCENTILES, variables).rows
+    }
+    verdicts = []
+    for (device_class, units, left_out), one in zip(answer.rows, judged, strict=True):
+        before = percentiles.get((device_class, question.baseline), (None, None))
+        after = percentiles.get((device_class, question.candidate), (None, None))
+        one = one or {"verdict": "inconclusive"}
+        verdicts.append(
+            ClassVerdict(
+                device_class,
+                one["verdict"],
+                *(one.get(key) for key in ("ratio", "ratio_low", "ratio_high", "confidence")),
+                len(units),
+                left_out,
+                devices_to_detect(units, question.detect),
+                before[0],
+                after[0],
+                before[1],
+                after[1],
+            )
+        )
+    return verdicts
+
+
+def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
+    """Return how many devices, spread as these, a two-sided test at 5% needs to find a change in 80% of all cases.
+
+    The least n with (t(97.5%, n - 1) + t(80%, n - 1)) sd / sqrt(n) <= log(1 + change): the usual approximation of the
+    power of Student's t. None: too few devices to know their spread.
+    """
+    if len(effects) < LEAST_DEVICES_TO_PLAN:
+        return None
+    target = math.log1p(change) / statistics.stdev(effects) if statistics.stdev(effects) > 0 else math.inf
+
+    def suffices(devices: int) -> bool:
+        # critical_value is two-sided: 60% lie between -t(80%) and t(80%).
+        sum_of_quantiles = sum(_native.critical_value(c, devices - 1) for c in (_CONFIDENCE, 2 * _POWER - 1))
+        return sum_of_quantiles <= target * math.sqrt(devices)
+
+    most = 2
+    while not suffices(most):
+        most *= 2
+    least = most // 2 + 1 if most > 2 else 2
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if suffices(middle) else (middle + 1, most)
+    return most
+
+
+def slower(verdicts: list[ClassVerdict]) -> bool:
+    """Whether any class is slower."""
+    return any(one.verdict == "slower" for one in verdicts)
+
+
+def table(verdicts: list[ClassVerdict]) -> tuple[list[str], list[tuple]]:
+    """Columns and rows; the slowest first. Columns in which nothing is known are left out."""
+    rows = [asdict(one) for one in sorted(verdicts, key=lambda one: (one.ratio is None, one.ratio, one.device_class))]
+    columns = [key for key in ClassVerdict.__dataclass_fields__ if any(row[key] is not None for row in rows)]
+    return columns, [tuple(row[key] for key in columns) for row in rows]
+
+
+def notes(verdicts: list[ClassVerdict]) -> list[str]:
+    """What people should know of the table."""
+    lines = ["ratio: baseline / candidate, above 1 the candidate is faster; devices are the unit"]
+    if left_out := sum(one.left_out for one in verdicts):
+        lines.append(f"devices without clean runs of both versions, left out: {left_out}")
+    if any(one.ratio is None for one in verdicts):
+        lines.append("a class with fewer than two devices has no interval; was `--device` given when runs were added?")
+    return lines
