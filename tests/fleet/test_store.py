@@ -106,10 +106,10 @@ def test_files_are_what_the_schema_says(tmp_path):
                 assert column.compression == "ZSTD"
                 assert column.statistics is not None, column.path_in_schema
             rows = read.read().to_pylist()
-            keys = [tuple(row[key] for key in table.sorted_by) for row in rows]
+            keys = [tuple(row[key] for key in schema.SORTED_BY) for row in rows]
             assert keys == sorted(keys)
             assert [column.column_index for column in group.sorting_columns] == [
-                read.schema_arrow.get_field_index(key) for key in table.sorted_by
+                read.schema_arrow.get_field_index(key) for key in schema.SORTED_BY
             ]
 
 

@@ -35,13 +35,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table. Rows are sorted by `sorted_by` within a file, so that row groups can be skipped."""
+    """One table."""
 
     name: str
     row: str
     columns: tuple[Column, ...]
-    sorted_by: tuple[str, ...]
 
+
+# The order of rows within a file, so that row groups can be skipped. A run has one class and one version.
+SORTED_BY = ("device_class", "version", "run")
 
 # In the names of folders, as Hive has it; engines show them as columns of every table.
 PARTITIONS = (
@@ -84,7 +86,6 @@ RUNS = Table(
         Column("launches", "int32", "rows of this experiment in `launches`"),
         Column("path", "string", "results directory when it was added, for `etprof fleet traces`"),
     ),
-    ("device_class", "version", "run"),
 )
 LAUNCHES = Table(
     "launches",
@@ -112,7 +113,6 @@ LAUNCHES = Table(
         Column("first_run_ns", "int64", "first inference of the process", "ns", "unknown"),
         Column("peak_rss_bytes", "int64", "peak memory of the process", "bytes", "unknown"),
     ),
-    ("device_class", "version", "run"),
 )
 OPERATORS = Table(
     "operators",
@@ -132,7 +132,6 @@ OPERATORS = Table(
         Column("runs", "int64", "traced runs in which it ran"),
         Column("self_ns", "int64", "sum of its self times over these runs; the row `clipped` is negative", "ns"),
     ),
-    ("device_class", "version", "run"),
 )
 EVENTS = Table(
     "events",
@@ -150,7 +149,6 @@ EVENTS = Table(
         Column("start_ns", "int64", "start since that of Method::execute", "ns"),
         Column("duration_ns", "int64", "time, with that of events inside", "ns"),
     ),
-    ("device_class", "version", "run"),
 )
 # In the order in which a batch is written: the file in `runs` makes it part of the fleet.
 TABLES = (OPERATORS, EVENTS, LAUNCHES, RUNS)

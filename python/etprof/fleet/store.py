@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -169,8 +170,9 @@ class Fleet:
         return known
 
     def _read(self, table: schema.Table, batch: Batch, columns: list[str] | None = None) -> pa.Table:
+        texts = [column.name for column in table.columns if column.type == "string"]
         with self.fs.open(self.path(table.name, batch), "rb") as file:
-            return pq.ParquetFile(file).read(columns)
+            return pq.ParquetFile(file, read_dictionary=texts).read(columns)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -221,10 +223,18 @@ class Fleet:
         """The tables of several batches in one, sorted. A run that two of them have counts once, in the first."""
         taken: set[str] = set()
         dropped: list[set[str]] = []
+        keys: set[tuple] = set()
         for batch in batches:
-            runs = set(self._read(schema.RUNS, batch, ["run"])["run"].to_pylist())
+            read = self._read(schema.RUNS, batch, list(schema.SORTED_BY))
+            runs = set(read["run"].to_pylist())
             dropped.append(runs & taken)
+            keys.update(
+                key
+                for key in zip(*(read[name].to_pylist() for name in schema.SORTED_BY), strict=True)
+                if key[-1] not in taken
+            )
             taken |= runs
+        order = {key[-1]: rank for rank, key in enumerate(sorted(keys))}
         for table in schema.TABLES:
             stored = self._stored(table.name)
             parts = []
@@ -236,8 +246,7 @@ class Fleet:
                     part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
                 parts.append(part)
             if parts:
-                whole = pa.concat_tables(parts)
-                yield table.name, whole.sort_by([(key, "ascending") for key in table.sorted_by])
+                yield table.name, _by_run(pa.concat_tables(parts).unify_dictionaries(), order)
 
     def _remove_replaced(self) -> int:
         """Finish compactions: the runs of what was replaced go first, and the list of it last."""
@@ -277,6 +286,13 @@ class Compacted:
     removed_files: int
 
 
+def _by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
+    """The rows in an order of their runs. A run's rows stay in theirs: of one run, class and version are the same."""
+    runs = table["run"].combine_chunks()
+    rank = np.array([order.get(run, 0) for run in runs.dictionary.to_pylist()], dtype=np.int32)
+    return table.take(pa.array(np.argsort(rank[runs.indices.to_numpy()], kind="stable")))
+
+
 def parquet(table: schema.Table, contents: pa.Table) -> pa.Buffer:
     """Return the bytes of a table's file."""
     out = pa.BufferOutputStream()
@@ -289,7 +305,7 @@ def parquet(table: schema.Table, contents: pa.Table) -> pa.Buffer:
         use_dictionary=[column.name for column in table.columns if column.type == "string"],
         write_statistics=True,
         store_schema=False,  # texts are texts for every reader, not Arrow's dictionaries
-        sorting_columns=[pq.SortingColumn(contents.schema.get_field_index(key)) for key in table.sorted_by],
+        sorting_columns=[pq.SortingColumn(contents.schema.get_field_index(key)) for key in schema.SORTED_BY],
     ) as writer:
         writer.write_table(contents, _ROW_GROUP)
         writer.add_key_value_metadata({"etprof_fleet": str(schema.VERSION)})
