@@ -8,17 +8,11 @@ import shutil
 import numpy as np
 import polars as pl
 import pytest
-from program import ROOT, measure_two, one_error, run
+from program import ROOT, one_error, run
 
 import etprof
 from etprof.fleet import ingest, query, schema, store
 from etprof.fleet.problem import FleetError
-
-
-@pytest.fixture(scope="session")
-def measured(tmp_path_factory):
-    """A results directory of the real runner: two experiments, two launches."""
-    return measure_two(tmp_path_factory.mktemp("measured"), ("one", "two:2"), 2, 3, "--no-peaks")
 
 
 def another(measured, folder, **keys):

@@ -1,0 +1,35 @@
+"""What a job of many machines does with results directories; scheduling and retrying are its engine's.
+
+A task adds a few runs. If its machine dies, the engine starts it again somewhere else: what the first try has committed is
+known then, and what it has not is written again under the same names (`store`). So nothing is lost or doubled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from etprof.fleet import ingest, store
+
+Paths = Sequence[str | os.PathLike[str]]
+
+
+def chunks(folders: Paths, runs_per_task: int) -> list[list[str]]:
+    """The runs of each task; a folder that is named twice is in one of them."""
+    paths = sorted({os.path.realpath(folder) for folder in folders})
+    return [paths[i : i + runs_per_task] for i in range(0, len(paths), runs_per_task)]
+
+
+def add(folders: list[str], uri: str, labels: ingest.Labels | None, events: int) -> dict[str, int]:
+    """One task. Its machine needs etprof, and sees the folders and the fleet."""
+    done = ingest.add(store.Fleet(uri), folders, labels, events)
+    return {"runs": done.runs, "known": done.known, "launches": done.launches, "operators": done.operators}
+
+
+def total(tasks: Iterable[dict[str, int]]) -> ingest.Added:
+    """What all tasks did. Of a task that was tried again, the last try counts: runs of the first are known to it."""
+    done = ingest.Added()
+    for task in tasks:
+        for key, value in task.items():
+            setattr(done, key, getattr(done, key) + value)
+    return done

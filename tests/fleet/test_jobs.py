@@ -1,0 +1,146 @@
+"""Ray and Spark add runs in several processes. One of them is killed halfway, and nothing is lost or doubled."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+
+import pytest
+from program import ROOT
+
+from etprof.fleet import ingest, jobs, query, store
+
+RUNS = 12
+
+
+@pytest.fixture(scope="module")
+def folders(measured, tmp_path_factory):
+    """One measured run under several times."""
+    place = tmp_path_factory.mktemp("runs")
+    manifest = json.loads((measured / "manifest.json").read_text())
+    made = []
+    for i in range(RUNS):
+        folder = place / f"run{i}"
+        folder.mkdir()
+        for part in measured.iterdir():
+            if part.name != "manifest.json":
+                (folder / part.name).symlink_to(part)
+        (folder / "manifest.json").write_text(
+            json.dumps(manifest | {"generated_at": f"2026-11-0{i % 2 + 1}T00:00:{i:02}Z"})
+        )
+        made.append(folder)
+    return made
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Worker processes find etprof where this one does."""
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'python'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def killed_once(marker):
+    """A task whose first process dies when the operators of its runs are written and the runs are not."""
+
+    def task(*arguments):
+        from etprof.fleet import jobs, store
+
+        write = store.Fleet._write
+
+        def dying(self, path, contents):
+            if "/launches/" in path:
+                try:
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    pass
+                else:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            write(self, path, contents)
+
+        store.Fleet._write = dying
+        try:
+            return jobs.add(*arguments)
+        finally:
+            store.Fleet._write = write
+
+    return task
+
+
+def check(fleet: store.Fleet, folders, done: ingest.Added, marker, tmp_path) -> None:
+    assert marker.exists(), "nothing was killed"
+    assert (done.runs, done.known) == (RUNS, 0)
+    assert sorted(row[0] for row in query.ask(fleet, "SELECT DISTINCT run FROM runs").rows) == sorted(
+        ingest.open_run(folder).digest for folder in folders
+    )
+    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    # As one process would have added them.
+    alone = store.Fleet(str(tmp_path / "alone"), create=True)
+    ingest.add(alone, folders)
+    for table in ("runs", "launches", "operators"):
+        assert (
+            query.ask(fleet, f"FROM {table} ORDER BY ALL").rows == query.ask(alone, f"FROM {table} ORDER BY ALL").rows
+        )
+    # No try left a file behind, and other engines see no more than the fleet has.
+    stored = {name: sorted(fleet.path(name, batch) for batch in fleet._stored(name)) for name in fleet.files()}
+    assert stored == {name: sorted(files) for name, files in fleet.files().items()}
+
+
+def test_chunks_have_every_folder_once(tmp_path):
+    folders = [tmp_path / f"{i}" for i in range(7)]
+    found = jobs.chunks([*folders, folders[0], f"{folders[1]}/."], 3)
+    assert [len(some) for some in found] == [3, 3, 1]
+    assert sorted(one for some in found for one in some) == sorted(map(str, folders))
+    assert jobs.chunks([], 3) == []
+
+
+def test_a_task_that_is_tried_again_adds_the_rest(folders, tmp_path):
+    uri = str(tmp_path / "fleet")
+    store.Fleet(uri, create=True)
+    jobs.add(list(map(str, folders[:5])), uri, None, 0)
+    assert jobs.add(list(map(str, folders)), uri, None, 0)["known"] == 5
+    assert query.ask(store.Fleet(uri), query.text_of("duplicates")).rows == []
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: run script/bootstrap --dev")
+@pytest.mark.filterwarnings("ignore::FutureWarning:pyspark.*")
+def test_spark(folders, tmp_path, workers):  # noqa: ARG001
+    pyspark = pytest.importorskip("pyspark.sql", reason="run script/bootstrap --dev")
+    from etprof.fleet import ingest_spark
+
+    session = (
+        pyspark.SparkSession.builder.master("local[2,4]")  # two tasks at once, each in its process, tried four times
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    try:
+        marker = tmp_path / "killed"
+        fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+        done = ingest_spark.ingest(session, folders, fleet.uri, runs_per_task=3, add=killed_once(str(marker)))
+        check(fleet, folders, done, marker, tmp_path)
+        # Spark reads what the others read: folders are partitions.
+        frame = session.read.parquet(f"{fleet.uri}/operators")
+        told = frame.selectExpr("count(*)", "sum(self_ns)", "count(DISTINCT day)", "min(model)").first()
+        ours = query.ask(fleet, "FROM operators SELECT count(*), sum(self_ns)::BIGINT, count(DISTINCT day), min(model)")
+        assert tuple(told) == ours.rows[0]
+    finally:
+        session.stop()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray(folders, tmp_path, workers):  # noqa: ARG001
+    ray = pytest.importorskip("ray", reason="run script/bootstrap --dev")
+    from etprof.fleet import ingest_ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        marker = tmp_path / "killed"
+        fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+        done = ingest_ray.ingest(folders, fleet.uri, runs_per_task=3, add=killed_once(str(marker)))
+        check(fleet, folders, done, marker, tmp_path)
+    finally:
+        ray.shutdown()
