@@ -31,15 +31,18 @@ def _counted(number: int, one: str, many: str = "") -> str:
 def _add(chosen: Namespace) -> int:
     from etprof.fleet import ingest, store
 
+    ingest.open_run(chosen.runs[0])  # no fleet is made for a wrong path
     labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version)
-    runs = [ingest.open_run(run) for run in chosen.runs]  # all of them, before anything is written
-    fleet = store.Fleet(chosen.uri, create=True)
-    done = ingest.add(fleet, [run.folder for run in runs], labels, chosen.events)
+    done = ingest.add(store.Fleet(chosen.uri, create=True), chosen.runs, labels, chosen.events)
     known = f"; {_counted(done.known, 'run was', 'runs were')} there already" if done.known else ""
     _say(
         f"{_counted(done.runs, 'run')} added: {_counted(done.launches, 'launch', 'launches')}, "
         f"{_counted(done.operators, 'operator row')}{known}"
     )
+    for error in done.refused[:-1]:
+        _say(f"left out: {error}")
+    if done.refused:
+        raise done.refused[-1]
     return EXIT_DONE
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
-from etprof.fleet.store import Batch, Fleet, Partition
+from etprof.fleet.store import Fleet, Partition
 
 _BATCH_ROWS = 4_000_000  # operator rows that are held in memory
 
@@ -49,7 +49,7 @@ class Added:
     known: int = 0
     launches: int = 0
     operators: int = 0
-    batches: list[Batch] = field(default_factory=list)
+    refused: list[FleetError] = field(default_factory=list)  # what could not be read, and why
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:
@@ -60,9 +60,13 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     """
     path = Path(folder)
     try:
+        if not (path / "manifest.json").is_file():
+            raise FileNotFoundError
         contents = (path / "manifest.json").read_bytes()
         manifest = json.loads(contents)
         status, model, when = manifest["status"], manifest["model_id"], manifest["generated_at"]
+        manifest["results"] = [dict(result) for result in manifest["results"]]
+        manifest["device"] = dict(manifest.get("device") or {})
         day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
@@ -90,35 +94,37 @@ def add(
 ) -> Added:
     """Add results directories. Those that the fleet has are left out, so adding twice changes nothing.
 
+    One that cannot be read does not keep the others out: `refused` of the result has it.
+
     Args:
         fleet: where to
         folders: results directories
         labels: what to call device, class, and version
         events: keep the events of so many traced runs per experiment, spread evenly
-
-    Raises:
-        FleetError: one of them cannot be read; nothing of the runs after it was added
     """
     done = Added()
-    by_partition: dict[Partition, list[Run]] = {}
-    for run in {run.digest: run for run in map(open_run, folders)}.values():
-        by_partition.setdefault(run.partition, []).append(run)
+    by_partition: dict[Partition, dict[str, Run]] = {}
+    for folder in folders:
+        try:
+            run = open_run(folder)
+        except FleetError as error:  # noqa: PERF203  opening a file takes longer
+            done.refused.append(error)
+        else:
+            by_partition.setdefault(run.partition, {})[run.digest] = run
     for partition, runs in sorted(by_partition.items()):
-        known = fleet.known_runs(partition)
-        new = [run for run in runs if run.digest not in known]
-        done.known += len(runs) - len(new)
-        for rows in _batches(new, labels or Labels(), events):
+        known = fleet.known_runs(partition) & runs.keys()
+        done.known += len(known)
+        new = [run for digest, run in runs.items() if digest not in known]
+        for rows in _batches(new, labels or Labels(), events, done.refused):
             tables = rows.tables()
-            batch = fleet.write(partition, tables)
-            if batch is not None:
-                done.batches.append(batch)
+            fleet.write(partition, tables)
             done.runs += len(rows.runs)
             done.launches += tables["launches"].num_rows
             done.operators += tables["operators"].num_rows
     return done
 
 
-def _batches(runs: list[Run], labels: Labels, events: int) -> Iterator[Rows]:
+def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetError]) -> Iterator[Rows]:
     """Rows of runs, as many as fit into memory. Files are read beside each other: the reader is C++ and needs no lock."""
     runs = sorted(runs, key=lambda run: (*_named(run, labels)[1:], run.digest))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -126,7 +132,12 @@ def _batches(runs: list[Run], labels: Labels, events: int) -> Iterator[Rows]:
         for start in range(0, len(runs), 64):
             some = runs[start : start + 64]
             for run, experiments in zip(some, pool.map(_read, some), strict=True):
-                rows.add(run, experiments, labels, events)
+                try:
+                    if isinstance(experiments, FleetError):
+                        raise experiments
+                    rows.add(run, experiments, labels, events)
+                except FleetError as error:
+                    refused.append(error)
                 if rows.operators >= _BATCH_ROWS:
                     yield rows
                     rows = Rows()
@@ -134,13 +145,13 @@ def _batches(runs: list[Run], labels: Labels, events: int) -> Iterator[Rows]:
             yield rows
 
 
-def _read(run: Run) -> list[dict]:
+def _read(run: Run) -> list[dict] | FleetError:
     from etprof import _native
 
     try:
         return _native.run_experiments(str(run.folder))
     except ValueError as error:
-        raise FleetError(str(error).splitlines()[0], f"see `etprof validate {run.folder}`") from error
+        return FleetError(str(error).splitlines()[0], f"see `etprof validate {run.folder}`")
 
 
 def _named(run: Run, labels: Labels) -> tuple[str, str, str]:
@@ -228,38 +239,55 @@ class Rows:
         return {name: columns.arrow() for name, columns in self._tables.items()}
 
     def add(self, run: Run, experiments: list[dict], labels: Labels, events: int = 0) -> None:
-        """Add the rows of one run."""
-        self.runs.add(run.digest)
-        for result, read in zip(run.manifest["results"], experiments, strict=True):
-            if result["mode"] == "timing":
-                self._add_experiment(run, result, read, _named(run, labels), events)
+        """Add the rows of one run, all of them or none.
 
-    def _add_experiment(self, run: Run, result: dict, read: dict, named: tuple[str, str, str], events: int) -> None:
-        device, device_class, version = named
-        launches = [launch for launch in result["launches"] if launch["status"] != "failed"]
-        same = {
-            "run": run.digest,
-            "experiment": result["experiment"],
-            "device": device,
-            "device_class": device_class,
-            "version": version,
-            "emulated": result["emulated"],
-        }
-        self._tables["runs"].extend(1, same | _of_run(run, result, len(launches)))
-        traced = _Traced(read["profile"])
-        order = np.argsort(read["launch"], kind="stable")
-        latencies = read["latency_ns"][order]
-        begins = np.searchsorted(read["launch"][order], [launch["index"] for launch in launches])
-        ends = np.searchsorted(read["launch"][order], [launch["index"] for launch in launches], side="right")
-        for launch, begin, end in zip(launches, begins, ends, strict=True):
-            row = _of_launch(launch, latencies[begin:end]) | traced.whole(launch["index"])
-            configuration = f"{result['label']} t{result['threads']} {result['isa']}".strip()
-            self._tables["launches"].extend(1, same | row | {"configuration": configuration})
-            operators = traced.operators(launch["index"])
-            self._tables["operators"].extend(len(operators["key"]), same | operators | {"launch": launch["index"]})
-        if events and result["etdump"] and read["profile"] is not None:
-            for rows, values in _sampled(run.folder / result["etdump"], read["profile"], events):
-                self._tables["events"].extend(rows, same | values)
+        Raises:
+            FleetError: its manifest lacks something
+        """
+        try:
+            parts = [
+                part
+                for result, read in zip(run.manifest["results"], experiments, strict=True)
+                if result["mode"] == "timing"
+                for part in _of_experiment(run, result, read, _named(run, labels), events)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FleetError(
+                f"`{run.folder}` cannot be added: {_reason(error)}", f"see `etprof validate {run.folder}`"
+            ) from error
+        self.runs.add(run.digest)
+        for table, rows, values in parts:
+            self._tables[table].extend(rows, values)
+
+
+def _of_experiment(
+    run: Run, result: dict, read: dict, named: tuple[str, str, str], events: int
+) -> Iterator[tuple[str, int, dict]]:
+    """Table, number of rows, and their values."""
+    device, device_class, version = named
+    launches = [launch for launch in result["launches"] if launch["status"] != "failed"]
+    same = {
+        "run": run.digest,
+        "experiment": result["experiment"],
+        "device": device,
+        "device_class": device_class,
+        "version": version,
+        "emulated": result["emulated"],
+    }
+    yield "runs", 1, same | _of_run(run, result, len(launches))
+    traced = _Traced(read["profile"])
+    order = np.argsort(read["launch"], kind="stable")
+    latencies, of_launch = read["latency_ns"][order], read["launch"][order]
+    for launch in launches:
+        begin, end = np.searchsorted(of_launch, [launch["index"], launch["index"] + 1])
+        row = _of_launch(launch, latencies[begin:end]) | traced.whole(launch["index"])
+        configuration = f"{result['label']} t{result['threads']} {result['isa']}".strip()
+        yield "launches", 1, same | row | {"configuration": configuration}
+        operators = traced.operators(launch["index"])
+        yield "operators", len(operators["key"]), same | operators | {"launch": launch["index"]}
+    if events and result["etdump"] and read["profile"] is not None:
+        for rows, values in _sampled(run.folder / result["etdump"], read["profile"], events):
+            yield "events", rows, same | values
 
 
 def _of_run(run: Run, result: dict, launches: int) -> dict:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from etprof.fleet import ingest, store
+from etprof.fleet.problem import FleetError
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -20,16 +21,17 @@ def chunks(folders: Paths, runs_per_task: int) -> list[list[str]]:
     return [paths[i : i + runs_per_task] for i in range(0, len(paths), runs_per_task)]
 
 
-def add(folders: list[str], uri: str, labels: ingest.Labels | None, events: int) -> dict[str, int]:
+def add(folders: list[str], uri: str, labels: ingest.Labels | None, events: int) -> dict:
     """One task. Its machine needs etprof, and sees the folders and the fleet."""
     done = ingest.add(store.Fleet(uri), folders, labels, events)
-    return {"runs": done.runs, "known": done.known, "launches": done.launches, "operators": done.operators}
+    return vars(done) | {"refused": [[str(error), error.what_to_do] for error in done.refused]}
 
 
-def total(tasks: Iterable[dict[str, int]]) -> ingest.Added:
+def total(tasks: Iterable[dict]) -> ingest.Added:
     """What all tasks did. Of a task that was tried again, the last try counts: runs of the first are known to it."""
-    done = ingest.Added()
+    whole = ingest.Added()
     for task in tasks:
-        for key, value in task.items():
-            setattr(done, key, getattr(done, key) + value)
-    return done
+        for key in ("runs", "known", "launches", "operators"):
+            setattr(whole, key, getattr(whole, key) + task[key])
+        whole.refused += [FleetError(*words) for words in task["refused"]]
+    return whole
