@@ -232,6 +232,11 @@ def test_half_a_file_has_no_name(tmp_path, monkeypatch):
     assert not [file for file in (tmp_path / "fleet").rglob("*") if file.is_file() and file.name[0] != "."][1:]
     monkeypatch.undo()
     assert fleet.files() == {table.name: [] for table in schema.TABLES}
+    left = list((tmp_path / "fleet").rglob("*.tmp"))
+    assert len(left) == 1
+    assert fleet.compact().removed_files == 0, "it may be in the making"
+    assert fleet.compact(grace_s=0).removed_files == 1
+    assert not left[0].exists()
 
 
 def test_strays_go_when_they_are_old(tmp_path):

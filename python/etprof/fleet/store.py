@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import posixpath
+import re
 import time
 import urllib.parse
 from collections import defaultdict
@@ -112,6 +113,12 @@ class Fleet:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105
+        # After a loss of power, too, what was written first is there first.
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
     def _remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # another compaction was faster
@@ -274,7 +281,22 @@ class Fleet:
                     continue
                 self._remove(self._list_path(batch) if name == _REPLACES else self.path(name, batch))
                 removed += 1
+            for path in self._half_written(name, grace_s):
+                self._remove(path)
+                removed += 1
         return removed
+
+    def _half_written(self, table: str, grace_s: float) -> list[str]:
+        """What `_write` had not renamed."""
+        if not self.local or not self.fs.exists(self._path(table)):
+            return []
+        found = self.fs.find(self._path(table), detail=True).items()
+        return [
+            path
+            for path, detail in found
+            if re.fullmatch(r"\.[\w-]+\.(parquet|json)\.\d+\.tmp", posixpath.basename(path))
+            and _age_s(detail) >= grace_s
+        ]
 
 
 @dataclass(frozen=True)
