@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from etprof import _native
 from etprof.fleet import ingest, query, schema, store, verdict
 
 LAUNCHES = 4
@@ -189,6 +190,19 @@ def right_verdicts(judged: list[verdict.ClassVerdict]) -> str:
     return f"{hits} of {len(judged)} classes as they are, {wrong} wrong; {cover} intervals cover the truth"
 
 
+def coverage(classes: int = 20_000, truth: float = 0.02) -> str:
+    """How often the interval of a class covers its truth, each class judged alone."""
+    rng = np.random.default_rng(1)
+    said = []
+    for devices in (3, 10, 100):
+        effects = truth + rng.normal(0, DEVICE_SD, (classes, devices))
+        effects += rng.normal(0, LAUNCH_SD * np.sqrt(2 / LAUNCHES), effects.shape)
+        judged = [_native.judge_units([units], 0.05, 0.01)[0] for units in effects.tolist()]
+        covered = sum(one["ratio_low"] <= np.exp(truth) <= one["ratio_high"] for one in judged)
+        said.append(f"{covered / classes:.1%} with {devices} devices")
+    return ", ".join(said)
+
+
 def added(run: Path, folder: Path, copies: int = 200) -> str:
     """How fast results directories are parsed and added: copies of one, at other times."""
     manifest = json.loads((run / "manifest.json").read_text())
@@ -238,6 +252,7 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
         f"{peak_mib():.0f} MiB at the end. (Making the rows took {making:.1f} s, which is not counted.)",
         "",
     ]
+    lines += [f"Of 20000 intervals at 95% of simulated classes, these cover the truth: {coverage()}.", ""]
     lines += [f"- {name}: {said} by DuckDB, Polars, and pyarrow" for name, said in agreement(fleet)]
     if options.run:
         lines += ["", "Parsed and added: " + added(options.run, root / "copies") + "."]
