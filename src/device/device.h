@@ -103,6 +103,13 @@ class Device {
   // WaitUntilBack by itself. Throws Error: as FindPowerMode and ReadPowerMode; DeviceLost.
   virtual PowerMode SetPowerMode(const std::string& name);
 
+  // Waits until nobody else uses the device who takes turns, too, from whichever host, and keeps it until
+  // EndTurn or CleanUp, or until this etprof or the connection ends. Who comes first is first. `who` is what
+  // others are told meanwhile, and `waits` is told for whom this one waits. Throws Error: kInterrupted,
+  // kDeviceFailed; DeviceLost.
+  virtual void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
+  virtual void EndTurn() = 0;
+
   // Makes a local file available on the device and returns its path there. Files keep their names, since what
   // belongs to a model (`.inputs`) is found beside it.
   virtual std::string Put(const std::filesystem::path& local) = 0;

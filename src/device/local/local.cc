@@ -8,6 +8,7 @@
 #include "device/bundle.h"
 #include "device/local/local_process.h"
 #include "device/local/local_properties.h"
+#include "device/remote/remote.h"
 
 namespace etprof {
 namespace {
@@ -40,6 +41,21 @@ class LocalDevice : public Device {
     std::filesystem::remove(remote, error);
   }
   void CleanUp() override {}
+
+  // As others take it who come to this machine by ssh.
+  void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+    RemoteOptions options;
+    options.interrupted = interrupted_;
+    turn_ = MakeRemoteDevice(MakeLocalConnection(), options);
+    try {
+      turn_->TakeTurn(who, waits);
+    } catch (...) {
+      turn_.reset();
+      throw;
+    }
+  }
+  void EndTurn() override { turn_.reset(); }
+
   bool WaitUntilBack(double) override { return true; }
 
   std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) override {
@@ -49,6 +65,7 @@ class LocalDevice : public Device {
 
  private:
   std::function<bool()> interrupted_;
+  std::unique_ptr<Device> turn_;
 };
 
 }  // namespace

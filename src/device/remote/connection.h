@@ -10,6 +10,9 @@
 
 namespace etprof {
 
+// A device with a home folder: etprof's, where DefaultFolder is.
+inline constexpr const char* kHomeFolder = "${XDG_CACHE_HOME:-$HOME/.cache}/etprof";
+
 // How a remote device is reached: by a client program of this machine that runs a shell's scripts there. What
 // is the same for all of them is in remote.cc.
 class Connection {
@@ -41,6 +44,8 @@ class Connection {
   std::function<bool()> interrupted_;
 };
 
+// A shell of this machine, as ssh would give one: no files are copied by it.
+std::unique_ptr<Connection> MakeLocalConnection();
 // The system's OpenSSH client, with its configuration and agent. $ETPROF_SSH has the words to use in place of
 // `ssh`.
 std::unique_ptr<Connection> MakeSshConnection(const std::string& host);

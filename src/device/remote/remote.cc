@@ -16,6 +16,7 @@
 #include "device/local/local_properties.h"
 #include "device/remote/remote_process.h"
 #include "device/remote/remote_properties.h"
+#include "device/remote/turns.h"
 #include "device/tool.h"
 
 namespace etprof {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
+constexpr int kLookSeconds = 20;      // that one look at the queue waits there
 constexpr double kGuardSeconds = 30;  // it may have settings to put back
 
 // Unique among all who use a device. kDefineOurs knows this form.
@@ -38,13 +40,26 @@ std::string NewRunId() {
 // folder.
 constexpr const char* kEndRun =
     R"sh(for f in pids/*; do [ -f "$f" ] && kill -9 "$(cat "$f")" 2>/dev/null; done
-rm -f power; ( cd ../.. && restore_power )
+rm -f power; ( cd ../.. && restore_power ); rm -f turn choosing
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
 
-// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet.
+// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet. Numbers of
+// processes come again, after a restart of the device soon: `since NUMBER` says when one began.
 constexpr const char* kDefineOver =
-    R"sh(over() {
-  if [ -f "$1/guard" ]; then ! kill -0 "$(cat "$1/guard")" 2>/dev/null
+    R"sh(since() {
+  if [ -r "/proc/$1/stat" ]; then
+    read -r s 2>/dev/null <"/proc/$1/stat" || return 0
+    set -- ${s##*)}
+    case $1 in Z|X) return 0;; esac
+    printf '%s ' "${20}"
+    cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo
+  else LC_ALL=C ps -o lstart= -p "$1" 2>/dev/null; fi
+}
+over() {
+  if [ -f "$1/guard" ]; then
+    g=$(cat "$1/guard")
+    kill -0 "$g" 2>/dev/null || return 0
+    [ -f "$1/since" ] && [ "$(cat "$1/since")" != "$(since "$g")" ]
   else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
 })sh";
 
@@ -112,6 +127,35 @@ class RemoteDevice : public Device {
     power_mode_ = name;
     ReadPowerMode(Do(script, "be put into the power mode " + name), Name(), mode);
     return mode;
+  }
+
+  void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+    who_ = who;
+    waits_ = waits;
+    std::string before;
+    InFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+    while (true) {
+      if (interrupted_ && interrupted_()) {
+        EndTurn();
+        throw Error(ExitCode::kInterrupted, "interrupted");
+      }
+      const Turn turn = ReadTurn(InFolder(WaitForTurnScript(id_, before, kLookSeconds, kEndRun),
+                                          kLookSeconds + kAnswerSeconds, "wait for its turn"));
+      if (turn.ours) return;
+      if (turn.lost) InFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+      if (turn.before == before || turn.lost) continue;
+      before = turn.before;
+      if (waits) {
+        waits(fmt::format("waiting for {}{}", before,
+                          turn.waiting > 1 ? fmt::format(" and {} more", turn.waiting - 1) : ""));
+      }
+    }
+  }
+
+  void EndTurn() override {
+    if (who_.empty()) return;
+    who_.clear();
+    InFolder(EndTurnScript(id_), kAnswerSeconds, "end its turn");
   }
 
   std::vector<std::string> PutProgram(const fs::path& local,
@@ -187,9 +231,13 @@ class RemoteDevice : public Device {
       }
       try {
         if (!power_mode_.empty()) SetPowerMode(power_mode_);
+        // Where the guard was quicker, another one may have the device by now.
+        if (!who_.empty()) TakeTurn(std::string(who_), std::function(waits_));
         return true;
       } catch (const DeviceLost&) {
         // And again.
+      } catch (const Error& error) {
+        if (error.exit_code() != ExitCode::kInterrupted) throw;
       }
     }
     return false;
@@ -235,7 +283,11 @@ if [ ! -f .etprof ]; then
   echo "etprof keeps its files in this folder" >.etprof || exit 1
 fi
 mkdir -p cache runs || exit 1
-g=runs/{4}/guard; [ ! -f "$g" ] || kill -9 "$(cat "$g")" 2>/dev/null
+mkdir -p runs/{2}/pids || exit 1
+if [ -d runs/{4} ]; then
+  ! over runs/{4} && kill -9 "$(cat runs/{4}/guard)" 2>/dev/null
+  [ -f runs/{4}/turn ] && mv runs/{4}/turn runs/{2}/turn
+fi
 for r in runs/*; do
   ours run "$r" && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
   over "$r" || continue
@@ -244,7 +296,7 @@ for r in runs/*; do
 done
 restore_power >/dev/null
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
-mkdir -p runs/{2}/pids && pwd)sh",
+pwd)sh",
         connection_->DefaultFolder(), kEndRun, id_, kDefineOver, old_id_.empty() ? "none" : old_id_,
         DefineRestorePower(), kDefineOurs);
     const std::string folder = Do(script, "make a folder for etprof's files");
@@ -303,10 +355,10 @@ true)sh",
 
   void StartGuard() {
     Command client;
-    client.arguments = connection_->Shell(
-        fmt::format("{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\necho $$ >guard\necho ready\n"
-                    "while read -r line; do :; done\n{}",
-                    kDefineOver, DefineRestorePower(), ShellQuoted(run_), kEndRun));
+    client.arguments = connection_->Shell(fmt::format(
+        "{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\nsince $$ >since\necho $$ >guard\necho ready\n"
+        "while read -r line; do :; done\n{}",
+        kDefineOver, DefineRestorePower(), ShellQuoted(run_), kEndRun));
     // Whoever is asked then: the guard outlives a measurement.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
@@ -345,8 +397,9 @@ true)sh",
   }
 
   // The same for what has to work. Returns what it printed.
-  std::string Do(const std::string& script, const std::string& what) {
-    ToolResult result = Try(script, kAnswerSeconds);
+  std::string Do(const std::string& script, const std::string& what,
+                 double timeout_seconds = kAnswerSeconds) {
+    ToolResult result = Try(script, timeout_seconds);
     if (!result.Success()) {
       const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,
@@ -354,6 +407,13 @@ true)sh",
           .InFile(Name());
     }
     return std::move(result.output);
+  }
+
+  // The same, in etprof's folder, for scripts that need `over`.
+  std::string InFolder(const std::string& script, double timeout_seconds, const std::string& what) {
+    return Do(fmt::format("cd {} || exit 1\n{}\n{}\n{}", ShellQuoted(folder_), kDefineOver,
+                          DefineRestorePower(), script),
+              what, timeout_seconds);
   }
 
   // Throws DeviceLost when there is none any more.
@@ -433,6 +493,8 @@ true)sh",
   std::unique_ptr<Connection> connection_;
   RemoteOptions options_;
   std::string id_, old_id_;
+  std::string who_;  // whose turn it is to be; empty: nobody's
+  std::function<void(const std::string&)> waits_;
   std::string power_mode_;    // that this run is to have; empty: none
   std::string folder_, run_;  // on the device, absolute
   std::map<std::string, std::string> put_;

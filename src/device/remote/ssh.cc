@@ -54,7 +54,7 @@ class SshConnection : public Connection {
   SshConnection& operator=(const SshConnection&) = delete;
 
   std::string Name() const override { return "ssh:" + host_; }
-  std::string DefaultFolder() const override { return "${XDG_CACHE_HOME:-$HOME/.cache}/etprof"; }
+  std::string DefaultFolder() const override { return kHomeFolder; }
 
   void Open() override {
     Close();
