@@ -1,0 +1,314 @@
+#include "measure/config/suite_config.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/escape.h"
+#include "core/file.h"
+#include "device/clusters.h"
+#include "device/device.h"
+#include "device/power_mode.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/json_fields.h"
+#include "measure/config/suite_keys.h"
+#include "measure/config/variant.h"
+#include "program/static_facts.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSuiteRemedy = "see docs/guides/suites.md";
+constexpr std::size_t kMostCells = 10'000;
+
+// The end of "models/net.py:Net" or "timm:resnet18", as the name of a folder.
+std::string NameOfSource(const std::string& source) {
+  const std::size_t slash = source.rfind('/');
+  std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
+  if (name.ends_with(".pte")) name = ModelId(name);
+  for (char& c : name) {
+    if (c == ':' || c == ' ' || static_cast<unsigned char>(c) < 0x20) c = '_';
+  }
+  return AsFileName(name);
+}
+
+class SuiteReader {
+ public:
+  SuiteReader(const std::string& text, const fs::path& file) : source_{text, file} {}
+
+  SuiteConfig Read() {
+    const nlohmann::json root = ParseConfigText(source_, kSuiteRemedy);
+    JsonFields fields(root, source_, "");
+    SuiteKeys keys;
+    ReadKeys(fields, keys);
+    SuiteConfig suite;
+    suite.file = source_.file;
+    suite.output_root = keys.output_root.value_or("out_" + source_.file.stem().string());
+    suite.output_root = fs::absolute(suite.output_root).lexically_normal();
+    ReadModels(keys.models.found, fields, suite);
+    suite.dtypes = keys.dtypes ? keys.dtypes->values : std::vector<std::string>{"fp32"};
+    suite.devices = keys.devices ? keys.devices->values : std::vector<std::string>{"local"};
+    if (keys.variants) suite.variants = keys.variants->values;
+    for (const auto& [key, texts] :
+         {std::pair("dtypes", &suite.dtypes), std::pair("variants", &suite.variants)}) {
+      std::set<std::string> seen;
+      for (const std::string& text : *texts) {
+        if (!seen.insert(text).second) throw fields.Wrong(key, fmt::format("has \"{}\" twice", text));
+        if (text.empty()) throw fields.Wrong(key, "has an empty one");
+      }
+    }
+    for (const std::string& dtype : suite.dtypes) {
+      if (dtype != AsFileName(dtype) || dtype.front() == '-')
+        throw fields.Wrong("dtypes", fmt::format("\"{}\" is no data type", dtype));
+    }
+    CheckDeviceNames(suite.devices);
+    for (const std::string& variant : suite.variants) ParseVariant(variant);
+    suite.include = ReadRules(keys.include.found, "include", fields);
+    suite.exclude = ReadRules(keys.exclude.found, "exclude", fields);
+    suite.backend = keys.backend.value_or("");
+    suite.max_minutes = keys.max_minutes;
+    suite.max_seconds = keys.max_seconds;
+    suite.margin = keys.margin;
+    suite.precision = keys.precision;
+    suite.max_temp = keys.max_temp;
+    suite.max_temp_wait = keys.max_temp_wait;
+    suite.launches = keys.launches;
+    suite.rounds = keys.rounds;
+    suite.runs = keys.runs;
+    suite.warmup = keys.warmup;
+    suite.threads = keys.threads;
+    suite.peaks = keys.peaks.value_or(true);
+    suite.cpus = keys.cpus.value_or("");
+    if (!suite.cpus.empty()) CheckCpus(suite.cpus);
+    suite.period = keys.period.value_or("");
+    if (!suite.period.empty() && !ParsePeriod(suite.period)) {
+      throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
+          .Remedy(kPeriodRemedy);
+    }
+    suite.power_mode = keys.power_mode.value_or("");
+    if (!suite.power_mode.empty()) FindPowerMode(suite.power_mode);
+    if (keys.runner_path) suite.runner = Find(*keys.runner_path);
+    if (keys.max_slowdown) {
+      suite.max_slowdown = ParsePercent(*keys.max_slowdown);
+      if (!suite.max_slowdown || *suite.max_slowdown <= -1) {
+        throw fields.Wrong("max_slowdown", fmt::format("\"{}\" is not a percentage", *keys.max_slowdown))
+            .Remedy("give one, such as \"2%\"");
+      }
+    }
+    suite.environment = Texts(keys.env.found, "env", fields);
+    for (const auto& [name, value] : suite.environment) {
+      if (!IsVariableName(name))
+        throw fields.Wrong("env", fmt::format("\"{}\" is no name of a variable", name));
+    }
+    fields.Finish();
+    return suite;
+  }
+
+ private:
+  // As a configuration's: from here where it is there, else from the file's folder.
+  fs::path Find(const std::string& text) const {
+    const fs::path path = text;
+    if (path.is_absolute() || Exists(path)) return fs::absolute(path).lexically_normal();
+    return (fs::absolute(source_.file).parent_path() / path).lexically_normal();
+  }
+
+  static std::map<std::string, std::string> Texts(const nlohmann::json* object, const std::string& key,
+                                                  const JsonFields& fields) {
+    std::map<std::string, std::string> texts;
+    if (object == nullptr) return texts;
+    if (!object->is_object()) throw fields.Wrong(key, "must be an object");
+    for (const auto& [name, value] : object->items()) {
+      if (!value.is_string()) throw fields.Wrong(key, fmt::format("\"{}\" must be a text", name));
+      texts[name] = value.get<std::string>();
+    }
+    return texts;
+  }
+
+  void ReadModels(const nlohmann::json* models, const JsonFields& fields, SuiteConfig& suite) const {
+    if (models == nullptr || !models->is_array() || models->empty())
+      throw fields.Wrong("models", "must be a list of models").Remedy(kSuiteRemedy);
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < models->size(); ++i) {
+      SuiteModel model = ReadModel((*models)[i], fmt::format("models[{}]", i), fields);
+      if (!names.insert(model.name).second) {
+        throw fields.Wrong("models", fmt::format("has two of the name \"{}\"", model.name))
+            .Remedy("give one of them a `name`");
+      }
+      suite.models.push_back(std::move(model));
+    }
+  }
+
+  SuiteModel ReadModel(const nlohmann::json& json, const std::string& place, const JsonFields& fields) const {
+    SuiteModel model;
+    if (json.is_string()) {
+      const std::string text = json.get<std::string>();
+      model.name = NameOfSource(text);
+      if (text.ends_with(".pte")) {
+        model.programs[""] = Find(text);
+      } else {
+        model.source = text;
+      }
+    } else {
+      JsonFields own(json, source_, place);
+      SuiteModelKeys keys;
+      ReadKeys(own, keys);
+      for (const auto& [dtype, program] : Texts(keys.programs.found, "programs", own)) {
+        if (dtype.empty() || dtype != AsFileName(dtype))
+          throw own.Wrong("programs", fmt::format("\"{}\" is no data type", dtype));
+        model.programs[dtype] = Find(program);
+      }
+      model.source = keys.model.value_or("");
+      model.name = keys.name.value_or(NameOfSource(model.source));
+      own.Finish();
+      if (model.source.empty() && model.programs.empty())
+        throw own.Wrong("model", "is missing: a model is exported, or has programs");
+    }
+    const bool safe = !model.name.empty() && model.name.size() <= 100 && model.name == AsFileName(model.name) &&
+                      model.name.front() != '.' && model.name.front() != '-';
+    if (!safe) {
+      throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
+          .Remedy("give the model a `name`");
+    }
+    return model;
+  }
+
+  std::vector<SuiteRule> ReadRules(const nlohmann::json* rules, const char* key,
+                                   const JsonFields& fields) const {
+    std::vector<SuiteRule> read;
+    if (rules == nullptr) return read;
+    if (!rules->is_array()) throw fields.Wrong(key, "must be a list of rules").Remedy(kSuiteRemedy);
+    for (std::size_t i = 0; i < rules->size(); ++i) {
+      JsonFields own((*rules)[i], source_, fmt::format("{}[{}]", key, i));
+      SuiteRuleKeys keys;
+      ReadKeys(own, keys);
+      own.Finish();
+      SuiteRule& rule = read.emplace_back();
+      rule.place = fmt::format("{}[{}]", key, i);
+      const auto take = [](auto& from, std::vector<std::string>& to) {
+        if (from) to = std::move(from->values);
+      };
+      take(keys.model, rule.model);
+      take(keys.dtype, rule.dtype);
+      take(keys.device, rule.device);
+      take(keys.variant, rule.variant);
+    }
+    return read;
+  }
+
+  const JsonFields::Source source_;
+};
+
+bool MatchesAny(const std::vector<std::string>& patterns, const std::string& text) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+         });
+}
+
+std::string FolderOf(const std::string& device) {
+  std::string name = device;
+  for (char& c : name) {
+    if (c == ':') c = '_';
+  }
+  return AsFileName(name);
+}
+
+}  // namespace
+
+SuiteConfig ReadSuite(const fs::path& path) { return ParseSuite(ReadTextFile(path), path); }
+
+SuiteConfig ParseSuite(const std::string& text, const fs::path& path) {
+  return SuiteReader(text, path).Read();
+}
+
+std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
+  std::vector<SuiteCell> cells;
+  std::set<std::string> used;  // rules, by their place
+  std::set<fs::path> folders;
+  const auto matches = [&](const SuiteRule& rule, const SuiteCell& cell) {
+    return MatchesAny(rule.model, suite.models[cell.model].name) && MatchesAny(rule.dtype, cell.dtype) &&
+           MatchesAny(rule.device, cell.device);
+  };
+  const auto of_variant = [&](const SuiteRule& rule, const std::string& variant) {
+    const auto label = ParseVariant(variant).label;
+    return MatchesAny(rule.variant, variant) || (label && MatchesAny(rule.variant, *label));
+  };
+  const auto add = [&](SuiteCell cell) {
+    std::vector<const SuiteRule*> including;
+    for (const SuiteRule& rule : suite.include) {
+      if (matches(rule, cell)) including.push_back(&rule);
+    }
+    if (!suite.include.empty() && including.empty()) return;
+    bool excluded = false;
+    for (const SuiteRule& rule : suite.exclude) {
+      if (!rule.variant.empty() || !matches(rule, cell)) continue;
+      used.insert(rule.place);
+      excluded = true;
+    }
+    if (excluded) return;
+    for (const SuiteRule* rule : including) {
+      if (rule->variant.empty()) used.insert(rule->place);
+    }
+    for (const std::string& variant : suite.variants) {
+      bool in = suite.include.empty();
+      for (const SuiteRule* rule : including) {
+        if (!rule->variant.empty() && !of_variant(*rule, variant)) continue;
+        used.insert(rule->place);
+        in = true;
+      }
+      for (const SuiteRule& rule : suite.exclude) {
+        if (rule.variant.empty() || !matches(rule, cell) || !of_variant(rule, variant)) continue;
+        used.insert(rule.place);
+        in = false;
+      }
+      if (in) cell.variants.push_back(variant);
+    }
+    const std::string& name = suite.models[cell.model].name;
+    const std::string folder = FolderOf(cell.device);
+    cell.folder = suite.output_root / "runs" / name / (cell.dtype.empty() ? "as_exported" : cell.dtype);
+    fs::path path = cell.folder / folder;
+    for (int i = 2; !folders.insert(path).second; ++i) path = cell.folder / fmt::format("{}-{}", folder, i);
+    cell.folder = path;
+    cells.push_back(std::move(cell));
+    if (cells.size() > kMostCells) {
+      throw Error(ExitCode::kBadInput, fmt::format("has more than {} cells", kMostCells))
+          .InFile(suite.file.string());
+    }
+  };
+  for (std::size_t m = 0; m < suite.models.size(); ++m) {
+    const SuiteModel& model = suite.models[m];
+    std::vector<std::string> dtypes;
+    if (model.programs.contains("")) {
+      dtypes = {""};
+    } else {
+      for (const std::string& dtype : suite.dtypes) {
+        if (!model.source.empty() || model.programs.contains(dtype)) dtypes.push_back(dtype);
+      }
+      for (const auto& [dtype, program] : model.programs) {
+        if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
+      }
+    }
+    for (const std::string& dtype : dtypes) {
+      for (const std::string& device : suite.devices) add({m, dtype, device, {}, {}});
+    }
+  }
+  for (const auto* rules : {&suite.include, &suite.exclude}) {
+    for (const SuiteRule& rule : *rules) {
+      if (used.contains(rule.place)) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("{} matches nothing of the suite", rule.place))
+          .InFile(suite.file.string())
+          .Remedy("`etprof suite FILE --dry-run` without it lists the cells");
+    }
+  }
+  if (cells.empty()) {
+    throw Error(ExitCode::kBadInput, "no cell is left after `include` and `exclude`")
+        .InFile(suite.file.string());
+  }
+  return cells;
+}
+
+}  // namespace etprof

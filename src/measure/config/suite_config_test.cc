@@ -1,0 +1,95 @@
+#include "measure/config/suite_config.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+SuiteConfig Parse(const std::string& text) { return ParseSuite(text, "nightly.json"); }
+
+std::string ProblemOf(const std::string& text) {
+  try {
+    CellsOf(Parse(text));
+  } catch (const Error& error) {
+    return error.Message();
+  }
+  return "";
+}
+
+std::vector<std::string> NamesOf(const SuiteConfig& suite) {
+  std::vector<std::string> names;
+  for (const SuiteCell& cell : CellsOf(suite)) {
+    std::string name = suite.models[cell.model].name + " " + cell.dtype + " " + cell.device;
+    for (const std::string& variant : cell.variants) name += " " + variant;
+    names.push_back(name);
+  }
+  return names;
+}
+
+constexpr const char* kFull = R"({
+  // two models, two types, two devices
+  "models": ["toy_cnn", {"name": "net", "model": "nets.py:Net"}],
+  "dtypes": ["fp32", "int8"],
+  "devices": ["local", "ssh:pi5"],
+  "variants": ["isa=-avx2", "threads=2,label=two"],
+  "exclude": [{"dtype": "int8", "device": "ssh:*"}, {"model": "net", "variant": ["two"]}],
+  "max_minutes": 10, "max_slowdown": "2%"
+})";
+
+TEST(Suite, TheProductLessWhatIsExcluded) {
+  const SuiteConfig suite = Parse(kFull);
+  EXPECT_EQ(suite.output_root.filename(), "out_nightly");
+  EXPECT_DOUBLE_EQ(suite.max_slowdown.value(), 0.02);
+  EXPECT_THAT(NamesOf(suite),
+              ElementsAre("toy_cnn fp32 local isa=-avx2 threads=2,label=two",
+                          "toy_cnn fp32 ssh:pi5 isa=-avx2 threads=2,label=two",
+                          "toy_cnn int8 local isa=-avx2 threads=2,label=two", "net fp32 local isa=-avx2",
+                          "net fp32 ssh:pi5 isa=-avx2", "net int8 local isa=-avx2"));
+  EXPECT_TRUE(CellsOf(suite)[1].folder.string().ends_with("out_nightly/runs/toy_cnn/fp32/ssh_pi5"));
+}
+
+TEST(Suite, OnlyWhatIsIncluded) {
+  SuiteConfig suite = Parse(R"({"models": ["a", "b"], "dtypes": ["fp32", "int8"], "variants": ["threads=2"],
+    "include": [{"model": "a", "dtype": "fp32"}, {"model": "b", "variant": "threads*"}]})");
+  EXPECT_THAT(NamesOf(suite),
+              ElementsAre("a fp32 local threads=2", "b fp32 local threads=2", "b int8 local threads=2"));
+}
+
+TEST(Suite, ProgramsThatAreThereAreNotExported) {
+  const SuiteConfig suite =
+      Parse(R"({"models": ["x/net_xnnpack_fp32.pte", {"name": "two", "programs": {"int8": "a.pte"}}]})");
+  EXPECT_TRUE(suite.models[0].source.empty());
+  EXPECT_EQ(suite.models[0].programs.at("").filename(), "net_xnnpack_fp32.pte");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
+}
+
+TEST(Suite, WhatIsWrongIsSaid) {
+  EXPECT_THAT(ProblemOf(R"({"models": []})"), HasSubstr("must be a list of models"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a", "x/a"]})"), HasSubstr("two of the name"));
+  EXPECT_THAT(ProblemOf(R"({"models": [{"name": "a/b", "model": "x"}]})"), HasSubstr("name of a folder"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("no data type"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "max_slowdown": "much"})"), HasSubstr("not a percentage"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"device": "adb*"}]})"),
+              HasSubstr("exclude[0] matches nothing"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "exclude": [{"model": "a"}]})"), HasSubstr("no cell is left"));
+  EXPECT_THAT(ProblemOf(R"({"models": ["a"], "env": {"A B": "1"}})"), HasSubstr("no name of a variable"));
+}
+
+TEST(Suite, TwoDevicesNeverShareAFolder) {
+  const SuiteConfig suite = Parse(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
+  std::set<std::filesystem::path> folders;
+  for (const SuiteCell& cell : CellsOf(suite)) folders.insert(cell.folder);
+  EXPECT_THAT(folders, SizeIs(4));
+}
+
+}  // namespace
+}  // namespace etprof
