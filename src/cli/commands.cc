@@ -9,6 +9,8 @@ const std::vector<CommandSpec>& AllCommands() {
        ProfileCommand},
       {"Measure", "run", "Measure the experiments of a configuration file, and report",
        "etprof run configs/examples/isa_on_off.json", RunCommand},
+      {"Measure", "suite", "Measure models in several data types on several devices, and show one matrix",
+       "etprof suite configs/suites/two_devices.json --dry-run", SuiteCommand},
       {"Measure", "isa", "Show this machine's instruction sets, or measure a model with each of them",
        "etprof isa out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --threads 1,2",
        IsaCommand},

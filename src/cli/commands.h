@@ -13,7 +13,7 @@ using CommandSetup = std::function<int()>(CLI::App&);
 CommandSetup AnalyzeCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand, DevicesCommand,
     DiffCommand, DoctorCommand, ExportCommand, FleetCommand, InspectCommand, IsaCommand, KernelsCommand,
     NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand,
-    ReportCommand, RunCommand, TraceCommand, ValidateCommand;
+    ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
 
 // One row of the table of commands (cli/commands.cc).
 struct CommandSpec {

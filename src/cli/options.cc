@@ -154,12 +154,16 @@ void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureText
       ->type_name("DIR");
   app.add_flag("--resume", request.resume, "Resume an interrupted measurement of the same command");
   AddDeviceOptions(app, request.devices, request.use, texts.several_devices);
-  app.add_option("--max-temp", request.use.max_temp,
+  AddCoolingOptions(app, request.use);
+}
+
+void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
+  app.add_option("--max-temp", use.max_temp,
                  "Before each round, wait until the hottest CPU or skin sensor is below this, in degrees "
                  "Celsius")
       ->check(CLI::Range(0.0, 150.0))
       ->type_name("C");
-  app.add_option("--max-temp-wait", request.use.max_temp_wait,
+  app.add_option("--max-temp-wait", use.max_temp_wait,
                  "Maximum seconds to wait for cooling, per round (default: 300)")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");

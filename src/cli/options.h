@@ -35,6 +35,9 @@ void AddAllOption(CLI::App& app, bool& all);
 // --device, --keep, --wait-for-device, and --power-mode. `several`: --device may be repeated.
 void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUse& use, bool several);
 
+// --max-temp and --max-temp-wait.
+void AddCoolingOptions(CLI::App& app, DeviceUse& use);
+
 // What differs between the commands that measure. Texts are what their help says of a default.
 struct MeasureTexts {
   std::string max_seconds, launches = "as many as the precision takes", threads, output_root;

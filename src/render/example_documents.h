@@ -8,6 +8,7 @@
 #include "program/program_reader.h"
 #include "report/example_check.h"
 #include "report/example_run.h"
+#include "report/example_suite.h"
 #include "report/kernels/kernels.h"
 #include "report/sustained.h"
 #include "say/check.h"
@@ -19,6 +20,7 @@
 #include "say/kernels.h"
 #include "say/report.h"
 #include "say/static_check.h"
+#include "say/suite.h"
 #include "say/sustained.h"
 
 // A document of every subject, for the tests that hold the formats against each other.
@@ -214,9 +216,16 @@ inline say::Document StaticCheckDocument() {
 
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(),          KernelsDocument(),          say::SayCheck(Everything()),
-          CountersDocument(),   SustainedDocument(),        DeviceListDocument(),
-          CpuDocument(),        say::SayReport(MakePair()), say::SayReport(MakeBare()),
+  return {OneOfEach(),
+          KernelsDocument(),
+          say::SayCheck(Everything()),
+          say::SaySuite(MakeSuite()),
+          CountersDocument(),
+          SustainedDocument(),
+          DeviceListDocument(),
+          CpuDocument(),
+          say::SayReport(MakePair()),
+          say::SayReport(MakeBare()),
           StaticCheckDocument()};
 }
 

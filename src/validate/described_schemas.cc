@@ -2,8 +2,10 @@
 
 #include "core/json_schema_of.h"
 #include "measure/config/config_keys.h"
+#include "measure/config/suite_keys.h"
 #include "measure/store/peaks_value.h"
 #include "measure/store/run_data.h"
+#include "measure/store/suite_state.h"
 #include "measure/store/watch.h"
 #include "render/csv/kit_files.h"
 #include "render/devices.h"
@@ -13,6 +15,7 @@
 #include "report/check.h"
 #include "report/kernels/kernels.h"
 #include "report/static_check.h"
+#include "report/suite.h"
 #include "validate/json_schema.h"
 
 namespace etprof {
@@ -40,6 +43,14 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                            "counts are sums over the runs.")},
       {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
                                       "docs/guides/ci.md. What is not defined is null.")},
+      {"suite",
+       SchemaOf<SuiteKeys>("Suite of `etprof suite`",
+                           "Which models to measure where (docs/guides/suites.md). The file may have "
+                           "comments, which JSON Schema does not see.")},
+      {"suite_state", SchemaOf<SuiteState>("suite_state.json of a suite's folder",
+                                           "How far each cell is (docs/guides/suites.md).")},
+      {"suite_report", SchemaOf<SuiteReport>("suite_report.json of a suite, and `etprof suite --json`",
+                                             "docs/guides/suites.md. What is not defined is null.")},
       {"static_check",
        SchemaOf<StaticCheck>(
            "etprof check --static --json, and limits of etprof inspect --json",

@@ -13,6 +13,7 @@ What it does wrong, and when, is said by environment variables (set by the confi
   FAKE_SLEEP        seconds that every burst takes [0]
   FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after a
                     minute alone it dies
+  FAKE_ALONE, FAKE_WHO  a folder, and who measures: where another's worker is alive at a burst, <folder>/met says so
   FAKE_ETDUMP       what it says was traced, where the tests' data is not beside it [toy_cnn.t1.etdump]
   FAKE_ISA          "avx,avx2": the CPU features that its mask left; without it, nothing is said of them
   FAKE_STDERR       written to stderr at the start
@@ -61,6 +62,20 @@ def meet() -> None:
         time.sleep(0.01)
 
 
+def alone() -> None:
+    """Writes down whose worker is alive beside this one; those of one measurement may be."""
+    folder, who = os.environ.get("FAKE_ALONE"), os.environ.get("FAKE_WHO", "")
+    if not folder:
+        return
+    os.makedirs(folder, exist_ok=True)
+    touch(f"{folder}/{who}.{os.getpid()}")
+    for name in os.listdir(folder):
+        other, _, pid = name.rpartition(".")
+        if pid and other != who and os.path.exists(f"/proc/{pid}"):
+            with open(f"{folder}/met", "a") as met:
+                met.write(f"{who} and {other}\n")
+
+
 def reply(kind: str, **body) -> None:
     print(json.dumps({"reply": kind, **body}), flush=True)
 
@@ -99,6 +114,7 @@ class Fake:
     def burst(self, request: dict) -> None:
         if self.first:
             meet()
+        alone()
         time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
         opening = [self.latency] * max(request.get("min_opening", 1), min(3, request.get("max_opening", 3)))
         first, self.first = self.first, False

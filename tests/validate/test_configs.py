@@ -14,7 +14,8 @@ import program
 import pytest
 
 CONFIGS = program.ROOT / "configs"
-FILES = sorted(CONFIGS.rglob("*.json"))
+SUITES = sorted((CONFIGS / "suites").glob("*.json"))
+FILES = sorted(set(CONFIGS.rglob("*.json")) - set(SUITES))
 TEMPLATES = sorted((CONFIGS / "templates").glob("*.json"))
 MODEL = program.DATA / "toy_cnn.pte"
 SCHEMA = program.ROOT / "docs" / "schema" / "config.schema.json"
@@ -56,6 +57,16 @@ def test_comments_are_taken_out_and_nothing_else():
     text = '{"a": "// no /* comment */", // one\n /* two\n lines */ "b\\"//": 1}'
     assert json.loads(program.without_comments(text)) == {"a": "// no /* comment */", 'b"//': 1}
     assert program.without_comments(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: path.name)
+def test_suites_fit_the_schema_that_they_name_and_etprof_takes_them(path):
+    suite = read(path)
+    named = path.parent / suite["$schema"]
+    jsonschema.Draft202012Validator(json.loads(named.read_text(encoding="utf-8"))).validate(suite)
+    # Their devices need not be there: their cells say so.
+    done = etprof(program.ROOT, "suite", path, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
 
 
 def test_there_is_a_template_and_an_example_for_every_platform():

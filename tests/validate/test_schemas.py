@@ -122,6 +122,9 @@ def test_every_schema_is_one():
         "isa",
         "kernels",
         "quick_test",  # tests/measure
+        "suite",  # tests/validate/test_configs.py
+        "suite_report",  # tests/devices/test_suite.py
+        "suite_state",  # likewise
         "static_check",  # python/tests/test_static_gate.py
         "thresholds",  # likewise
         "validate",

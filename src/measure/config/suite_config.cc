@@ -66,8 +66,10 @@ class SuiteReader {
       if (dtype != AsFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is no data type", dtype));
     }
-    CheckDeviceNames(suite.devices);
-    for (const std::string& variant : suite.variants) ParseVariant(variant);
+    Within(fields, "devices", [&] { CheckDeviceNames(suite.devices); });
+    Within(fields, "variants", [&] {
+      for (const std::string& variant : suite.variants) ParseVariant(variant);
+    });
     suite.include = ReadRules(keys.include.found, "include", fields);
     suite.exclude = ReadRules(keys.exclude.found, "exclude", fields);
     suite.backend = keys.backend.value_or("");
@@ -84,14 +86,14 @@ class SuiteReader {
     suite.threads = keys.threads;
     suite.peaks = keys.peaks.value_or(true);
     suite.cpus = keys.cpus.value_or("");
-    if (!suite.cpus.empty()) CheckCpus(suite.cpus);
+    if (!suite.cpus.empty()) Within(fields, "cpus", [&] { CheckCpus(suite.cpus); });
     suite.period = keys.period.value_or("");
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
       throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
     suite.power_mode = keys.power_mode.value_or("");
-    if (!suite.power_mode.empty()) FindPowerMode(suite.power_mode);
+    if (!suite.power_mode.empty()) Within(fields, "power_mode", [&] { FindPowerMode(suite.power_mode); });
     if (keys.runner_path) suite.runner = Find(*keys.runner_path);
     if (keys.max_slowdown) {
       suite.max_slowdown = ParsePercent(*keys.max_slowdown);
@@ -110,6 +112,15 @@ class SuiteReader {
   }
 
  private:
+  // What is wrong with words of the command line, which the file has, too.
+  static void Within(const JsonFields& fields, const char* key, const auto& check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      throw fields.Wrong(key, "is wrong: " + error.problem()).Remedy(error.remedy());
+    }
+  }
+
   // As a configuration's: from here where it is there, else from the file's folder.
   fs::path Find(const std::string& text) const {
     const fs::path path = text;
@@ -168,8 +179,9 @@ class SuiteReader {
       if (model.source.empty() && model.programs.empty())
         throw own.Wrong("model", "is missing: a model is exported, or has programs");
     }
-    const bool safe = !model.name.empty() && model.name.size() <= 100 && model.name == AsFileName(model.name) &&
-                      model.name.front() != '.' && model.name.front() != '-';
+    const bool safe = !model.name.empty() && model.name.size() <= 100 &&
+                      model.name == AsFileName(model.name) && model.name.front() != '.' &&
+                      model.name.front() != '-';
     if (!safe) {
       throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
           .Remedy("give the model a `name`");

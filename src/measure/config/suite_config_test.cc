@@ -85,7 +85,8 @@ TEST(Suite, WhatIsWrongIsSaid) {
 }
 
 TEST(Suite, TwoDevicesNeverShareAFolder) {
-  const SuiteConfig suite = Parse(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
+  const SuiteConfig suite =
+      Parse(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
   std::set<std::filesystem::path> folders;
   for (const SuiteCell& cell : CellsOf(suite)) folders.insert(cell.folder);
   EXPECT_THAT(folders, SizeIs(4));

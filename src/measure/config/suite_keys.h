@@ -56,7 +56,8 @@ struct SuiteKeys {
   static void Describe(auto& v) {
     using K = SuiteKeys;
     v("$schema", &K::schema, Key({.meaning = "this schema, for editors"}));
-    v("output_root", &K::output_root, Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
+    v("output_root", &K::output_root,
+      Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
     v("models", &K::models,
       {.meaning = "what `etprof export --model` takes, a .pte, or more of a model", .some = true});
     v("dtypes", &K::dtypes,

@@ -4,6 +4,7 @@
 #include "core/json_members.h"
 #include "render/check.h"
 #include "render/kernels.h"
+#include "render/suite.h"
 
 // Subjects whose values in report/ are described as they are.
 namespace etprof {
@@ -18,6 +19,10 @@ void RenderStaticCheckJson(const StaticCheck& check, std::ostream& out) {
 
 void RenderKernelsJson(const KernelReport& report, std::ostream& out) {
   out << JsonText(ToJson(report), 1) << '\n';
+}
+
+void RenderSuiteJson(const SuiteReport& suite, std::ostream& out) {
+  out << JsonText(ToJson(suite), 2) << '\n';
 }
 
 }  // namespace etprof

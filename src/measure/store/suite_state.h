@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/describe.h"
+
+namespace etprof {
+
+enum class SuiteCellStatus {
+  kPending,  // not measured yet
+  kMeasured,
+  kFailed,   // it could not be measured; what was measured before is kept
+  kSkipped,  // the suite's time was over before it
+};
+template <>
+inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
+    {SuiteCellStatus::kPending, "pending"},
+    {SuiteCellStatus::kMeasured, "measured"},
+    {SuiteCellStatus::kFailed, "failed"},
+    {SuiteCellStatus::kSkipped, "skipped"}};
+
+// suite_state.json of a suite's folder: what its run directories do not say.
+struct SuiteState {
+  struct Cell {
+    std::string model, dtype, device;
+    std::vector<std::string> variants;
+    std::filesystem::path folder;
+    SuiteCellStatus status = SuiteCellStatus::kPending;
+    std::string reason;
+    double seconds = 0;
+
+    static constexpr const char* kSchemaName = "cell";
+    static void Describe(auto& v) {
+      v("model", &Cell::model);
+      v("dtype", &Cell::dtype, {.meaning = "null: the model is one program", .or_null = true});
+      v("device", &Cell::device);
+      v("variants", &Cell::variants);
+      v("run_directory", &Cell::folder, {.below = true});
+      v("status", &Cell::status);
+      v("reason", &Cell::reason, {.or_null = true});
+      v("seconds", &Cell::seconds,
+        {.meaning = "of the device, without waiting for it to be free or cool", .least = 0});
+    }
+  };
+  std::string suite;  // its file
+  std::vector<std::string> devices;
+  std::optional<double> max_slowdown;
+  std::vector<Cell> cells;
+
+  static void Describe(auto& v) {
+    v.Constant("schema_version", 1);
+    v("suite", &SuiteState::suite, {.meaning = "its file"});
+    v("devices", &SuiteState::devices);
+    v("max_slowdown", &SuiteState::max_slowdown, {.meaning = "null: nothing fails for being slow"});
+    v("cells", &SuiteState::cells);
+  }
+};
+
+}  // namespace etprof

@@ -1,0 +1,211 @@
+#include "report/suite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "stats/multiple.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kSlowestOperators = 20;  // of a cell
+constexpr double kVariantConfidence = 0.95;
+
+const ReportComparison* ComparisonOfPair(const Report& report, const ComparePair& pair) {
+  const auto found = std::ranges::find_if(report.comparisons, [&](const ReportComparison& made) {
+    return made.baseline == pair.baseline && made.candidate == pair.candidate;
+  });
+  return found == report.comparisons.end() ? nullptr : &*found;
+}
+
+// The experiment of the model as it is: what all pairs have in common. Of a single pair, whose variant masks
+// features, it is the candidate (MakeProfileConfig), else the baseline.
+std::size_t AsItIs(const Report& report) {
+  const std::vector<ComparePair>& pairs = report.run.pairs;
+  if (pairs.empty()) return 0;
+  const auto in = [](const ComparePair& pair, std::size_t e) {
+    return pair.baseline == e || pair.candidate == e;
+  };
+  for (const std::size_t e : {pairs[0].baseline, pairs[0].candidate}) {
+    if (pairs.size() > 1 && std::ranges::all_of(pairs, [&](const ComparePair& pair) { return in(pair, e); }))
+      return e;
+  }
+  const bool masked = !report.run.experiments[pairs[0].baseline].isa.empty();
+  return masked ? pairs[0].candidate : pairs[0].baseline;
+}
+
+std::string WhyNoInterval(const Quantity& latency) {
+  if (latency.verdict == stats::Verdict::kEmulated) return "the CPU is emulated: timings are not meaningful";
+  if (latency.verdict == stats::Verdict::kContended)
+    return "contended: other processes left too few clean runs";
+  return latency.estimate ? "" : "too few launches";
+}
+
+// Claims of a suite that are judged together.
+struct Claims {
+  std::vector<SuitePair*> pairs;
+  std::vector<SuiteVariant*> variants;
+  std::vector<stats::RatioEstimate> estimates;  // of the pairs, then of the variants
+};
+
+void AddVariants(SuiteReport& suite) {
+  std::vector<std::string> names;
+  std::set<std::string> measured_on;
+  for (const SuiteCellReport& cell : suite.cells) {
+    for (const SuitePair& pair : cell.pairs) {
+      if (std::ranges::find(names, pair.variant) == names.end()) names.push_back(pair.variant);
+      measured_on.insert(cell.device);
+    }
+  }
+  std::vector<std::string> devices;
+  for (const std::string& device : suite.devices) {
+    if (measured_on.contains(device)) devices.push_back(device);
+  }
+  if (devices.size() > 1) devices.emplace_back();
+  for (const std::string& name : names) {
+    for (const std::string& device : devices) {
+      SuiteVariant made;
+      made.variant = name;
+      made.device = device;
+      std::map<std::string, std::map<std::string, std::vector<double>>> logs;  // by model, then device
+      for (const SuiteCellReport& cell : suite.cells) {
+        if (!device.empty() && cell.device != device) continue;
+        for (const SuitePair& pair : cell.pairs) {
+          if (pair.variant != name) continue;
+          if (made.baseline_label.empty()) {
+            made.baseline_label = pair.baseline_label;
+            made.candidate_label = pair.candidate_label;
+          }
+          if (!pair.latency.Told()) continue;
+          logs[cell.model][cell.device].push_back(pair.latency.estimate->log_ratio);
+          ++made.ratios;
+        }
+      }
+      if (made.baseline_label.empty()) continue;
+      const auto mean = [](const std::vector<double>& values) {
+        double sum = 0;
+        for (const double value : values) sum += value;
+        return sum / double(values.size());
+      };
+      std::vector<double> effects;
+      for (const auto& [model, by_device] : logs) {
+        std::vector<double> of_devices;
+        for (const auto& [on, values] : by_device) of_devices.push_back(mean(values));
+        effects.push_back(mean(of_devices));
+      }
+      made.models = static_cast<int>(effects.size());
+      if (!effects.empty()) made.ratio = std::exp(mean(effects));
+      made.estimate = stats::EstimateRatio(effects, kVariantConfidence);
+      suite.variants.push_back(std::move(made));
+    }
+  }
+}
+
+void Decide(SuiteReport& suite) {
+  bool failed = false, undecided = false;
+  for (const SuiteCellReport& cell : suite.cells) {
+    suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
+    for (const SuitePair& pair : cell.pairs) {
+      failed = failed || pair.gate.decision == GateDecision::kFail;
+      undecided = undecided || pair.gate.decision == GateDecision::kInconclusive;
+    }
+  }
+  if (!suite.limit) return;
+  suite.decision = failed      ? GateDecision::kFail
+                   : undecided ? GateDecision::kInconclusive
+                               : GateDecision::kPass;
+}
+
+}  // namespace
+
+std::size_t SuiteReport::Count(SuiteCellStatus status) const {
+  return static_cast<std::size_t>(std::ranges::count(cells, status, &SuiteCellReport::status));
+}
+
+void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell) {
+  cell.emulated = report.emulated;
+  cell.seconds = report.run.schedule.seconds;
+  cell.margin = report.run.schedule.margin;
+  cell.look_confidence = report.run.schedule.look_confidence;
+  for (std::size_t i = 0; i < report.run.pairs.size(); ++i) {
+    const ComparePair& pair = report.run.pairs[i];
+    const ExperimentData& a = report.run.experiments[pair.baseline];
+    const ExperimentData& b = report.run.experiments[pair.candidate];
+    SuitePair made;
+    made.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
+    made.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
+    // Without variants of its own a device with SME2 has one (workflow/measure.h).
+    made.variant = i < variants.size()
+                       ? variants[i]
+                       : fmt::format("{} against {}", made.candidate_label, made.baseline_label);
+    const ReportComparison* const comparison = ComparisonOfPair(report, pair);
+    if (comparison != nullptr) {
+      made.latency = comparison->comparison.latency;
+      made.launches = comparison->comparison.launches;
+    }
+    made.why_not = comparison != nullptr ? WhyNoInterval(made.latency) : "a side has no times";
+    cell.pairs.push_back(std::move(made));
+  }
+  if (report.experiments.empty()) return;
+  const ReportExperiment& as_it_is =
+      report.experiments[std::min(AsItIs(report), report.experiments.size() - 1)];
+  cell.experiment = as_it_is.label;
+  cell.latency_ns = as_it_is.latency.p50;
+  cell.interval = as_it_is.interval;
+  cell.launches = as_it_is.launches;
+  if (!as_it_is.profile) return;
+  for (const OperatorRow& row : as_it_is.operators) {
+    if (cell.operators.size() == kSlowestOperators) break;
+    cell.operators.push_back({as_it_is.profile->operators[row.op].name, row.mean_self, row.share});
+  }
+}
+
+void JudgeSuite(SuiteReport& suite) {
+  AddVariants(suite);
+  Claims claims;
+  double margin = 0.01, q = suite.false_discovery;
+  std::vector<GateClaim> gates;
+  for (SuiteCellReport& cell : suite.cells) {
+    if (cell.margin > 0) margin = cell.margin;
+    // The looks of the stop rule take a part of what may be wrong (stats/stop_rule.h).
+    if (cell.look_confidence > 0) q = std::min(q, 1 - cell.look_confidence);
+    for (SuitePair& pair : cell.pairs) {
+      gates.push_back({pair.latency.Told(), suite.limit.value_or(0)});
+      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.Told()) {
+        gates.back().estimate.reset();
+        continue;
+      }
+      claims.pairs.push_back(&pair);
+      claims.estimates.push_back(*pair.latency.estimate);
+    }
+  }
+  for (SuiteVariant& variant : suite.variants) {
+    if (!variant.estimate) continue;
+    claims.variants.push_back(&variant);
+    claims.estimates.push_back(*variant.estimate);
+  }
+  const std::vector<stats::OperatorVerdict> verdicts = stats::JudgeMany(claims.estimates, q, margin);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (i < claims.pairs.size()) {
+      claims.pairs[i]->latency.estimate = verdicts[i].estimate;
+      claims.pairs[i]->latency.verdict = verdicts[i].verdict;
+    } else {
+      claims.variants[i - claims.pairs.size()]->estimate = verdicts[i].estimate;
+      claims.variants[i - claims.pairs.size()]->verdict = verdicts[i].verdict;
+    }
+  }
+  if (suite.limit) {
+    const std::vector<GateVerdict> gated = JudgeClaims(gates, {.false_discovery = q, .look_share = 1});
+    std::size_t next = 0;
+    for (SuiteCellReport& cell : suite.cells) {
+      for (SuitePair& pair : cell.pairs) pair.gate = gated[next++];
+    }
+  }
+  Decide(suite);
+}
+
+}  // namespace etprof

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/gate.h"
+#include "core/describe.h"
+#include "measure/store/suite_state.h"
+#include "report/report.h"
+
+namespace etprof {
+
+// What `etprof suite` says of its cells, computed and not yet worded.
+
+// One variant against the model as it is, in one cell.
+struct SuitePair {
+  std::string variant;  // as the suite has it: "isa=-avx2"
+  std::string baseline_label, candidate_label;
+  Quantity latency;     // the interval and the verdict are those of all claims of the suite together
+  int launches = 0;     // paired ones; 0: it is not paired
+  GateVerdict gate;     // means nothing where the suite has no limit
+  std::string why_not;  // one clause: why there is no interval; empty: there is one
+
+  static constexpr const char* kSchemaName = "pair";
+  static void Describe(auto& v) {
+    v("variant", &SuitePair::variant);
+    v("baseline", &SuitePair::baseline_label);
+    v("candidate", &SuitePair::candidate_label);
+    v.Flat(&SuitePair::latency);
+    v("launches", &SuitePair::launches, {.meaning = "paired ones; 0: it is not paired", .least = 0});
+    v.Object("gate", [](auto& within) { within.Flat(&SuitePair::gate); });
+    v("why_not", &SuitePair::why_not, {.meaning = "why there is no interval", .or_null = true});
+  }
+};
+
+// The slowest operators of a cell's model as it is.
+struct SuiteOperator {
+  std::string name;
+  double self_ns = 0;  // mean
+  double share = 0;    // of Method::execute
+
+  static constexpr const char* kSchemaName = "operator";
+  static void Describe(auto& v) {
+    v("name", &SuiteOperator::name);
+    v("self_ms", &SuiteOperator::self_ns, {.least = 0, .scale = 1e6});
+    v("share", &SuiteOperator::share, kShareOfWhole);
+  }
+};
+
+struct SuiteCellReport {
+  std::string model, dtype, device;  // dtype "": the model is one program
+  std::string folder;                // the run directory, relative to the suite's
+  SuiteCellStatus status = SuiteCellStatus::kPending;
+  std::string reason;  // why it failed, or was skipped; of a measured one what of it failed
+  bool emulated = false;
+  std::string experiment;            // that the latency is of: the model as it is
+  std::optional<double> latency_ns;  // its median
+  std::optional<LatencyInterval> interval;
+  int launches = 0;
+  double seconds = 0;                      // that measuring took
+  double margin = 0, look_confidence = 0;  // ScheduleData's
+  std::vector<SuitePair> pairs;
+  std::vector<SuiteOperator> operators;  // by falling time
+
+  static constexpr const char* kSchemaName = "cell";
+  static void Describe(auto& v) {
+    using C = SuiteCellReport;
+    v("model", &C::model);
+    v("dtype", &C::dtype, {.meaning = "null: the model is one program", .or_null = true});
+    v("device", &C::device);
+    v("run_directory", &C::folder, {.meaning = "relative to the suite's folder"});
+    v("status", &C::status);
+    v("reason", &C::reason, {.meaning = "why it failed or was skipped", .or_null = true});
+    v("emulated", &C::emulated);
+    v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
+    v("latency_ms", &C::latency_ns, {.least = 0, .scale = 1e6});
+    v("interval", &C::interval, {.meaning = "of the latency"});
+    v("launches", &C::launches, {.least = 0});
+    v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});
+    v("pairs", &C::pairs);
+    v("operators", &C::operators, {.meaning = "the slowest of the model as it is"});
+  }
+};
+
+// What one variant is worth over all models: the geometric mean of their ratios.
+struct SuiteVariant {
+  std::string variant;
+  std::string baseline_label, candidate_label;  // of the first pair
+  std::string device;                           // "": all devices together
+  // Models that have a ratio, and the ratios. A model's ratios (of its data types; of all devices together
+  // also of those) are averaged first, since they are no independent samples.
+  int models = 0, ratios = 0;
+  std::optional<double> ratio;  // absent: there is none
+  // Student's t over the models: what the next model of this kind may expect on average, not how well the
+  // models here were measured. Absent below two models.
+  std::optional<stats::RatioEstimate> estimate;
+  stats::Verdict verdict = stats::Verdict::kInconclusive;
+
+  static constexpr const char* kSchemaName = "variant";
+  static void Describe(auto& v) {
+    using V = SuiteVariant;
+    v("variant", &V::variant);
+    v("baseline", &V::baseline_label);
+    v("candidate", &V::candidate_label);
+    v("device", &V::device, {.meaning = "null: all devices together", .or_null = true});
+    v("models", &V::models, {.meaning = "the unit of the interval", .least = 0});
+    v("ratios", &V::ratios, {.least = 0});
+    v("geometric_mean", &V::ratio, {.meaning = "baseline / candidate: above 1, the candidate is faster"});
+    v("ratio_low",
+      [](const V& of) { return of.estimate ? std::optional(of.estimate->low()) : std::nullopt; });
+    v("ratio_high",
+      [](const V& of) { return of.estimate ? std::optional(of.estimate->high()) : std::nullopt; });
+    v("verdict", &V::verdict);
+  }
+};
+
+struct SuiteReport {
+  std::string name;    // of the suite's file, without its ending
+  std::string folder;  // absolute
+  std::vector<std::string> devices;
+  std::vector<SuiteCellReport> cells;
+  std::vector<SuiteVariant> variants;
+  std::optional<double> limit;  // allowed growth of the latency; absent: nothing fails for being slow
+  double false_discovery = 0.05;
+  bool require_conclusive = false;
+  GateDecision decision = GateDecision::kPass;  // of the pairs; kPass where there is no limit
+  bool error = false;                           // a cell failed, or was skipped
+
+  std::string_view Result() const {
+    return error && decision != GateDecision::kFail ? "error" : NameOf(decision);
+  }
+  std::size_t Count(SuiteCellStatus status) const;
+
+  static void Describe(auto& v) {
+    using S = SuiteReport;
+    v.Constant("schema_version", 1);
+    v("suite", &S::name);
+    v("result", &S::Result, {.choices = "pass|fail|inconclusive|error"});
+    v("devices", &S::devices);
+    v("limit", &S::limit,
+      {.meaning = "allowed growth of the latency; null: none", .least = -1, .open = true});
+    v("false_discovery", &S::false_discovery,
+      {.meaning = "over all pairs and variants together", .least = 0, .most = 1, .open = true});
+    v("require_conclusive", &S::require_conclusive);
+    v("cells", &S::cells);
+    v("variants", &S::variants);
+  }
+};
+
+// What the run of a cell says. `variants`: those of the cell, in the order of the run's pairs.
+void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell);
+
+// Judges all cells of `suite` together, once their runs are taken: fills what its pairs' verdicts, the
+// variants, and the decision are.
+void JudgeSuite(SuiteReport& suite);
+
+}  // namespace etprof

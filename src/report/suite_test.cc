@@ -1,0 +1,121 @@
+#include "report/suite.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::SizeIs;
+
+SuiteCellReport CellWith(const std::string& model, const std::string& dtype, const std::string& device,
+                         double ratio, double error) {
+  SuiteCellReport cell;
+  cell.model = model;
+  cell.dtype = dtype;
+  cell.device = device;
+  cell.status = SuiteCellStatus::kMeasured;
+  cell.margin = 0.01;
+  SuitePair& pair = cell.pairs.emplace_back();
+  pair.variant = "threads=2";
+  pair.baseline_label = "1 thread";
+  pair.candidate_label = "2 threads";
+  // Ten launches with that mean and standard error.
+  std::vector<double> effects;
+  const double spread = error * std::sqrt(9.0);
+  for (int i = 0; i < 10; ++i) effects.push_back(std::log(ratio) + (i % 2 == 0 ? spread : -spread));
+  pair.latency.estimate = stats::EstimateRatio(effects, 0.95);
+  pair.latency.verdict = stats::Verdict::kInconclusive;
+  return cell;
+}
+
+TEST(SuiteReport, AVariantsUnitIsTheModel) {
+  SuiteReport suite;
+  suite.devices = {"local", "ssh:b"};
+  // Of model a there are three ratios, of model b one: each model counts once.
+  suite.cells = {CellWith("a", "fp32", "local", 2, 0.001), CellWith("a", "int8", "local", 2, 0.001),
+                 CellWith("a", "fp32", "ssh:b", 2, 0.001), CellWith("b", "fp32", "local", 1, 0.001)};
+  JudgeSuite(suite);
+  ASSERT_THAT(suite.variants, SizeIs(3));
+  EXPECT_EQ(suite.variants[0].device, "local");
+  EXPECT_EQ(suite.variants[0].models, 2);
+  EXPECT_EQ(suite.variants[0].ratios, 3);
+  EXPECT_NEAR(*suite.variants[0].ratio, std::sqrt(2.0), 1e-6);
+  EXPECT_EQ(suite.variants[0].estimate->degrees_of_freedom, 1);
+  EXPECT_EQ(suite.variants[0].verdict, stats::Verdict::kInconclusive);
+  // One model has no interval, and so no verdict.
+  EXPECT_EQ(suite.variants[1].models, 1);
+  EXPECT_NEAR(*suite.variants[1].ratio, 2, 1e-6);
+  EXPECT_FALSE(suite.variants[1].estimate.has_value());
+  EXPECT_EQ(suite.variants[2].device, "");
+  EXPECT_EQ(suite.variants[2].ratios, 4);
+  EXPECT_NEAR(*suite.variants[2].ratio, std::sqrt(2.0), 1e-6);
+}
+
+TEST(SuiteReport, AllIsOneFamily) {
+  // Alone, an effect of 2.6 standard errors is significant; among twenty without any it is not.
+  SuiteReport one, many;
+  one.devices = many.devices = {"local"};
+  one.cells = {CellWith("a", "", "local", std::exp(0.026), 0.01)};
+  many.cells = one.cells;
+  for (int i = 0; i < 19; ++i) many.cells.push_back(CellWith("a", std::to_string(i), "local", 1, 0.01));
+  JudgeSuite(one);
+  JudgeSuite(many);
+  EXPECT_EQ(one.cells[0].pairs[0].latency.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(many.cells[0].pairs[0].latency.verdict, stats::Verdict::kInconclusive);
+  EXPECT_GT(many.cells[0].pairs[0].latency.estimate->confidence, 0.99);
+}
+
+TEST(SuiteReport, TheGateDecidesOnlyWithALimit) {
+  SuiteReport suite;
+  suite.devices = {"local"};
+  suite.cells = {CellWith("slow", "", "local", 1 / 1.1, 0.001), CellWith("same", "", "local", 1, 0.001)};
+  SuiteReport gated = suite;
+  JudgeSuite(suite);
+  EXPECT_EQ(suite.decision, GateDecision::kPass);
+  EXPECT_EQ(suite.Result(), "pass");
+  gated.limit = 0.02;
+  JudgeSuite(gated);
+  EXPECT_EQ(gated.cells[0].pairs[0].gate.decision, GateDecision::kFail);
+  EXPECT_EQ(gated.cells[1].pairs[0].gate.decision, GateDecision::kPass);
+  EXPECT_EQ(gated.decision, GateDecision::kFail);
+}
+
+TEST(SuiteReport, WhatIsMissingIsAnErrorAndNoVerdict) {
+  SuiteReport suite;
+  suite.devices = {"local"};
+  suite.cells = {CellWith("a", "", "local", 2, 0.001), CellWith("b", "", "local", 2, 0.001)};
+  suite.cells[0].pairs[0].latency.estimate.reset();
+  suite.cells[1].pairs[0].latency.verdict = stats::Verdict::kEmulated;
+  suite.cells.push_back({});
+  suite.cells.back().status = SuiteCellStatus::kFailed;
+  suite.cells.back().reason = "cannot be reached";
+  suite.limit = 0.02;
+  JudgeSuite(suite);
+  EXPECT_EQ(suite.cells[0].pairs[0].latency.verdict, stats::Verdict::kInconclusive);
+  EXPECT_EQ(suite.cells[1].pairs[0].latency.verdict, stats::Verdict::kEmulated);
+  EXPECT_EQ(suite.cells[1].pairs[0].gate.decision, GateDecision::kInconclusive);
+  EXPECT_EQ(suite.variants[0].ratios, 0);
+  EXPECT_FALSE(suite.variants[0].ratio.has_value());
+  EXPECT_TRUE(suite.error);
+  EXPECT_EQ(suite.Result(), "error");
+}
+
+TEST(SuiteReport, ARunGivesItsPairsAndItsSlowestOperators) {
+  const Report report = example::MakePair();
+  SuiteCellReport cell;
+  TakeRun(report, {"isa=-avx2"}, cell);
+  ASSERT_THAT(cell.pairs, SizeIs(report.run.pairs.size()));
+  EXPECT_EQ(cell.pairs[0].variant, "isa=-avx2");
+  EXPECT_NEAR(cell.pairs[0].latency.estimate->ratio(), 2.5, 0.05);
+  ASSERT_TRUE(cell.latency_ns.has_value());
+  ASSERT_FALSE(cell.operators.empty());
+  for (std::size_t i = 1; i < cell.operators.size(); ++i)
+    EXPECT_GE(cell.operators[i - 1].self_ns, cell.operators[i].self_ns);
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,363 @@
+#include "say/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "say/check.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualSuiteOperators = 10, kMostSuiteOperators = 50, kUsualSuiteFailures = 10;
+
+std::string NameOfCell(const SuiteCellReport& cell) {
+  return cell.model + (cell.dtype.empty() ? "" : " " + cell.dtype) + " on " + cell.device;
+}
+
+std::string NameOfPair(const SuitePair& pair) {
+  return fmt::format("{} against {}", pair.candidate_label, pair.baseline_label);
+}
+
+// A variant by the labels of its sides; its own words where another one has the same.
+std::string NameOfVariant(const SuiteVariant& variant) {
+  return fmt::format("{} against {}", variant.candidate_label, variant.baseline_label);
+}
+
+class SuiteText {
+ public:
+  explicit SuiteText(const SuiteReport& suite) : suite_(suite) {
+    for (const SuiteCellReport& cell : suite.cells) {
+      const std::pair row(cell.model, cell.dtype);
+      if (std::ranges::find(programs_, row) == programs_.end()) programs_.push_back(row);
+    }
+  }
+
+  Document All() const {
+    Document document;
+    document.title = "etprof suite";
+    document.sections_are = "section";
+    if (!suite_.name.empty()) document.facts.push_back(suite_.name);
+    document.facts.push_back(CountedText(programs_.size(), "program"));
+    document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
+    document.concludes = true;
+    document.answers = {{Conclusion(), "", ToneOfResult()}};
+    document.sections.push_back({"Latency", Level::kUsual, {Latency()}});
+    for (const auto& [variant, name] : Variants())
+      document.sections.push_back({name, Level::kUsual, {VerdictsOf(variant)}});
+    if (!suite_.variants.empty()) document.sections.push_back(Worth());
+    if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {Gate()}});
+    document.sections.push_back({"Slowest operators", Level::kUsual, {Operators()}});
+    if (Table failures = Failures(); !failures.rows.empty())
+      document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
+    document.sections.push_back({"Cells", Level::kPage, {Cells()}});
+    document.notes = Notes();
+    document.method = fmt::format(
+        "In a cell, the variants were interleaved. The verdicts of all pairs and variants are those of one "
+        "family, whose false discovery rate is {:g}% (Benjamini-Hochberg); their intervals are adjusted for "
+        "that. A variant's interval over models is Student's t, with the model as its unit: it says what to "
+        "expect of another such model.",
+        100 * suite_.false_discovery);
+    return document;
+  }
+
+  std::string Conclusion() const {
+    const std::size_t measured = suite_.Count(SuiteCellStatus::kMeasured);
+    std::string text = fmt::format("{} of {} measured", measured, CountedText(suite_.cells.size(), "cell"));
+    const auto add = [&](std::size_t count, const char* word) {
+      if (count > 0) text += fmt::format(", {} {}", count, word);
+    };
+    add(suite_.Count(SuiteCellStatus::kFailed), "failed");
+    add(suite_.Count(SuiteCellStatus::kSkipped), "skipped");
+    add(suite_.Count(SuiteCellStatus::kPending), "not yet measured");
+    std::vector<std::string> verdicts;
+    using enum stats::Verdict;
+    for (const stats::Verdict verdict : {kFaster, kSlower, kSame, kInconclusive, kContended, kEmulated}) {
+      std::size_t count = 0;
+      for (const SuiteCellReport& cell : suite_.cells) {
+        for (const SuitePair& pair : cell.pairs) count += pair.latency.verdict == verdict ? 1 : 0;
+      }
+      if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::NameOf(verdict)));
+    }
+    if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
+    if (!suite_.limit) return text;
+    const bool fails = Fails();
+    return fmt::format("{}: {}", fails ? "FAIL" : suite_.error ? "ERROR" : ResultText(suite_.decision), text);
+  }
+
+ private:
+  bool Fails() const {
+    return suite_.decision == GateDecision::kFail ||
+           (suite_.require_conclusive && suite_.decision == GateDecision::kInconclusive);
+  }
+
+  Tone ToneOfResult() const {
+    if (Fails() || suite_.error) return Tone::kBad;
+    return suite_.limit ? ToneOf(suite_.decision) : Tone::kPlain;
+  }
+
+  const SuiteCellReport* CellOf(const std::pair<std::string, std::string>& program,
+                                const std::string& device) const {
+    const auto found = std::ranges::find_if(suite_.cells, [&](const SuiteCellReport& cell) {
+      return cell.model == program.first && cell.dtype == program.second && cell.device == device;
+    });
+    return found == suite_.cells.end() ? nullptr : &*found;
+  }
+
+  // Programs by devices, with what `cell_of` makes of each cell.
+  Table Matrix(const std::string& id, const auto& cell_of) const {
+    Table table{id, "", {{"model", "model"}, {"dtype", "type"}}, {}};
+    table.columns.front().keep = Table::Keep::kDifference;
+    for (std::size_t i = 0; i < suite_.devices.size(); ++i)
+      table.columns.push_back({fmt::format("device_{}", i + 1), suite_.devices[i], true});
+    for (const auto& program : programs_) {
+      Row row{program.first, program.second};
+      for (const std::string& device : suite_.devices) {
+        const SuiteCellReport* const cell = CellOf(program, device);
+        row.cells.push_back(cell == nullptr ? Cell(std::string()) : cell_of(*cell));
+      }
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  static Cell StateOf(const SuiteCellReport& cell) {
+    if (cell.status == SuiteCellStatus::kMeasured) return {};
+    return Cell(std::string(etprof::NameOf(cell.status)),
+                cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
+  }
+
+  Table Latency() const {
+    return Matrix("latency", [](const SuiteCellReport& cell) {
+      return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StateOf(cell);
+    });
+  }
+
+  // Each once, with the name that its first pair gives it.
+  std::vector<std::pair<std::string, std::string>> Variants() const {
+    std::vector<std::pair<std::string, std::string>> variants;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        const bool known = std::ranges::find(variants, pair.variant,
+                                             &std::pair<std::string, std::string>::first) != variants.end();
+        if (!known) variants.emplace_back(pair.variant, "Speedup: " + NameOfPair(pair));
+      }
+    }
+    return variants;
+  }
+
+  static const SuitePair* PairOf(const SuiteCellReport& cell, const std::string& variant) {
+    const auto found = std::ranges::find(cell.pairs, variant, &SuitePair::variant);
+    return found == cell.pairs.end() ? nullptr : &*found;
+  }
+
+  Table VerdictsOf(const std::string& variant) const {
+    return Matrix("verdicts", [&](const SuiteCellReport& cell) {
+      const SuitePair* const pair = PairOf(cell, variant);
+      if (pair == nullptr) return StateOf(cell);
+      if (pair->latency.verdict == stats::Verdict::kEmulated) return Cell("emulated", Tone::kUnsure);
+      return Cell(Speedup{pair->latency});
+    });
+  }
+
+  Section Worth() const {
+    Table table{"variants",
+                "",
+                {{"variant", "variant"},
+                 {"device", "device"},
+                 {"geometric_mean", "geometric mean", true},
+                 {"interval", "interval", true},
+                 {"verdict", "verdict"},
+                 {"models", "models", true, 2},
+                 {"ratios", "ratios", true, 1}},
+                {}};
+    table.name_columns = 28;
+    for (const SuiteVariant& variant : suite_.variants) {
+      Quantity quantity;
+      quantity.estimate = variant.estimate;
+      quantity.verdict = variant.verdict;
+      table.rows.push_back(
+          {NameOfVariant(variant), variant.device.empty() ? "all" : variant.device,
+           variant.ratio ? Cell(Number{*variant.ratio, "x"}) : Cell(),
+           variant.estimate ? Cell(Interval{quantity}) : Cell(),
+           variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",
+           Count{variant.models}, Count{variant.ratios}});
+    }
+    return {
+        "What each variant is worth",
+        Level::kBrief,
+        {std::move(table),
+         Paragraph{"The interval's unit is the model: the ratios of a model's data types (and devices) are "
+                   "averaged first.",
+                   Level::kPage}}};
+  }
+
+  Table Gate() const {
+    Table table{"limit",
+                "",
+                {{"cell", "cell"}, {"pair", "pair"}, {"change", "change", true}, {"result", "result"}},
+                {}};
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        const GateVerdict& gate = pair.gate;
+        Cell change;
+        if (gate.growth)
+          change = Change{*gate.growth, gate.low.value_or(*gate.growth), gate.high.value_or(*gate.growth)};
+        table.rows.push_back({NameOfCell(cell), NameOfPair(pair), std::move(change),
+                              Cell(ResultText(gate.decision), ToneOf(gate.decision))});
+      }
+    }
+    return table;
+  }
+
+  Table Operators() const {
+    Table table{"operators",
+                "",
+                {{"operator", "operator"},
+                 {"model", "model"},
+                 {"dtype", "type"},
+                 {"device", "device", false, 1},
+                 {"self", "self time", true},
+                 {"share", "% of total", true}},
+                {}};
+    table.columns.front().keep = Table::Keep::kName;
+    table.usual_rows = kUsualSuiteOperators;
+    struct Of {
+      const SuiteCellReport* cell;
+      const SuiteOperator* op;
+    };
+    std::vector<Of> all;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuiteOperator& op : cell.operators) all.push_back({&cell, &op});
+    }
+    std::ranges::stable_sort(all, [](const Of& a, const Of& b) { return a.op->self_ns > b.op->self_ns; });
+    if (all.size() > kMostSuiteOperators) all.resize(kMostSuiteOperators);
+    for (const Of& of : all) {
+      table.rows.push_back({of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
+                            Duration{of.op->self_ns}, Share{of.op->share}});
+    }
+    return table;
+  }
+
+  Table Failures() const {
+    Table table{"failures",
+                "",
+                {{"model", "model"},
+                 {"dtype", "type"},
+                 {"device", "device"},
+                 {"status", "status"},
+                 {"reason", "reason"}},
+                {}};
+    table.usual_rows = kUsualSuiteFailures;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      if (cell.reason.empty()) continue;
+      table.rows.push_back(
+          {cell.model, cell.dtype, cell.device, std::string(etprof::NameOf(cell.status)), cell.reason});
+    }
+    return table;
+  }
+
+  // A row a pair, for those who go on with the numbers.
+  Table Cells() const {
+    Table table{"cells",
+                "",
+                {{"model", "model"},
+                 {"dtype", "type"},
+                 {"device", "device"},
+                 {"pair", "pair"},
+                 {"baseline", "baseline", true},
+                 {"candidate", "candidate", true},
+                 {"speedup", "speedup", true},
+                 {"interval", "interval", true},
+                 {"verdict", "verdict"},
+                 {"launches", "launches", true},
+                 {"run_directory", "results"}},
+                {}};
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        table.rows.push_back(
+            {cell.model, cell.dtype, cell.device, NameOfPair(pair), Maybe<Duration>(pair.latency.baseline_ns),
+             Maybe<Duration>(pair.latency.candidate_ns), Speedup{pair.latency}, Interval{pair.latency},
+             std::string(etprof::NameOf(pair.latency.verdict)), Count{pair.launches}, cell.folder});
+      }
+      if (cell.pairs.empty()) {
+        table.rows.push_back({cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
+                              Maybe<Duration>(cell.latency_ns), Cell(), Cell(),
+                              std::string(etprof::NameOf(cell.status)), Count{cell.launches}, cell.folder});
+      }
+    }
+    return table;
+  }
+
+  std::vector<Note> Notes() const {
+    std::vector<Note> notes;
+    if (std::ranges::any_of(suite_.cells, &SuiteCellReport::emulated))
+      notes.push_back({"Where a CPU was emulated, timings are not meaningful."});
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        if (!pair.why_not.empty() && !cell.emulated)
+          notes.push_back(
+              {fmt::format("{}: {}: {}", NameOfCell(cell), NameOfPair(pair), pair.why_not), "warning"});
+      }
+    }
+    return notes;
+  }
+
+  const SuiteReport& suite_;
+  std::vector<std::pair<std::string, std::string>> programs_;  // models with types, in order
+};
+
+std::string LineOf(const SuitePair& pair, const std::optional<double>& limit) {
+  std::string text = fmt::format("{}: {}", NameOfPair(pair), etprof::NameOf(pair.latency.verdict));
+  if (pair.latency.Told())
+    text += fmt::format(", {} {}", TextOf(Cell(Speedup{pair.latency})), TextOf(Cell(Interval{pair.latency})));
+  if (!limit) return text;
+  return fmt::format("{}, allowed {}: {}", text, ChangeText(*limit), ResultText(pair.gate.decision));
+}
+
+}  // namespace
+
+Document SaySuite(const SuiteReport& suite) { return SuiteText(suite).All(); }
+
+TestSuite TestSuiteOf(const SuiteReport& suite) {
+  TestSuite tests;
+  tests.command = "suite";
+  tests.subject = suite.name;
+  tests.properties = {{"suite", suite.folder},
+                      {"false_discovery", fmt::format("{:g}", suite.false_discovery)}};
+  using Outcome = TestSuite::Outcome;
+  for (const SuiteCellReport& cell : suite.cells) {
+    tests.seconds += cell.seconds;
+    TestSuite::Case of{NameOfCell(cell), Outcome::kPassed, "", "", ""};
+    if (cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty()) {
+      const bool failed =
+          cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
+      of.outcome = failed ? Outcome::kError : Outcome::kSkipped;
+      of.type = failed ? "measurement" : "";
+      of.message = cell.reason.empty() ? std::string(etprof::NameOf(cell.status)) : cell.reason;
+      tests.cases.push_back(of);
+      if (cell.pairs.empty()) continue;
+    }
+    for (const SuitePair& pair : cell.pairs) {
+      const std::string line = LineOf(pair, suite.limit);
+      TestSuite::Case made{NameOfCell(cell) + ": " + NameOfPair(pair), Outcome::kPassed, "", line,
+                           line + "\n"};
+      const bool fails = pair.gate.decision == GateDecision::kFail;
+      const bool open = pair.gate.decision == GateDecision::kInconclusive;
+      if (suite.limit && (fails || (open && suite.require_conclusive))) {
+        made.outcome = Outcome::kFailure;
+        made.type = fails ? "regression" : "inconclusive";
+      } else if (suite.limit && open) {
+        made.outcome = Outcome::kSkipped;
+      }
+      tests.cases.push_back(std::move(made));
+    }
+    if (cell.pairs.empty()) tests.cases.push_back(of);
+  }
+  return tests;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,427 @@
+#include "workflow/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/json_members.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "device/tool.h"
+#include "measure/config/device_groups.h"
+#include "measure/schedule/forecast.h"
+#include "measure/store/run_directory.h"
+#include "render/document.h"
+#include "render/suite.h"
+#include "say/suite.h"
+#include "workflow/analyze.h"
+#include "workflow/locate.h"
+#include "workflow/report.h"
+#include "workflow/suite_device.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStateFile = "suite_state.json";
+constexpr double kExportSeconds = 4 * 3600;
+
+// --- programs --------------------------------------------------------------------------------------------
+
+fs::path ArtifactsOf(const SuiteConfig& suite, const SuiteModel& model) {
+  return suite.output_root / "artifacts" / model.name;
+}
+
+// What was exported: names end in "_<dtype>.pte". Empty: nothing.
+fs::path ExportedIn(const fs::path& folder, const std::string& dtype) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().ends_with("_" + dtype + ".pte")) found.push_back(entry.path());
+  }
+  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
+// Empty: it is still to be exported.
+fs::path ProgramOf(const SuiteConfig& suite, const SuiteCell& cell) {
+  const SuiteModel& model = suite.models[cell.model];
+  const auto given = model.programs.find(cell.dtype);
+  return given != model.programs.end() ? given->second : ExportedIn(ArtifactsOf(suite, model), cell.dtype);
+}
+
+// Moves what an export has made to where it belongs; a program last, so that one that is there is whole.
+void TakeExported(const fs::path& from, const fs::path& to) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(from)) files.push_back(entry.path());
+  std::stable_partition(files.begin(), files.end(),
+                        [](const fs::path& file) { return file.extension() != ".pte"; });
+  for (const fs::path& file : files) fs::rename(file, to / file.filename());
+}
+
+// What etprof said on stderr of its error, on one line.
+std::string LastErrorOf(const std::string& errors) {
+  const std::size_t at = errors.rfind("error: ");
+  std::string text = at == std::string::npos ? LastLine(errors) : errors.substr(at + 7);
+  text = text.substr(0, text.find('\n'));
+  return text.empty() ? "the export failed" : text;
+}
+
+class Exports {
+ public:
+  Exports(const SuiteConfig& suite, const std::vector<SuiteCell>& cells, WorkflowProgress& progress)
+      : suite_(suite), progress_(progress) {
+    for (const SuiteCell& cell : cells) {
+      if (!ProgramOf(suite, cell).empty()) continue;
+      std::vector<std::string>& dtypes = missing_[cell.model];
+      if (std::ranges::find(dtypes, cell.dtype) == dtypes.end()) dtypes.push_back(cell.dtype);
+    }
+  }
+
+  // Before anything is measured, since it keeps this machine busy.
+  void Run() {
+    int done = 0;
+    for (const auto& [m, dtypes] : missing_) {
+      if (progress_.Interrupted()) return;
+      const SuiteModel& model = suite_.models[m];
+      progress_.Step(fmt::format("exporting {} ({})", model.name, fmt::join(dtypes, ", ")), ++done,
+                     static_cast<int>(missing_.size()));
+      try {
+        Export(model, dtypes);
+      } catch (const std::exception& error) {
+        why_[m] = AsError(error).Message();
+      }
+    }
+  }
+
+  std::string WhyNot(const SuiteCell& cell) const {
+    const auto found = why_.find(cell.model);
+    return "could not be exported: " +
+           (found != why_.end() ? found->second : "the export made no such program");
+  }
+
+ private:
+  void Export(const SuiteModel& model, const std::vector<std::string>& dtypes) {
+    const fs::path folder = ArtifactsOf(suite_, model), part = folder / ".exporting";
+    std::error_code ignored;
+    fs::remove_all(part, ignored);  // of one that was cut off
+    fs::create_directories(part);
+    std::vector<std::string> words = {ExecutablePath().string(),
+                                      "export",
+                                      "--model",
+                                      model.source,
+                                      "--dtype",
+                                      fmt::format("{}", fmt::join(dtypes, ",")),
+                                      "--outdir",
+                                      part.string()};
+    if (!suite_.backend.empty()) words.insert(words.end(), {"--backend", suite_.backend});
+    const ToolResult result =
+        RunTool(words, {.input = {}, .output = {}, .timeout_seconds = kExportSeconds, .interrupted = [this] {
+                          return progress_.Interrupted();
+                        }});
+    TakeExported(part, folder);  // of several types some may be there
+    fs::remove_all(part, ignored);
+    if (result.Success()) return;
+    throw Error(ExitCode::kDeviceFailed,
+                result.timed_out ? "it takes longer than four hours" : LastErrorOf(result.errors));
+  }
+
+  const SuiteConfig& suite_;
+  WorkflowProgress& progress_;
+  std::map<std::size_t, std::vector<std::string>> missing_;  // data types, by the model's index
+  std::map<std::size_t, std::string> why_;
+};
+
+// --- state -----------------------------------------------------------------------------------------------
+
+SuiteState ReadState(const fs::path& folder) {
+  SuiteState state;
+  const fs::path file = folder / kStateFile;
+  if (!Exists(file)) return state;
+  FromJsonTolerantly(ParseJson(ReadTextFile(file)), state, folder);
+  return state;
+}
+
+// One of the suite's cells as it is now; those that it no longer has are gone from it, and stay on disk.
+SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
+  const SuiteState old = ReadState(suite.output_root);
+  SuiteState state;
+  state.suite = suite.file.string();
+  state.devices = suite.devices;
+  state.max_slowdown = suite.max_slowdown;
+  for (const SuiteCell& cell : cells) {
+    SuiteState::Cell& made = state.cells.emplace_back();
+    const auto known = std::ranges::find(old.cells, cell.folder, &SuiteState::Cell::folder);
+    if (known != old.cells.end()) made = *known;
+    made.model = suite.models[cell.model].name;
+    made.dtype = cell.dtype;
+    made.device = cell.device;
+    made.variants = cell.variants;
+    made.folder = cell.folder;
+  }
+  return state;
+}
+
+// --- report ----------------------------------------------------------------------------------------------
+
+bool IsAnalyzed(const fs::path& run) {
+  std::error_code error;
+  const auto analyzed = fs::last_write_time(run / "analysis_summary.json", error);
+  return !error && analyzed >= fs::last_write_time(run / "manifest.json", error) && !error;
+}
+
+// `write`: runs that were measured since their analysis get a new one.
+SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool write,
+                          const SuiteOptions& options, WorkflowProgress& progress) {
+  SuiteReport suite;
+  suite.name = fs::path(state.suite).stem().string();
+  suite.folder = folder.string();
+  suite.devices = state.devices;
+  suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
+  suite.require_conclusive = options.require_conclusive;
+  int done = 0;
+  for (const SuiteState::Cell& of : state.cells) {
+    progress.StopWhenInterrupted();
+    SuiteCellReport cell;
+    cell.model = of.model;
+    cell.dtype = of.dtype;
+    cell.device = of.device;
+    cell.folder = of.folder.lexically_relative(folder).string();
+    cell.status = of.status;
+    cell.reason = of.reason;
+    if (Exists(of.folder / "manifest.json")) {
+      progress.Step("analyzing", ++done, static_cast<int>(state.cells.size()));
+      try {
+        const Report report =
+            write && !IsAnalyzed(of.folder) ? AnalyzeRunDirectory(of.folder) : ReadReport(of.folder.string());
+        TakeRun(report, of.variants, cell);
+      } catch (const std::exception& error) {
+        cell.status = SuiteCellStatus::kFailed;
+        cell.reason = AsError(error).Message();
+      }
+    }
+    suite.cells.push_back(std::move(cell));
+  }
+  JudgeSuite(suite);
+  return suite;
+}
+
+void WriteSuiteReport(const SuiteReport& suite, const fs::path& folder) {
+  const say::Document document = say::SaySuite(suite);
+  WriteFileAtomically(folder / "suite_report.md",
+                      [&](std::ostream& out) { RenderDocumentMarkdown(document, 1, out); });
+  WriteFileAtomically(folder / "suite_report.html",
+                      [&](std::ostream& out) { RenderDocumentHtml(document, out); });
+  WriteFileAtomically(folder / "suite_report.json", [&](std::ostream& out) { RenderSuiteJson(suite, out); });
+}
+
+// --- plan ------------------------------------------------------------------------------------------------
+
+struct PlannedCell {
+  const SuiteCell* cell = nullptr;
+  std::string state;
+  std::optional<double> least, most;  // seconds
+};
+
+std::string SecondsText(double seconds) {
+  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
+  return seconds < 6000 ? fmt::format("{:.3g} min", seconds / 60) : fmt::format("{:.3g} h", seconds / 3600);
+}
+
+PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
+                     Device& device, const DeviceProperties& properties) {
+  PlannedCell planned{&cell, "to be measured", {}, {}};
+  fs::path program = ProgramOf(suite, cell);
+  const bool missing = program.empty();
+  // Its name does not matter for how long it takes.
+  if (missing) program = ArtifactsOf(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  const ProfileOptions profile = ProfileOf(suite, cell, options, program);
+  Config config = ConfigOfCell(suite, profile, device, properties);
+  const Plan plan = MakePlan(config);
+  if (!suite.launches || suite.max_seconds)
+    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
+  if (missing) {
+    planned.state = "to be exported and measured";
+  } else {
+    CheckFiles(config);
+    const StoredCell stored = LookAtCell(cell.folder);
+    const bool same = stored.there && stored.hash == ConfigHash(config);
+    if (same && stored.complete) return {&cell, "measured", {}, {}};
+    if (stored.there) planned.state = same ? "to be resumed" : "to be measured anew: something of it changed";
+  }
+  const Forecast forecast = MakeForecast(config, plan, properties);
+  planned.least = forecast.least_seconds;
+  planned.most = forecast.most_seconds;
+  return planned;
+}
+
+}  // namespace
+
+SuiteConfig LoadSuite(const SuiteOptions& options) {
+  SuiteConfig suite = ReadSuite(options.path);
+  if (!options.output_root.empty()) suite.output_root = fs::absolute(options.output_root).lexically_normal();
+  if (options.max_minutes) suite.max_minutes = options.max_minutes;
+  if (options.max_seconds) suite.max_seconds = options.max_seconds;
+  if (options.max_slowdown) suite.max_slowdown = options.max_slowdown;
+  if (!options.use.power_mode.empty()) suite.power_mode = options.use.power_mode;
+  if (options.use.max_temp) suite.max_temp = options.use.max_temp;
+  if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
+  DevicesOf(suite, options);
+  CellsOf(suite);
+  return suite;
+}
+
+std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options) {
+  if (options.devices.empty()) return suite.devices;
+  CheckDeviceNames(options.devices);
+  for (const std::string& device : options.devices) {
+    if (std::ranges::find(suite.devices, device) != suite.devices.end()) continue;
+    throw Error(ExitCode::kUsage, fmt::format("the suite has no device {}", device))
+        .Remedy(fmt::format("it has {}", fmt::join(suite.devices, ", ")));
+  }
+  return options.devices;
+}
+
+say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = CellsOf(suite);
+  say::Table table{"cells",
+                   "",
+                   {{"model", "model"},
+                    {"dtype", "type"},
+                    {"device", "device"},
+                    {"variants", "variants", true},
+                    {"state", "state"},
+                    {"at_least", "at least", true},
+                    {"at_most", "at most", true}},
+                   {}};
+  say::Facts totals{"devices", "", {}};
+  double longest = 0;
+  bool bounded = true;
+  for (const std::string& name : DevicesOf(suite, options)) {
+    progress.StopWhenInterrupted();
+    std::unique_ptr<Device> device;
+    DeviceProperties properties;
+    std::string unreachable;
+    try {
+      device = Open(name, options.use, progress);
+      properties = device->Properties();
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::kInterrupted) throw;
+      unreachable = error.Message();
+    }
+    double most = 0;
+    std::size_t count = 0;
+    for (const SuiteCell& cell : cells) {
+      if (cell.device != name) continue;
+      ++count;
+      PlannedCell planned{&cell, unreachable, {}, {}};
+      try {
+        if (device) planned = PlanCell(suite, cell, options, *device, properties);
+      } catch (const Error& error) {
+        planned.state = error.Message();
+      }
+      most += planned.most.value_or(0);
+      bounded = bounded && (planned.most || !planned.least);
+      const auto seconds = [](const std::optional<double>& of) {
+        return of ? say::Cell(say::Duration{1e9 * *of}) : say::Cell();
+      };
+      table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
+                            say::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
+                            seconds(planned.least), seconds(planned.most)});
+    }
+    if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
+    longest = std::max(longest, most);
+    totals.facts.emplace_back(name,
+                              fmt::format("{}, at most {}", CountedText(count, "cell"), SecondsText(most)));
+  }
+  say::Document document;
+  document.title = "etprof suite --dry-run";
+  document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
+  document.answers = {{bounded ? fmt::format("At most {}", SecondsText(longest))
+                               : std::string("No upper bound: launches were given, and no time"),
+                       "the devices measure side by side"}};
+  if (suite.max_minutes) {
+    totals.facts.emplace_back("time", fmt::format("{:g} min on each device; what cells leave goes to the "
+                                                  "least certain ones",
+                                                  *suite.max_minutes));
+  }
+  totals.facts.emplace_back("besides", "exports, waiting for a free or cool device, starting, and analysis");
+  totals.facts.emplace_back("into", FromHere(suite.output_root));
+  document.sections = {{"", say::Level::kUsual, {std::move(totals), std::move(table)}}};
+  return document;
+}
+
+SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = CellsOf(suite);
+  const std::vector<std::string> devices = DevicesOf(suite, options);
+  const RunDirectory folder = RunDirectory::Open(suite.output_root);  // for its lock
+  SuiteState state = StateOf(suite, cells);
+  std::mutex mutex;
+  const std::function<void(const std::function<void()>&)> change = [&](const std::function<void()>& set) {
+    const std::lock_guard lock(mutex);
+    set();
+    WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
+  };
+  change([] {});
+  std::vector<SuiteCell> now;
+  for (const SuiteCell& cell : cells) {
+    if (std::ranges::find(devices, cell.device) != devices.end()) now.push_back(cell);
+  }
+  Exports exports(suite, now, progress);
+  exports.Run();
+
+  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
+    const auto place = std::ranges::find(devices, cells[i].device);
+    if (place == devices.end()) continue;
+    const fs::path program = ProgramOf(suite, cells[i]);
+    if (program.empty()) {
+      change([&] {
+        state.cells[i].status = SuiteCellStatus::kFailed;
+        state.cells[i].reason = exports.WhyNot(cells[i]);
+      });
+      continue;
+    }
+    tasks[static_cast<std::size_t>(place - devices.begin())].push_back({&cells[i], &state.cells[i], program});
+  }
+  std::vector<std::thread> threads;
+  std::mutex failing;
+  std::optional<Error> failed;  // where the state cannot be written
+  for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
+    if (tasks[i].empty()) continue;
+    threads.emplace_back([&, i] {
+      try {
+        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(failing);
+        failed = AsError(error);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (progress.Interrupted()) return {{}, true};
+  if (failed) throw Error(*failed);
+  SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false};
+  WriteSuiteReport(outcome.report, suite.output_root);
+  return outcome;
+}
+
+SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress) {
+  const fs::path folder = fs::absolute(options.path).lexically_normal();
+  if (!Exists(folder / kStateFile)) {
+    throw Error(ExitCode::kBadInput, "is not a suite's folder: it has no suite_state.json")
+        .InFile(options.path)
+        .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
+  }
+  return ReportOfSuite(ReadState(folder), folder, false, options, progress);
+}
+
+}  // namespace etprof

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/config/suite_config.h"
+#include "measure/store/suite_state.h"
+#include "report/suite.h"
+#include "say/document.h"
+#include "workflow/request.h"
+
+namespace etprof {
+
+struct SuiteOptions {
+  std::string path;                  // the suite's file, or the folder of one that was measured
+  std::vector<std::string> devices;  // of the suite, to measure on now; empty: all
+  DeviceUse use;
+  std::string output_root;
+  std::optional<double> max_minutes, max_seconds, max_slowdown;
+  bool require_conclusive = false;
+};
+
+// The suite that the file says, with what `options` say in its place. Throws as ReadSuite, and Error (kUsage)
+// for a device that it has not.
+SuiteConfig LoadSuite(const SuiteOptions& options);
+// The devices that it is measured on now, in the order of WorkflowProgress's places.
+std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options);
+
+// The cells and how long each will take, once every device was asked what it is. Nothing is exported,
+// measured, or written.
+say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
+
+struct SuiteOutcome {
+  SuiteReport report;
+  bool interrupted = false;  // what was measured is kept; there is no report
+};
+
+// Exports what is missing, then measures all cells that are not finished: the devices side by side, each in a
+// thread of its own and used by this suite alone (Device::TakeTurn), cell by cell. What fails is the cell's
+// reason. After all cells had their time, what is left of max_minutes goes to the least certain ones. Then
+// analyzes every run, and writes suite_report.md, .html, and .json beside suite_state.json. Throws Error
+// where the folder cannot be written, or another etprof works in it.
+SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
+
+// A suite's folder as it is; nothing is measured, and nothing written. Throws Error (kBadInput) where it is
+// none.
+SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress);
+
+}  // namespace etprof

@@ -1,0 +1,311 @@
+#include "workflow/suite_device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "device/open_device.h"
+#include "measure/measure.h"
+#include "measure/schedule/schedule.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kUsualSecondsOfPair = 60;
+constexpr double kShareOfFirst = 0.6;  // of the suite's time, that all cells may use before any gets more
+constexpr double kLeastSecondsOfCell = 1;
+constexpr double kMostGrowth =
+    0.6;  // of a cell's time in one step: its next look needs 1.4 times the launches
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What others who wait for the device are told: "anna@desk, suite nightly".
+std::string WhoWeAre(const SuiteConfig& suite) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const char* user = std::getenv("USER");
+  return fmt::format("{}@{}, suite {} (process {})", user != nullptr && *user != '\0' ? user : "somebody",
+                     host.data(), suite.file.stem().string(), ::getpid());
+}
+
+std::string InOneLine(const Error& error) { return error.Message(); }
+
+}  // namespace
+
+ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
+                         const fs::path& program) {
+  ProfileOptions profile;
+  profile.model = program.string();
+  profile.vs = cell.variants;
+  MeasureRequest& measure = profile.measure;
+  measure.devices = {cell.device};
+  measure.use = options.use;
+  measure.use.power_mode = suite.power_mode;
+  measure.use.max_temp = suite.max_temp;
+  measure.use.max_temp_wait = suite.max_temp_wait;
+  measure.cpus = suite.cpus;
+  measure.period = suite.period;
+  measure.runner = suite.runner.string();
+  measure.runs = suite.runs;
+  measure.warmup = suite.warmup;
+  if (suite.threads) measure.threads = {*suite.threads};
+  measure.precision = suite.precision;
+  measure.margin = suite.margin;
+  measure.launches = suite.launches;
+  measure.no_peaks = !suite.peaks;
+  measure.output_root = cell.folder.string();
+  return profile;
+}
+
+Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
+                    const DeviceProperties& properties) {
+  Config config = JobsOf(profile).jobs.front().configure(device, properties);
+  config.rounds = suite.rounds;
+  for (ExperimentConfig& experiment : config.experiments) experiment.environment = suite.environment;
+  // As of several devices that `etprof profile` measures: those that have power modes get it.
+  if (!properties.platform.starts_with("android")) config.power_mode.clear();
+  return config;
+}
+
+StoredCell LookAtCell(const fs::path& folder) {
+  StoredCell stored;
+  if (!Exists(folder / "manifest.json")) return stored;
+  try {
+    const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+    stored.there = true;
+    stored.hash = run.config_hash;
+    stored.complete = run.status == RunData::Status::kComplete;
+    stored.seconds = run.schedule.seconds;
+    stored.waited = run.schedule.waited_seconds;
+    stored.launches = run.schedule.launches;
+    for (const ExperimentData& data : run.experiments) {
+      if (data.error.empty()) continue;
+      stored.complete = false;
+      if (stored.problem.empty()) stored.problem = data.label + ": " + data.error;
+    }
+    const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
+    const double confidence =
+        run.schedule.look_confidence > 0 ? run.schedule.look_confidence : run.schedule.confidence;
+    const auto take = [&](const std::optional<stats::RatioEstimate>& estimate) {
+      const double width =
+          estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();
+      stored.uncertainty = std::max(stored.uncertainty, width);
+    };
+    for (const ComparePair& pair : run.pairs)
+      take(EstimatePair(run.experiments[pair.baseline], run.experiments[pair.candidate], confidence));
+    if (!run.pairs.empty()) return stored;
+    for (const ExperimentData& data : run.experiments) take(EstimateSingle(data, confidence));
+  } catch (const Error&) {
+    // Nothing that could be gone on with: it is measured anew, and what is there moves to previous/.
+  }
+  return stored;
+}
+
+SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
+                         std::vector<SuiteTask> tasks,
+                         const std::function<void(const std::function<void()>&)>& change,
+                         WorkflowProgress& progress)
+    : suite_(suite),
+      options_(options),
+      place_(place),
+      tasks_(std::move(tasks)),
+      change_(change),
+      progress_(progress) {
+  if (!tasks_.empty()) name_ = tasks_.front().cell->device;
+}
+
+std::string SuiteDevice::NameOf(const SuiteTask& task) const {
+  const std::string& model = suite_.models[task.cell->model].name;
+  return task.cell->dtype.empty() ? model : model + " " + task.cell->dtype;
+}
+
+void SuiteDevice::Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds) {
+  change_([&] {
+    task.state->status = status;
+    task.state->reason = reason;
+    task.state->seconds += seconds;
+  });
+  if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", NameOf(task), reason));
+}
+
+double SuiteDevice::Used() const {
+  double used = 0;
+  for (const SuiteTask& task : tasks_)  // of one that was cut off, only the run directory knows
+    used += std::max(task.state->seconds, LookAtCell(task.cell->folder).seconds);
+  return used;
+}
+
+double SuiteDevice::Budget() const {
+  return suite_.max_minutes ? 60 * *suite_.max_minutes : std::numeric_limits<double>::infinity();
+}
+
+// What the cell may use at first: of a limited time the share of its pairs among those that are to come.
+double SuiteDevice::FirstSeconds(std::size_t next) const {
+  const auto pairs_of = [](const SuiteTask& task) {
+    return double(std::max<std::size_t>(1, task.cell->variants.size()));
+  };
+  const double usual = suite_.max_seconds.value_or(kUsualSecondsOfPair) * pairs_of(tasks_[next]);
+  if (!suite_.max_minutes) return usual;
+  double to_come = 0;
+  for (std::size_t i = next; i < tasks_.size(); ++i) to_come += pairs_of(tasks_[i]);
+  const double share = (kShareOfFirst * Budget() - Used()) * pairs_of(tasks_[next]) / to_come;
+  return std::min(usual, std::max(kLeastSecondsOfCell, share));
+}
+
+bool SuiteDevice::Open() {
+  if (device_) return true;
+  if (!unreachable_.empty()) return false;
+  progress_.State(place_, "connecting");
+  try {
+    RemoteOptions remote;
+    remote.keep = options_.use.keep;
+    remote.notice = [this](const std::string& text) { progress_.Message(place_, text); };
+    remote.interrupted = [this] { return progress_.Interrupted(); };
+    device_ = OpenDevice(name_, remote);
+    properties_ = device_->Properties();
+    return true;
+  } catch (const Error& error) {
+    device_.reset();
+    unreachable_ = InOneLine(error);
+    return false;
+  }
+}
+
+void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
+  const ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
+  Config config = ConfigOfCell(suite_, profile, *device_, properties_);
+  MakePlan(config);
+  CheckFiles(config);
+  const StoredCell before = LookAtCell(task.cell->folder);
+  const bool same = before.there && before.hash == ConfigHash(config);
+  if (same && before.complete && !again) return Set(task, SuiteCellStatus::kMeasured, "");
+  if (before.there && !same)
+    progress_.Message(place_, NameOf(task) +
+                                  ": was measured with another configuration, model, or runner: "
+                                  "it is measured anew");
+  if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
+  if (again) config.peaks = false;  // they are measured
+  MeasureRequest request = profile.measure;
+  request.resume = same;
+  progress_.State(place_, NameOf(task));
+  device_->SetInterrupted([this] { return progress_.Interrupted(); });
+  bool waits = false;
+  device_->TakeTurn(WhoWeAre(suite_), [&](const std::string& text) {
+    progress_.State(place_, fmt::format("{}: {}", NameOf(task), text));
+    waits = true;
+  });
+  if (waits) progress_.State(place_, NameOf(task));
+  const double start = SteadySeconds();
+  double waited = 0;
+  std::optional<Error> failed;
+  bool lost = false;
+  std::string problem;
+  try {
+    MeasureOptions measure;
+    measure.progress = progress_.Of(place_);
+    const RunData run = MeasureConfig(config, *device_, request, progress_, measure);
+    waited = run.schedule.waited_seconds - before.waited;
+    for (const ExperimentData& data : run.experiments) {
+      if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
+    }
+  } catch (const DeviceLost& error) {
+    failed = error;
+    lost = true;
+  } catch (const Error& error) {
+    failed = error;
+  }
+  const double seconds = std::max(0.0, SteadySeconds() - start - waited);
+  if (progress_.Interrupted()) return Set(task, task.state->status, "", seconds);
+  if (failed) {
+    change_([&] { task.state->seconds += seconds; });
+    if (lost) device_.reset();
+    throw Error(*failed);
+  }
+  Set(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
+}
+
+void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
+  std::optional<Error> failed;
+  try {
+    Measure(task, max_seconds, again);
+  } catch (const Error& error) {
+    failed = error;
+  } catch (const std::exception& error) {
+    failed = AsError(error);
+  }
+  if (failed && !progress_.Interrupted()) {
+    // What was measured before more of it was asked for stays measured.
+    Set(task, again ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, InOneLine(*failed));
+  }
+  if (!device_) return;
+  try {
+    device_->SetInterrupted({});
+    device_->EndTurn();
+  } catch (const Error&) {
+    device_.reset();  // the connection broke, and the turn ends with it
+  }
+}
+
+// What is left of the time goes to the cell that is known least, step by step.
+void SuiteDevice::Extend() {
+  std::vector<SuiteTask*> open;
+  for (SuiteTask& task : tasks_) {
+    if (task.state->status == SuiteCellStatus::kMeasured) open.push_back(&task);
+  }
+  while (!open.empty() && !progress_.Interrupted() && Open()) {
+    const double left = Budget() - Used();
+    if (left < kLeastSecondsOfCell) return;
+    std::size_t worst = 0;
+    StoredCell of_worst;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const StoredCell stored = LookAtCell(open[i]->cell->folder);
+      if (i > 0 && stored.uncertainty <= of_worst.uncertainty) continue;
+      worst = i;
+      of_worst = stored;
+    }
+    if (!(of_worst.uncertainty > 1)) return;  // all are as precise as was asked for
+    const double more = std::min(left, std::max(kMostGrowth * of_worst.seconds, kLeastSecondsOfCell));
+    Attempt(*open[worst], of_worst.seconds + more, true);
+    const bool grew = LookAtCell(open[worst]->cell->folder).launches > of_worst.launches;
+    if (!grew || !open[worst]->state->reason.empty()) open.erase(open.begin() + std::ptrdiff_t(worst));
+  }
+}
+
+void SuiteDevice::Run() {
+  for (std::size_t i = 0; i < tasks_.size() && !progress_.Interrupted(); ++i) {
+    SuiteTask& task = tasks_[i];
+    if (task.program.empty()) continue;
+    if (!Open()) {
+      // What is finished needs no device.
+      const StoredCell stored = LookAtCell(task.cell->folder);
+      if (progress_.Interrupted()) break;
+      stored.complete ? Set(task, SuiteCellStatus::kMeasured, "")
+                      : Set(task, SuiteCellStatus::kFailed, unreachable_);
+      continue;
+    }
+    if (Used() >= Budget() && !LookAtCell(task.cell->folder).there) {
+      Set(task, SuiteCellStatus::kSkipped, "the time was over before it (max_minutes)");
+      continue;
+    }
+    Attempt(task, FirstSeconds(i), false);
+  }
+  if (suite_.max_minutes && !suite_.launches) Extend();
+  device_.reset();
+  progress_.State(place_, progress_.Interrupted() ? "interrupted" : "done");
+}
+
+}  // namespace etprof

@@ -1,0 +1,342 @@
+"""A suite on this machine and a board behind a real sshd, with scripted workers: killed and resumed, and two in turns."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import program
+
+WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
+DEVICES = ("local", "ssh:one")
+
+
+def wait_until(true, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+
+
+class Suite:
+    """Two models in two data types on two devices, each as it is and with two threads."""
+
+    def __init__(self, lab, folder: Path) -> None:
+        self.lab = lab
+        self.folder = folder
+        self.board = lab.ssh("one")
+        self.root = folder / "out"
+        self.programs = {}
+        for name in ("first", "second"):
+            for dtype in ("fp32", "int8"):
+                path = folder / f"{name}_xnnpack_{dtype}.pte"
+                path.write_bytes((program.DATA / "toy_cnn.pte").read_bytes())
+                self.programs.setdefault(name, {})[dtype] = str(path)
+
+    def write(self, name: str = "suite.json", environment: dict | None = None, **keys) -> Path:
+        suite = {
+            "models": [{"name": name, "programs": programs} for name, programs in self.programs.items()],
+            "dtypes": ["fp32", "int8"],
+            "devices": list(DEVICES),
+            "variants": ["threads=2"],
+            "output_root": str(self.root),
+            "runner_path": str(WORKER),
+            "runs": 4,
+            "launches": 2,
+            "rounds": 1,
+            "peaks": False,
+            "env": {"FAKE_ETDUMP": str(ETDUMP)} | (environment or {}),
+        } | keys
+        path = self.folder / name
+        path.write_text(json.dumps(suite))
+        return path
+
+    def command(self, *arguments: object) -> list[str]:
+        # What this machine's own queue is in: the user's is not for tests.
+        own = f"ETPROF_DEVICE_DIR={self.folder}"
+        return self.lab.command(["env", own, program.etprof(), "suite", *arguments])
+
+    def run(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            self.command(*arguments),
+            env=self.lab.environment | environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def start(self, path: Path, log: str = "stderr") -> subprocess.Popen:
+        with (self.folder / log).open("w") as file:
+            return subprocess.Popen(
+                self.command(path), env=self.lab.environment, stdout=subprocess.DEVNULL, stderr=file
+            )
+
+    def runs(self, root: Path | None = None) -> dict[str, dict]:
+        """The manifests of the cells' run directories."""
+        root = (root or self.root) / "runs"
+        return {
+            str(path.parent.relative_to(root)): json.loads(path.read_text())
+            for path in sorted(root.glob("*/*/*/manifest.json"))
+        }
+
+
+@pytest.fixture
+def suite(lab, tmp_path) -> Suite:
+    return Suite(lab, tmp_path)
+
+
+CELLS = [
+    f"{model}/{dtype}/{device}"
+    for model in ("first", "second")
+    for dtype in ("fp32", "int8")
+    for device in ("local", "ssh_one")
+]
+
+
+def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
+    # No worker answers before both devices have come to theirs: they measure side by side.
+    path = suite.write(
+        environment={"FAKE_MEET": f"{suite.folder / 'meet'}:2"}, exclude=[{"dtype": "int8", "device": "ssh:*"}]
+    )
+    cells = [cell for cell in CELLS if "int8/ssh" not in cell]
+    done = suite.run(path, "--json", "--junit", suite.folder / "junit.xml")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert program.fitting("suite_report", done.stdout) == json.loads((suite.root / "suite_report.json").read_text())
+    program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
+    assert [cell["run_directory"].removeprefix("runs/") for cell in report["cells"]] == cells
+    assert {cell["status"] for cell in report["cells"]} == {"measured"}
+    for cell in report["cells"]:
+        (pair,) = cell["pairs"]
+        assert pair["variant"] == "threads=2" and pair["launches"] == 2 and 0.9 < cell["latency_ms"] < 1.1
+        assert pair["verdict"] == "same"
+    # By device, and of both: each model is one sample, whatever its types.
+    assert [(of["device"], of["models"], of["ratios"]) for of in report["variants"]] == [
+        ("local", 2, 4),
+        ("ssh:one", 2, 2),
+        (None, 2, 6),
+    ]
+    assert (suite.folder / "junit.xml").read_text().count("<testcase") == len(cells)
+    words = (suite.root / "suite_report.md").read_text()
+    for word in ("ssh:one", "second", "int8", "6 of 6 cells measured", "Slowest operators", "Convolution"):
+        assert word in words
+    for cell in cells:
+        assert suite.lab.run([program.etprof(), "validate", suite.root / "runs" / cell]).returncode == 0
+    # Shown again, from its folder; and the same command measures nothing.
+    before = {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
+    again = suite.run(suite.root, "--json")
+    assert again.returncode == 0 and json.loads(again.stdout) == report
+    assert suite.run(path, "--json").stdout == done.stdout
+    assert before == {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
+    plan = suite.run(path, "--dry-run", "--json")
+    assert plan.returncode == 0 and plan.stdout.count('"measured"') == len(cells), plan.stdout
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
+    path = suite.write(environment={"FAKE_SLEEP": "0.02"})
+    seen: dict[str, dict] = {}
+    chance = random.Random(24)  # noqa: S311
+
+    def complete(device: str, status: str) -> int:
+        """Cells of a device that are complete, or launches of them that are."""
+        runs = [manifest for cell, manifest in suite.runs().items() if cell.endswith(device)]
+        if status == "cell":
+            return sum(manifest["status"] == "complete" for manifest in runs)
+        return sum(
+            launch["status"] == "complete" for run in runs for result in run["results"] for launch in result["launches"]
+        )
+
+    moments = [
+        lambda: len(suite.runs()) >= 1,
+        lambda: complete("local", "cell") >= 1,
+        lambda: complete("ssh_one", "launch") >= 1,
+        lambda: complete("ssh_one", "cell") >= 1,
+        lambda: complete("local", "cell") == 4 and complete("ssh_one", "launch") >= 6,
+        None,
+    ]
+    for moment in moments:
+        process = suite.start(path)
+        if moment is not None:
+            wait_until(lambda: moment() or process.poll() is not None, 120)  # noqa: B023
+            time.sleep(chance.uniform(0, 0.4))
+            if moment is moments[1]:  # Ctrl-C is no failure: it says how to go on
+                process.send_signal(signal.SIGINT)
+                assert process.wait(60) == 130
+                assert "Interrupted. What was measured is in" in (suite.folder / "stderr").read_text()
+            else:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+        else:
+            assert process.wait(120) == 0, (suite.folder / "stderr").read_text()
+        # What was measured once is there ever after, as it was: finished cells are not touched, and of others no
+        # complete launch is measured again.
+        for cell, manifest in suite.runs().items():
+            stored = {
+                # Of traces the end merges what each launch has left.
+                (result["experiment"], launch["index"]): {
+                    key: value for key, value in launch.items() if key not in ("etdump_part", "traced_runs")
+                }
+                for result in manifest["results"]
+                for launch in result["launches"]
+                if launch["status"] == "complete"
+            }
+            for key, launch in seen.get(cell, {}).items():
+                assert stored.get(key) == launch, (cell, key)
+            seen[cell] = stored
+    assert sorted(seen) == sorted(CELLS)
+    assert {len(launches) for launches in seen.values()} == {4}  # two of each of two experiments
+    report = json.loads((suite.root / "suite_report.json").read_text())
+    assert {cell["status"] for cell in report["cells"]} == {"measured"}
+    for cell in CELLS:
+        assert suite.runs()[cell]["status"] == "complete"
+        assert not (suite.root / "runs" / cell / "previous").exists()
+    wait_until(lambda: suite.board.processes() == {})
+    wait_until(lambda: not [name for name in suite.board.files() if name.startswith("runs/")])
+
+
+def test_two_suites_take_turns_on_a_device(suite):
+    # Somebody else has the board until both wait for it.
+    holder = suite.board.folder / "runs" / "1700000000-0123abcd"
+    holder.mkdir(parents=True)
+    guard = subprocess.Popen(["/bin/sleep", "300"])
+    (holder / "guard").write_text(f"{guard.pid}\n")
+    (holder / "turn").write_text("1 the test\n")
+    processes = {}
+    for name in ("day", "night"):
+        # A worker that finds another suite's at work writes it down.
+        alone = {"FAKE_ALONE": str(suite.folder / "at_work"), "FAKE_WHO": name}
+        root = str(suite.folder / name)
+        programs = [{"name": "net", "programs": suite.programs["first"]}]
+        path = suite.write(f"{name}.json", alone, output_root=root, devices=["ssh:one"], variants=[], models=programs)
+        processes[name] = suite.start(path, f"{name}.log")
+    wait_until(lambda: len(list(suite.board.folder.glob("runs/*/turn"))) == 3)
+    wait_until(lambda: all("waiting for the test" in (suite.folder / f"{name}.log").read_text() for name in processes))
+    assert not list(suite.folder.rglob("manifest.json"))
+    guard.kill()
+    guard.wait()
+    for process in processes.values():
+        assert process.wait(100) == 0
+    assert not holder.exists()
+    met = suite.folder / "at_work" / "met"
+    assert not met.exists(), met.read_text()
+    # In turns: neither waits for the other's last cell.
+    began = [
+        sorted(path.stat().st_mtime for path in (suite.folder / name / "runs").rglob("config.json"))
+        for name in processes
+    ]
+    assert [len(times) for times in began] == [2, 2]
+    assert max(times[0] for times in began) < min(times[-1] for times in began)
+    logs = {name: (suite.folder / f"{name}.log").read_text() for name in processes}
+    assert "suite night (process" in logs["day"] or "suite day (process" in logs["night"], logs
+
+
+def test_what_fails_is_said_and_stops_nothing_else(suite):
+    (suite.folder / "first_xnnpack_int8.pte").write_bytes(b"no program")
+    path = suite.write(devices=["local", "ssh:nowhere"])
+    done = suite.run(path, "--json")
+    assert done.returncode == 4, done.stderr
+    failed = {
+        (cell["model"], cell["dtype"], cell["device"]): cell["reason"]
+        for cell in json.loads(done.stdout)["cells"]
+        if cell["status"] == "failed"
+    }
+    assert len(failed) == 1 + 4
+    assert "first_xnnpack_int8.pte" in failed["first", "int8", "local"]
+    assert "cannot be reached" in failed["second", "fp32", "ssh:nowhere"]
+    # Once it is there again, only that is measured.
+    (suite.folder / "first_xnnpack_int8.pte").write_bytes((program.DATA / "toy_cnn.pte").read_bytes())
+    before = suite.runs()
+    done = suite.run(suite.write(devices=["local"]), "--json")
+    assert done.returncode == 0, done.stdout
+    after = suite.runs()
+    assert {cell: after[cell] for cell in before} == before and len(after) == 4
+
+
+EXPORTER = """#!/bin/sh
+# What `etprof export` starts, in place of Python: -m etprof.export --model M --dtype T,.. --outdir DIR
+[ "$4" != broken ] || { echo "error: No model is called broken" >&2; echo "hint: Name another." >&2; exit 3; }
+echo "$4 $6" >>exported
+IFS=,
+for type in $6; do cp %s "$8/net_xnnpack_$type.pte"; : >"$8/net_xnnpack_$type.pte.inputs.no"; done
+"""
+
+
+def test_what_is_missing_is_exported_once(suite):
+    exporter = suite.folder / "exporter"
+    exporter.write_text(EXPORTER % (program.DATA / "toy_cnn.pte"))
+    exporter.chmod(0o755)
+    path = suite.write(devices=["local"], models=["nets/net.py:Net", "broken"], variants=[])
+    # An export that was cut off before.
+    cut = suite.root / "artifacts" / "net.py_Net" / ".exporting"
+    cut.mkdir(parents=True)
+    (cut / "net_xnnpack_fp32.pte").write_bytes(b"half")
+    for _ in range(2):
+        done = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
+        assert done.returncode == 4, done.stderr
+        cells = json.loads(done.stdout)["cells"]
+        assert [cell["status"] for cell in cells] == ["measured", "measured", "failed", "failed"]
+        assert cells[2]["reason"] == "could not be exported: No model is called broken"
+        assert (suite.folder / "exported").read_text() == "nets/net.py:Net fp32,int8\n"
+        assert sorted(path.name for path in cut.parent.glob("*.pte")) == [
+            "net_xnnpack_fp32.pte",
+            "net_xnnpack_int8.pte",
+        ]
+        assert not cut.exists()
+
+
+def test_a_limit_fails_the_suite(suite):
+    slow = {Path(path).name: 1.5 for path in [suite.programs["second"]["fp32"]]}
+    path = suite.write(
+        environment={"FAKE_MODEL_FACTORS": json.dumps(slow)},
+        devices=["local"],
+        dtypes=["fp32"],
+        models=[{"name": "net", "programs": {"fp32": suite.programs["first"]["fp32"]}}],
+        variants=[f"model={suite.programs['second']['fp32']}"],
+        max_slowdown="5%",
+        launches=3,
+    )
+    done = suite.run(path, "--junit", suite.folder / "junit.xml")
+    assert done.returncode == 1, done.stderr + done.stdout
+    assert "FAIL" in done.stdout and 'type="regression"' in (suite.folder / "junit.xml").read_text()
+
+
+def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
+    noisy = ",".join(str(1 + 0.2 * (number % 3)) for number in range(200))
+    path = suite.write(
+        environment={"FAKE_LAUNCH_FACTORS": noisy, "FAKE_STATE": str(suite.folder / "state")},
+        devices=["local"],
+        dtypes=["fp32"],
+        launches=None,
+        rounds=1,
+        max_seconds=0.5,
+        max_minutes=0.12,
+    )
+    done = suite.run(path, "--json")
+    assert done.returncode == 0, done.stderr
+    cells = json.loads(done.stdout)["cells"]
+    # All have their minimum, and more than that is used, but not more than there was.
+    assert all(pair["launches"] >= 2 for cell in cells for pair in cell["pairs"])
+    used = sum(cell["seconds"] for cell in cells)
+    assert 2 * 0.5 + 1 < used < 60 * 0.12 + 3, used
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"modls": []}, "modls"),
+        ({"exclude": [{"device": "adb*"}]}, "exclude[0] matches nothing"),
+        ({"devices": ["pi5"]}, "unknown device"),
+    ],
+)
+def test_a_wrong_file_is_said_in_two_lines(suite, keys, words):
+    done = suite.run(suite.write(**keys))
+    assert done.returncode == 3 and words in program.one_error(done.stderr)
