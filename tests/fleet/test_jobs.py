@@ -11,7 +11,7 @@ from program import ROOT
 
 from etprof.fleet import ingest, jobs, query, store
 
-RUNS = 12
+RUNS = 6
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,8 @@ def test_chunks_have_every_folder_once(tmp_path):
 def test_a_task_that_is_tried_again_adds_the_rest(folders, tmp_path):
     uri = str(tmp_path / "fleet")
     store.Fleet(uri, create=True)
-    jobs.add(list(map(str, folders[:5])), uri, None, 0)
-    assert jobs.add(list(map(str, folders)), uri, None, 0)["known"] == 5
+    jobs.add(list(map(str, folders[:4])), uri, None, 0)
+    assert jobs.add(list(map(str, folders)), uri, None, 0)["known"] == 4
     assert query.ask(store.Fleet(uri), query.text_of("duplicates")).rows == []
 
 
@@ -115,12 +115,15 @@ def test_spark(folders, tmp_path, workers):  # noqa: ARG001
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "OFF")
         .config("spark.sql.shuffle.partitions", "1")
+        # A short life: half the processor time without the second compiler.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.codegen.wholeStage", "false")
         .getOrCreate()
     )
     try:
         marker = tmp_path / "killed"
         fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
-        done = ingest_spark.ingest(session, folders, fleet.uri, runs_per_task=3, add=killed_once(str(marker)))
+        done = ingest_spark.ingest(session, folders, fleet.uri, runs_per_task=2, add=killed_once(str(marker)))
         check(fleet, folders, done, marker, tmp_path)
         # Spark reads what the others read: folders are partitions.
         frame = session.read.parquet(f"{fleet.uri}/operators")
@@ -140,7 +143,7 @@ def test_ray(folders, tmp_path, workers):  # noqa: ARG001
     try:
         marker = tmp_path / "killed"
         fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
-        done = ingest_ray.ingest(folders, fleet.uri, runs_per_task=3, add=killed_once(str(marker)))
+        done = ingest_ray.ingest(folders, fleet.uri, runs_per_task=2, add=killed_once(str(marker)))
         check(fleet, folders, done, marker, tmp_path)
     finally:
         ray.shutdown()

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import fsspec
+import fsspec.implementations.local
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
