@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import sys
 import uuid
 
 import duckdb
@@ -278,6 +279,29 @@ def test_tables_of_other_columns_are_refused(tmp_path):
     tables["operators"] = tables["operators"].drop_columns("self_ns")
     with pytest.raises(ValueError, match="operators has the columns"):
         fleet.write(("2026-11-01", "net"), tables)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+    batch = fleet.write(("2026-11-01", "net"), simulated.batch("a", 1, {"1": 0.0}, seed=1))
+    fleet.write(("2026-11-01", "net"), simulated.batch("b", 1, {"1": 0.0}, seed=2))
+    path = tmp_path / "fleet" / fleet.path("runs", batch)
+    path.write_bytes(path.read_bytes()[:-10])
+    for does in (fleet.compact, lambda: fleet.known_runs(batch.partition), lambda: query.ask(fleet, "FROM runs")):
+        with pytest.raises(FleetError, match=r"runs/day=2026-11-01/model=net/batch-\w+\.parquet"):
+            does()
+    assert path.exists()
+
+
+def test_what_is_not_installed_is_said(monkeypatch, capsys):
+    from etprof.fleet.__main__ import main
+
+    monkeypatch.delitem(sys.modules, "etprof.fleet.query")
+    monkeypatch.delattr("etprof.fleet.query")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert main(["query"]) == 3
+    told = capsys.readouterr().err
+    assert "needs the Python package duckdb" in told and "script/bootstrap --fleet" in told
 
 
 def test_an_empty_fleet_answers(uri):

@@ -120,6 +120,16 @@ _ACTIONS: dict[str, Callable[[Namespace], int]] = {
 }
 
 
+def _import_failed(error: ImportError) -> tuple[str, str]:
+    """Problem and remedy."""
+    if error.name is None or error.name.partition(".")[0] == "etprof":
+        return f"etprof's native module cannot be loaded: {errors.one_line(error)}", "run `script/bootstrap`"
+    return (
+        f"`etprof fleet` needs the Python package {error.name}, which is not installed",
+        "run `script/bootstrap --fleet`, or `pip install 'etprof[fleet]'`",
+    )
+
+
 def main(arguments: list[str]) -> int:
     """Do what was asked for, and return the exit code."""
     chosen = options.parse(arguments)
@@ -128,12 +138,8 @@ def main(arguments: list[str]) -> int:
     except FleetError as error:
         errors.report(str(error), error.what_to_do, sys.stderr)
         return error.exit_code
-    except ModuleNotFoundError as error:
-        errors.report(
-            f"`etprof fleet` needs the Python package {error.name}, which is not installed",
-            "run `script/bootstrap --fleet`, or `pip install 'etprof[fleet]'`",
-            sys.stderr,
-        )
+    except ImportError as error:
+        errors.report(*_import_failed(error), sys.stderr)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # whoever read has seen enough
         with contextlib.suppress(OSError):

@@ -83,8 +83,8 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
     Raises:
         FleetError: DuckDB refuses it; or a compaction removed files meanwhile
     """
-    connection = connect(fleet)
     try:
+        connection = connect(fleet)
         for name, value in (variables or {}).items():
             if not re.fullmatch(r"\w+", name):
                 raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)

@@ -179,8 +179,15 @@ class Fleet:
 
     def _read(self, table: schema.Table, batch: Batch, columns: list[str] | None = None) -> pa.Table:
         texts = [column.name for column in table.columns if column.type == "string"]
-        with self.fs.open(self.path(table.name, batch), "rb") as file:
-            return pq.ParquetFile(file, read_dictionary=texts).read(columns)
+        path = self.path(table.name, batch)
+        try:
+            with self.fs.open(path, "rb") as file:
+                return pq.ParquetFile(file, read_dictionary=texts).read(columns)
+        except pa.ArrowException as error:
+            raise FleetError(
+                f"`{path}` is damaged: {str(error).splitlines()[0]}",
+                "remove this batch's files, and add its runs again",
+            ) from error
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
