@@ -188,7 +188,8 @@ def test_the_commands(measured, tmp_path):
     mine = tmp_path / "mine.sql"
     mine.write_text("SELECT run, getvariable('word') AS word FROM runs WHERE experiment = 'one'")
     done = run("fleet", "query", mine, "--from", fleet, "--set", "word=\x1b[31m=1+1", "--format", "table")
-    (digest,) = store.Fleet(str(fleet)).known_runs((told[0]["day"], "toy_cnn"))
+    opened = store.Fleet(str(fleet))
+    (digest,) = opened.known_runs(opened.batches())
     assert done.stdout.splitlines()[1].split() == [digest, "\\x1b[31m=1+1"]
     files = json.loads(run("fleet", "files", "--from", fleet).stdout)
     assert {name: len(paths) for name, paths in files.items()} == {

@@ -133,6 +133,18 @@ def test_compacting_keeps_every_row(uri):
     assert fleet.compact() == store.Compacted(before=4, after=4, removed_files=0)
 
 
+def test_large_files_stay_as_they_are(tmp_path, monkeypatch):
+    fleet = filled(str(tmp_path / "fleet"))
+    before = contents(fleet)
+    sizes = [fleet.fs.size(file) for file in fleet.files()["operators"]]
+    monkeypatch.setattr(store, "_LARGE", min(sizes))
+    assert fleet.compact().after == 8
+    monkeypatch.setattr(store, "_LARGE", max(sizes) + 1)
+    assert fleet.compact().after == 4
+    assert fleet.compact(least_files=1).after == 4
+    assert contents(fleet) == before
+
+
 def test_a_run_that_two_batches_have_is_one_after_compacting(uri):
     fleet = store.Fleet(uri, create=True)
     tables = simulated.batch("a", 4, {"1": 0.0}, seed=1)
@@ -287,7 +299,7 @@ def test_a_damaged_file_is_named(tmp_path):
     fleet.write(("2026-11-01", "net"), simulated.batch("b", 1, {"1": 0.0}, seed=2))
     path = tmp_path / "fleet" / fleet.path("runs", batch)
     path.write_bytes(path.read_bytes()[:-10])
-    for does in (fleet.compact, lambda: fleet.known_runs(batch.partition), lambda: query.ask(fleet, "FROM runs")):
+    for does in (fleet.compact, lambda: fleet.known_runs([batch]), lambda: query.ask(fleet, "FROM runs")):
         with pytest.raises(FleetError, match=r"runs/day=2026-11-01/model=net/batch-\w+\.parquet"):
             does()
     assert path.exists()

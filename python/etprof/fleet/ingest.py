@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
-from etprof.fleet.store import Fleet, Partition
+from etprof.fleet.store import Batch, Fleet, Partition
 
 _BATCH_ROWS = 4_000_000  # operator rows that are held in memory
 
@@ -111,8 +111,11 @@ def add(
             done.refused.append(error)
         else:
             by_partition.setdefault(run.partition, {})[run.digest] = run
+    there: dict[Partition, list[Batch]] = {}
+    for batch in fleet.batches():
+        there.setdefault(batch.partition, []).append(batch)
     for partition, runs in sorted(by_partition.items()):
-        known = fleet.known_runs(partition) & runs.keys()
+        known = fleet.known_runs(there.get(partition, ())) & runs.keys()
         done.known += len(known)
         new = [run for digest, run in runs.items() if digest not in known]
         for rows in _batches(new, labels or Labels(), events, done.refused):

@@ -32,6 +32,7 @@ from etprof.fleet.problem import FleetError
 
 _MARK = "etprof_fleet.json"
 _REPLACES = "replaces"
+_LARGE = 32 << 20  # bytes of operators that a compaction holds in memory, some 8 million rows
 _ROW_GROUP = 1 << 18  # rows: small enough to be skipped, large enough to be compressed
 
 Partition = tuple[str, str]  # day, model
@@ -169,13 +170,9 @@ class Fleet:
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
 
-    def known_runs(self, partition: Partition) -> set[str]:
-        """Return the digests of a day's and model's runs."""
-        known: set[str] = set()
-        for batch in self.batches():
-            if batch.partition == partition:
-                known.update(self._read(schema.RUNS, batch, ["run"])["run"].to_pylist())
-        return known
+    def known_runs(self, batches: Iterable[Batch]) -> set[str]:
+        """Return the digests of the runs in some batches."""
+        return {run for batch in batches for run in self._read(schema.RUNS, batch, ["run"])["run"].to_pylist()}
 
     def _read(self, table: schema.Table, batch: Batch, columns: list[str] | None = None) -> pa.Table:
         texts = [column.name for column in table.columns if column.type == "string"]
@@ -225,16 +222,20 @@ class Fleet:
             partitions[batch.partition].append(batch)
         before = sum(map(len, partitions.values()))
         after = before
+        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         for partition, batches in sorted(partitions.items()):
-            if len(batches) < max(2, least_files):
+            if len(batches) < least_files:
                 continue
-            tables = dict(self._merged(batches))
-            self.write(partition, tables, batches)
-            after -= len(batches) - 1
+            for some in _of_size(batches, stored[schema.OPERATORS.name]):
+                if len(some) > 1:
+                    self.write(partition, dict(self._merged(some, stored)), some)
+                    after -= len(some) - 1
         removed += self._remove_replaced()
         return Compacted(before, after, removed)
 
-    def _merged(self, batches: list[Batch]) -> Iterator[tuple[str, pa.Table]]:
+    def _merged(
+        self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]]
+    ) -> Iterator[tuple[str, pa.Table]]:
         """The tables of several batches in one, sorted. A run that two of them have counts once, in the first."""
         taken: set[str] = set()
         dropped: list[set[str]] = []
@@ -251,10 +252,9 @@ class Fleet:
             taken |= runs
         order = {key[-1]: rank for rank, key in enumerate(sorted(keys))}
         for table in schema.TABLES:
-            stored = self._stored(table.name)
             parts = []
             for batch, twice in zip(batches, dropped, strict=True):
-                if batch not in stored:
+                if batch not in stored[table.name]:
                     continue
                 part = self._read(table, batch)
                 if twice:
@@ -314,6 +314,22 @@ class Compacted:
     before: int
     after: int
     removed_files: int
+
+
+def _of_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]]) -> Iterator[list[Batch]]:
+    """Batches that become one: together not much more than _LARGE. What is large already stays alone."""
+    some: list[Batch] = []
+    size = 0
+    for batch in batches:
+        own = operators.get(batch, {}).get("size") or 0
+        if own >= _LARGE:
+            continue
+        some.append(batch)
+        size += own
+        if size >= _LARGE:
+            yield some
+            some, size = [], 0
+    yield some
 
 
 def _by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
