@@ -67,7 +67,7 @@ def measure(lab: Lab, folder: Path) -> None:
         "variants": ["threads=2"],
         "runner_path": str(ETPROF.resolve().parent / "etprof-runner"),
         "output_root": str(folder / "out"),
-        "max_seconds": 8,
+        "max_seconds": 4,
         "peaks": False,
     }
     path = folder / "suite.json"

@@ -196,10 +196,11 @@ class SuiteText {
   }
 
   Table Gate() const {
-    Table table{"limit",
-                "",
-                {{"cell", "cell"}, {"pair", "pair"}, {"change", "change", true}, {"result", "result"}},
-                {}};
+    Table table{
+        "limit",
+        "",
+        {{"cell", "cell"}, {"pair", "pair", false, 1}, {"change", "change", true}, {"result", "result"}},
+        {}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;

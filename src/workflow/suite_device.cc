@@ -217,6 +217,7 @@ void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
   try {
     MeasureOptions measure;
     measure.progress = progress_.Of(place_);
+    measure.look_at_load = !again;
     const RunData run = MeasureConfig(config, *device_, request, progress_, measure);
     waited = run.schedule.waited_seconds - before.waited;
     for (const ExperimentData& data : run.experiments) {
@@ -262,9 +263,13 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
 
 // What is left of the time goes to the cell that is known least, step by step.
 void SuiteDevice::Extend() {
-  std::vector<SuiteTask*> open;
+  struct Candidate {
+    SuiteTask* task = nullptr;
+    bool all_of_it = false;  // a step was too short for its next look: it gets what is left
+  };
+  std::vector<Candidate> open;
   for (SuiteTask& task : tasks_) {
-    if (task.state->status == SuiteCellStatus::kMeasured) open.push_back(&task);
+    if (task.state->status == SuiteCellStatus::kMeasured) open.push_back({&task});
   }
   while (!open.empty() && !progress_.Interrupted() && Open()) {
     const double left = Budget() - Used();
@@ -272,16 +277,19 @@ void SuiteDevice::Extend() {
     std::size_t worst = 0;
     StoredCell of_worst;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const StoredCell stored = LookAtCell(open[i]->cell->folder);
+      const StoredCell stored = LookAtCell(open[i].task->cell->folder);
       if (i > 0 && stored.uncertainty <= of_worst.uncertainty) continue;
       worst = i;
       of_worst = stored;
     }
     if (!(of_worst.uncertainty > 1)) return;  // all are as precise as was asked for
-    const double more = std::min(left, std::max(kMostGrowth * of_worst.seconds, kLeastSecondsOfCell));
-    Attempt(*open[worst], of_worst.seconds + more, true);
-    const bool grew = LookAtCell(open[worst]->cell->folder).launches > of_worst.launches;
-    if (!grew || !open[worst]->state->reason.empty()) open.erase(open.begin() + std::ptrdiff_t(worst));
+    Candidate& candidate = open[worst];
+    const double step = std::max(kMostGrowth * of_worst.seconds, kLeastSecondsOfCell);
+    Attempt(*candidate.task, of_worst.seconds + (candidate.all_of_it ? left : std::min(left, step)), true);
+    const bool grew = LookAtCell(candidate.task->cell->folder).launches > of_worst.launches;
+    const bool hopeless = !candidate.task->state->reason.empty() || (!grew && candidate.all_of_it);
+    candidate.all_of_it = !grew;
+    if (hopeless) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
   }
 }
 
