@@ -26,14 +26,16 @@ if(ETPROF_HOST) # compiled, for the tests, and not linked
   etprof_headers(flatbuffers flatbuffers flatbuffers.h)
   set(ETPROF_BOOST_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
   set(ETPROF_FLATBUFFERS_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
-  # pugixml's and zlib's headers lie in no folder of their own.
-  foreach(header IN ITEMS pugixml.hpp pugiconfig.hpp zlib.h zconf.h)
+  # pugixml's, SQLite's, and zlib's headers lie in no folder of their own.
+  foreach(header IN ITEMS pugixml.hpp pugiconfig.hpp sqlite3.h zlib.h zconf.h)
     find_path(ETPROF_INCLUDE_OF_${header} ${header}
               PATHS /usr/include /usr/local/include /opt/homebrew/include NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
     file(CREATE_LINK ${ETPROF_INCLUDE_OF_${header}}/${header} ${ETPROF_HOST_HEADERS}/${header} SYMBOLIC)
   endforeach()
   add_library(pugixml::pugixml INTERFACE IMPORTED GLOBAL)
   target_include_directories(pugixml::pugixml SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
+  add_library(SQLite::SQLite3 INTERFACE IMPORTED GLOBAL)
+  target_include_directories(SQLite::SQLite3 SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
   add_library(ZLIB::ZLIB INTERFACE IMPORTED GLOBAL)
   target_include_directories(ZLIB::ZLIB SYSTEM INTERFACE ${ETPROF_HOST_HEADERS})
   etprof_headers(minizip::minizip minizip unzip.h)

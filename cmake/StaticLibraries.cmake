@@ -15,6 +15,8 @@ function(etprof_static target file header)
   target_link_libraries(${target} INTERFACE ${ETPROF_STATIC_${file}})
 endfunction()
 etprof_static(pugixml::pugixml libpugixml.a pugixml.hpp)
+etprof_static(SQLite::SQLite3 libsqlite3.a sqlite3.h)
+target_link_libraries(SQLite::SQLite3 INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 etprof_static(minizip::minizip libminizip.a minizip/unzip.h)
 target_link_libraries(minizip::minizip INTERFACE ZLIB::ZLIB)
 

@@ -1,13 +1,13 @@
 #include "core/utc.h"
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 
 namespace etprof {
 namespace {
 
-std::string Now(const char* format) {
-  const std::time_t now = std::time(nullptr);
+std::string At(std::time_t now, const char* format) {
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::array<char, 40> text{};
@@ -17,7 +17,23 @@ std::string Now(const char* format) {
 
 }  // namespace
 
-std::string UtcNow() { return Now("%Y-%m-%dT%H:%M:%SZ"); }
-std::string UtcNowForFileName() { return Now("%Y-%m-%dT%H%M%SZ"); }
+std::string UtcNow() { return UtcOfUnix(std::time(nullptr)); }
+std::string UtcNowForFileName() { return At(std::time(nullptr), "%Y-%m-%dT%H%M%SZ"); }
+
+std::optional<std::int64_t> UnixOfUtc(std::string_view text) {
+  std::tm utc{};
+  int length = 0;
+  const std::string copy(text);
+  // NOLINTNEXTLINE(cert-err34-c): what is no number does not read back below
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
+                  &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &length) != 6)
+    return std::nullopt;
+  utc.tm_year -= 1900;
+  utc.tm_mon -= 1;
+  const std::int64_t seconds = ::timegm(&utc);
+  return UtcOfUnix(seconds) == text ? std::optional(seconds) : std::nullopt;
+}
+
+std::string UtcOfUnix(std::int64_t seconds) { return At(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
 
 }  // namespace etprof

@@ -1,0 +1,323 @@
+#include "history/history_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+// In the file's header, by which it is known: "ETPH".
+constexpr std::uint32_t kApplicationId = 0x45545048;
+constexpr std::uint32_t kVersion = 1;
+
+// Times of launches and sums of operators are integers of nanoseconds. `result` is found by series and time,
+// its launches and operators by their result.
+constexpr const char* kSchema = R"sql(
+CREATE TABLE machine(
+  id INTEGER PRIMARY KEY, platform TEXT NOT NULL, cpu_model TEXT NOT NULL, cores INTEGER NOT NULL,
+  os TEXT NOT NULL, kernel TEXT NOT NULL, virtualization TEXT NOT NULL, power_mode TEXT NOT NULL,
+  governors TEXT NOT NULL,
+  UNIQUE(platform, cpu_model, cores, os, kernel, virtualization, power_mode, governors));
+CREATE TABLE artifact(
+  id INTEGER PRIMARY KEY, model_sha256 TEXT NOT NULL, runner_sha256 TEXT NOT NULL,
+  executorch_version TEXT NOT NULL, UNIQUE(model_sha256, runner_sha256, executorch_version));
+CREATE TABLE series(
+  id INTEGER PRIMARY KEY, model TEXT NOT NULL, method TEXT NOT NULL, experiment TEXT NOT NULL,
+  threads INTEGER NOT NULL, settings TEXT NOT NULL, device TEXT NOT NULL,
+  UNIQUE(model, method, experiment, threads, settings, device));
+CREATE TABLE run(
+  id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, commit_name TEXT NOT NULL, time INTEGER NOT NULL,
+  measured_at INTEGER NOT NULL, etprof_version TEXT NOT NULL, reference TEXT NOT NULL,
+  machine INTEGER NOT NULL REFERENCES machine(id), launches INTEGER NOT NULL,
+  rounds INTEGER NOT NULL, hot_rounds INTEGER NOT NULL, capped_rounds INTEGER NOT NULL,
+  repeated_bursts INTEGER NOT NULL, celsius REAL, load REAL, frequency_khz INTEGER);
+CREATE TABLE result(
+  id INTEGER PRIMARY KEY, series INTEGER NOT NULL REFERENCES series(id),
+  run INTEGER NOT NULL REFERENCES run(id), time INTEGER NOT NULL, measured_at INTEGER NOT NULL,
+  artifact INTEGER NOT NULL REFERENCES artifact(id), operator_runs INTEGER NOT NULL);
+CREATE INDEX result_of_series ON result(series, time, measured_at);
+CREATE INDEX result_of_run ON result(run);
+CREATE TABLE launch(
+  result INTEGER NOT NULL REFERENCES result(id), launch INTEGER NOT NULL, latency_ns INTEGER,
+  clean_runs INTEGER NOT NULL, runs INTEGER NOT NULL, log_relative REAL,
+  PRIMARY KEY(result, launch)) WITHOUT ROWID;
+CREATE TABLE operator(
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, UNIQUE(key, name));
+CREATE TABLE operator_time(
+  result INTEGER NOT NULL REFERENCES result(id), operator INTEGER NOT NULL REFERENCES operator(id),
+  self_ns INTEGER NOT NULL, PRIMARY KEY(result, operator)) WITHOUT ROWID;
+)sql";
+
+std::uint32_t BigEndian(const char* at) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8U | static_cast<unsigned char>(at[i]);
+  return value;
+}
+
+// Looks at the header without SQLite, which might repair a file of somebody else. Whether there is anything
+// in it (https://www.sqlite.org/fileformat2.html#the_database_header).
+bool RequireHistory(const std::filesystem::path& file) {
+  std::array<char, 100> header{};
+  std::ifstream in(file, std::ios::binary);
+  in.read(header.data(), header.size());
+  const auto size = in.gcount();
+  if (size == 0 && in.eof()) return false;
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  const bool is_sqlite = size == 100 && std::string_view(header.data(), kMagic.size()) == kMagic;
+  if (!is_sqlite || BigEndian(&header[68]) != kApplicationId) {
+    throw Error(ExitCode::kBadInput, "is not a history that etprof wrote")
+        .InFile(file.string())
+        .Remedy("name another file; `etprof history add` creates one that does not exist");
+  }
+  if (const std::uint32_t version = BigEndian(&header[60]); version != kVersion) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("is a history of version {}; this etprof knows {}", version, kVersion))
+        .InFile(file.string())
+        .Remedy("use the etprof that wrote it");
+  }
+  return true;
+}
+
+void RequireRegular(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) return;
+  throw Error(ExitCode::kBadInput,
+              std::filesystem::exists(file, error) ? "is no regular file" : "no such file")
+      .InFile(file.string())
+      .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
+}
+
+constexpr std::string_view kSeriesMatch =
+    "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
+    "instr(lower(experiment), lower(?3)) > 0";
+
+}  // namespace
+
+HistoryFile::HistoryFile(const std::filesystem::path& file, Database::Mode mode)
+    : file_(file), database_(file, mode) {
+  if (mode == Database::Mode::kCreate) CreateTables();
+}
+
+void HistoryFile::CreateTables() {
+  // What is committed survives a loss of power, too.
+  database_.Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  Transaction transaction(database_);
+  {
+    Statement tables(database_, "SELECT count(*) FROM sqlite_master");
+    if (tables.Step() && tables.Integer(0) > 0) return;  // also where another process has just made them
+  }
+  database_.Execute(kSchema);
+  database_.Execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion).c_str());
+  transaction.Commit();
+}
+
+HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) {
+    RequireRegular(file);
+    RequireHistory(file);
+  }
+  return {file, Database::Mode::kCreate};
+}
+
+HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
+  RequireRegular(file);
+  if (!RequireHistory(file)) {
+    throw Error(ExitCode::kBadInput, "is empty: no run was added")
+        .InFile(file.string())
+        .Remedy("add one with `etprof history add`");
+  }
+  return {file, Database::Mode::kRead};
+}
+
+std::int64_t HistoryFile::IdOf(const char* select, const char* insert,
+                               const std::vector<std::string>& values) {
+  for (const char* const sql : {select, insert}) {
+    Statement statement(database_, sql);
+    for (std::size_t i = 0; i < values.size(); ++i) statement.Bind(static_cast<int>(i) + 1, values[i]);
+    if (sql == insert) {
+      statement.Run();
+      return database_.LastRowId();
+    }
+    if (statement.Step()) return statement.Integer(0);
+  }
+  return 0;
+}
+
+std::int64_t HistoryFile::AddMachine(const MachineIdentity& machine) {
+  return IdOf(
+      "SELECT id FROM machine WHERE platform = ?1 AND cpu_model = ?2 AND cores = CAST(?3 AS INTEGER) AND "
+      "os = ?4 AND kernel = ?5 AND virtualization = ?6 AND power_mode = ?7 AND governors = ?8",
+      "INSERT INTO machine(platform, cpu_model, cores, os, kernel, virtualization, power_mode, governors) "
+      "VALUES(?1, ?2, CAST(?3 AS INTEGER), ?4, ?5, ?6, ?7, ?8)",
+      {machine.platform, machine.cpu_model, fmt::format("{}", machine.cores), machine.os, machine.kernel,
+       machine.virtualization, machine.power_mode, machine.governors});
+}
+
+void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
+  const SeriesKey& key = result.series;
+  const std::int64_t series = IdOf(
+      "SELECT id FROM series WHERE model = ?1 AND method = ?2 AND experiment = ?3 AND "
+      "threads = CAST(?4 AS INTEGER) AND settings = ?5 AND device = ?6",
+      "INSERT INTO series(model, method, experiment, threads, settings, device) "
+      "VALUES(?1, ?2, ?3, CAST(?4 AS INTEGER), ?5, ?6)",
+      {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
+  const std::int64_t artifact = IdOf(
+      "SELECT id FROM artifact WHERE model_sha256 = ?1 AND runner_sha256 = ?2 AND executorch_version = ?3",
+      "INSERT INTO artifact(model_sha256, runner_sha256, executorch_version) VALUES(?1, ?2, ?3)",
+      {result.model_sha256, result.runner_sha256, result.executorch_version});
+  Statement add(database_,
+                "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
+                "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+  add.Bind(1, series).Bind(2, run_id).Bind(3, run.time).Bind(4, run.measured_at).Bind(5, artifact);
+  add.Bind(6, result.operator_runs).Run();
+  const std::int64_t id = database_.LastRowId();
+  Statement add_launch(database_,
+                       "INSERT INTO launch(result, launch, latency_ns, clean_runs, runs, log_relative) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+  for (const HistoryLaunch& launch : result.launches) {
+    add_launch.Bind(1, id).Bind(2, launch.index).Bind(3, launch.latency).Bind(4, launch.clean_runs);
+    add_launch.Bind(5, launch.runs).Bind(6, launch.log_relative).Run();
+  }
+  Statement add_time(database_, "INSERT INTO operator_time(result, operator, self_ns) VALUES(?1, ?2, ?3)");
+  for (const HistoryOperator& op : result.operators) {
+    const std::int64_t name = IdOf("SELECT id FROM operator WHERE key = ?1 AND name = ?2",
+                                   "INSERT INTO operator(key, name) VALUES(?1, ?2)", {op.key, op.name});
+    add_time.Bind(1, id).Bind(2, name).Bind(3, op.total_self).Run();
+  }
+}
+
+HistoryFile::Added HistoryFile::Add(const HistoryRun& run) {
+  Transaction transaction(database_);
+  const auto launches = static_cast<std::int64_t>(run.Launches());
+  Added added = Added::kNew;
+  {
+    Statement find(database_, "SELECT id, commit_name, launches FROM run WHERE identity = ?1");
+    if (find.Bind(1, run.identity).Step()) {
+      if (find.Text(1) != run.commit) {
+        throw Error(ExitCode::kUsage, fmt::format("has this run already, as one of commit {}", find.Text(1)))
+            .InFile(file_.string())
+            .Remedy("add it with that commit, or measure again");
+      }
+      if (find.Integer(2) >= launches) return Added::kAlreadyThere;
+      added = Added::kReplaced;
+      for (const char* const sql :
+           {"DELETE FROM operator_time WHERE result IN (SELECT id FROM result WHERE run = ?1)",
+            "DELETE FROM launch WHERE result IN (SELECT id FROM result WHERE run = ?1)",
+            "DELETE FROM result WHERE run = ?1", "DELETE FROM run WHERE id = ?1"}) {
+        Statement(database_, sql).Bind(1, find.Integer(0)).Run();
+      }
+    }
+  }
+  Statement add(
+      database_,
+      "INSERT INTO run(identity, commit_name, time, measured_at, etprof_version, reference, machine, "
+      "launches, rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
+  const HistoryConditions& conditions = run.conditions;
+  const std::int64_t machine = AddMachine(run.machine);
+  add.Bind(1, run.identity).Bind(2, run.commit).Bind(3, run.time).Bind(4, run.measured_at);
+  add.Bind(5, run.etprof_version).Bind(6, run.reference).Bind(7, machine).Bind(8, launches);
+  add.Bind(9, conditions.rounds).Bind(10, conditions.hot_rounds).Bind(11, conditions.capped_rounds);
+  add.Bind(12, conditions.repeated_bursts).Bind(13, conditions.celsius).Bind(14, conditions.load);
+  add.Bind(15, conditions.frequency_khz).Run();
+  const std::int64_t id = database_.LastRowId();
+  for (const HistoryResult& result : run.results) AddResult(id, run, result);
+  transaction.Commit();
+  return added;
+}
+
+std::int64_t HistoryFile::CountRuns() {
+  Statement count(database_, "SELECT count(*) FROM run");
+  count.Step();
+  return count.Integer(0);
+}
+
+std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
+  std::vector<TrendData> trends;
+  Statement find(database_,
+                 fmt::format("SELECT id, model, method, experiment, threads, settings, device FROM "
+                             "series WHERE {} ORDER BY 2, 3, 4, 5, 6, 7",
+                             kSeriesMatch));
+  find.Bind(1, filter.model).Bind(2, filter.device).Bind(3, filter.experiment);
+  while (find.Step()) {
+    TrendData trend;
+    trend.key = {find.Text(1), find.Text(2), find.Text(3), static_cast<int>(find.Integer(4)),
+                 find.Text(5), find.Text(6)};
+    ReadPoints(find.Integer(0), filter, trend);
+    if (!filter.operator_name.empty()) ReadOperators(filter, trend);
+    if (!trend.points.empty()) trends.push_back(std::move(trend));
+  }
+  return trends;
+}
+
+void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
+  Statement find(database_,
+                 "SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, platform, "
+                 "cpu_model, cores, os, kernel, virtualization, power_mode, governors, rounds, hot_rounds, "
+                 "capped_rounds, repeated_bursts, celsius, load, frequency_khz, model_sha256, runner_sha256, "
+                 "executorch_version FROM result JOIN run ON run.id = result.run "
+                 "JOIN machine ON machine.id = run.machine JOIN artifact ON artifact.id = result.artifact "
+                 "WHERE series = ?1 ORDER BY result.time DESC, result.measured_at DESC, result.id DESC "
+                 "LIMIT ?2");
+  Statement launches(
+      database_, "SELECT launch, latency_ns, clean_runs, runs, log_relative FROM launch WHERE result = ?1");
+  find.Bind(1, series).Bind(2, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
+  while (find.Step()) {
+    TrendPoint point;
+    point.result = find.Integer(0);
+    point.commit = find.Text(1);
+    point.time = find.Integer(2);
+    point.measured_at = find.Integer(3);
+    point.reference = find.Text(4);
+    point.machine.platform = find.Text(5);
+    point.machine.cpu_model = find.Text(6);
+    point.machine.cores = static_cast<int>(find.Integer(7));
+    point.machine.os = find.Text(8);
+    point.machine.kernel = find.Text(9);
+    point.machine.virtualization = find.Text(10);
+    point.machine.power_mode = find.Text(11);
+    point.machine.governors = find.Text(12);
+    point.conditions = {find.Integer(13),   find.Integer(14),   find.Integer(15),     find.Integer(16),
+                        find.MaybeReal(17), find.MaybeReal(18), find.MaybeInteger(19)};
+    point.model_sha256 = find.Text(20);
+    point.runner_sha256 = find.Text(21);
+    point.executorch_version = find.Text(22);
+    launches.Bind(1, point.result);
+    while (launches.Step()) {
+      point.launches.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1),
+                                launches.Integer(2), launches.Integer(3), launches.MaybeReal(4)});
+    }
+    launches.Reset();
+    trend.points.push_back(std::move(point));
+  }
+  std::ranges::reverse(trend.points);
+  Statement count(database_, "SELECT count(*) FROM result WHERE series = ?1");
+  count.Bind(1, series).Step();
+  trend.earlier = static_cast<std::size_t>(count.Integer(0)) - trend.points.size();
+}
+
+void HistoryFile::ReadOperators(const HistoryFilter& filter, TrendData& trend) {
+  Statement sum(database_,
+                "SELECT sum(self_ns), operator_runs FROM operator_time JOIN result ON result.id = result "
+                "JOIN operator ON operator.id = operator WHERE result = ?1 AND "
+                "(instr(lower(name), lower(?2)) > 0 OR key = ?2)");
+  for (TrendPoint& point : trend.points) {
+    sum.Bind(1, point.result).Bind(2, filter.operator_name);
+    if (sum.Step() && !sum.IsNull(0) && sum.Integer(1) > 0)
+      point.operator_self = sum.Real(0) / static_cast<double>(sum.Integer(1));
+    sum.Reset();
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,194 @@
+#include "history/history_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+HistoryRun MakeRun(int number, int launches = 3) {
+  HistoryRun run;
+  run.identity = "run " + std::to_string(number);
+  run.commit = "c" + std::to_string(number);
+  run.time = 1000 + number;
+  run.measured_at = 5000 + number;
+  run.machine.cpu_model = "a CPU";
+  run.machine.cores = 2;
+  run.conditions.celsius = 41.5;
+  HistoryResult result;
+  result.series = {"net", "forward", "base", 1, "", "local"};
+  result.model_sha256 = "ab";
+  for (int i = 0; i < launches; ++i) result.launches.push_back({i, 1'000'000 + i, 8, 10, 0.25});
+  result.launches.push_back({launches, std::nullopt, 0, 10, std::nullopt});
+  result.operator_runs = 4;
+  result.operators = {{"forward/0/kernel/0", "mul", 400}, {"forward/1/kernel/0", "add", 13}};
+  run.results.push_back(result);
+  return run;
+}
+
+class HistoryFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "etprof-history-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    file_ = folder_ / "history.sqlite";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_, file_;
+};
+
+using Added = HistoryFile::Added;
+
+TEST_F(HistoryFileTest, KeepsWhatWasAddedInTheOrderOfCommits) {
+  {
+    HistoryFile history = HistoryFile::OpenToAdd(file_);
+    for (const int number : {2, 1, 3}) EXPECT_EQ(history.Add(MakeRun(number)), Added::kNew);
+  }
+  HistoryFile history = HistoryFile::OpenToRead(file_);
+  const std::vector<TrendData> trends = history.Trends({});
+  ASSERT_EQ(trends.size(), 1U);
+  EXPECT_EQ(trends[0].key, MakeRun(1).results[0].series);
+  ASSERT_EQ(trends[0].points.size(), 3U);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(trends[0].points[static_cast<std::size_t>(i)].commit, "c" + std::to_string(i + 1));
+  const TrendPoint& point = trends[0].points[0];
+  EXPECT_EQ(point.machine, MakeRun(1).machine);
+  EXPECT_EQ(point.conditions.celsius, 41.5);
+  EXPECT_EQ(point.conditions.frequency_khz, std::nullopt);
+  ASSERT_EQ(point.launches.size(), 4U);
+  EXPECT_EQ(point.launches[1].latency, 1'000'001);
+  EXPECT_EQ(point.launches[1].log_relative, 0.25);
+  EXPECT_EQ(point.launches[3].latency, std::nullopt);
+  EXPECT_EQ(point.launches[3].log_relative, std::nullopt);
+}
+
+TEST_F(HistoryFileTest, FiltersAndLeavesOutWhatIsEarlier) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  for (int number = 0; number < 5; ++number) history.Add(MakeRun(number));
+  const std::vector<TrendData> last = history.Trends({.model = "NE", .operator_name = "AD", .last = 2});
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].earlier, 3U);
+  EXPECT_EQ(last[0].points.front().commit, "c3");
+  EXPECT_EQ(last[0].points.front().operator_self, 13 / 4.0);
+  EXPECT_TRUE(history.Trends({.model = "other"}).empty());
+  EXPECT_TRUE(history.Trends({.device = "pi"}).empty());
+}
+
+TEST_F(HistoryFileTest, ARunIsThereOnce) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
+  EXPECT_EQ(history.Add(MakeRun(1)), Added::kAlreadyThere);
+  EXPECT_EQ(history.CountRuns(), 1);
+  EXPECT_EQ(history.Add(MakeRun(1, 5)), Added::kReplaced);  // it was resumed
+  EXPECT_EQ(history.Add(MakeRun(1, 3)), Added::kAlreadyThere);
+  EXPECT_EQ(history.CountRuns(), 1);
+  EXPECT_EQ(history.Trends({})[0].points[0].launches.size(), 6U);
+  HistoryRun other = MakeRun(1);
+  other.commit = "another";
+  EXPECT_THROW(history.Add(other), Error);
+}
+
+TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
+  const auto refused = [&](const auto& open) {
+    const std::string before = ReadTextFile(file_);
+    EXPECT_THROW(open(file_), Error);
+    EXPECT_EQ(ReadTextFile(file_), before);
+  };
+  std::ofstream(file_) << "a text";
+  refused(HistoryFile::OpenToAdd);
+  refused(HistoryFile::OpenToRead);
+  fs::remove(file_);
+  { Database(file_, Database::Mode::kCreate).Execute("CREATE TABLE other(x)"); }
+  refused(HistoryFile::OpenToAdd);
+  refused(HistoryFile::OpenToRead);
+  fs::remove(file_);
+  { HistoryFile::OpenToAdd(file_).Add(MakeRun(1)); }
+  { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 2"); }
+  refused(HistoryFile::OpenToAdd);
+  refused(HistoryFile::OpenToRead);
+}
+
+TEST_F(HistoryFileTest, ReadingCreatesNothing) {
+  EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
+  EXPECT_FALSE(fs::exists(file_));
+  std::ofstream{file_};
+  EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
+  EXPECT_EQ(fs::file_size(file_), 0U);
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(1)), Added::kNew);  // a killed creation left that
+  fs::permissions(file_, fs::perms::owner_read);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 1);
+}
+
+TEST_F(HistoryFileTest, ConcurrentWritersAllLand) {
+  constexpr int kWriters = 4, kRuns = 12;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int failed = 0;
+      try {
+        for (int i = 0; i < kRuns; ++i) {
+          HistoryFile history = HistoryFile::OpenToAdd(file_);
+          history.Add(MakeRun(writer * kRuns + i));
+          history.Add(MakeRun(1000));  // all of them
+        }
+      } catch (...) {
+        failed = 1;
+      }
+      ::_exit(failed);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), kWriters * kRuns + 1);
+}
+
+// Killed at any moment, what was reported as added is there, and nothing is there in part.
+TEST_F(HistoryFileTest, AKillLosesNothingThatWasThere) {
+  int reported = 0;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      for (int i = 0;; ++i) {
+        HistoryFile::OpenToAdd(file_).Add(MakeRun(attempt * 100'000 + i, 200));
+        if (::write(ends[1], "x", 1) != 1) ::_exit(1);
+      }
+    }
+    ::close(ends[1]);
+    ::usleep(static_cast<useconds_t>(3000 + 1700 * attempt));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    char byte = 0;
+    while (::read(ends[0], &byte, 1) == 1) ++reported;
+    ::close(ends[0]);
+  }
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  const auto count = history.CountRuns();
+  EXPECT_GE(count, reported);
+  EXPECT_LE(count, reported + 12);
+  for (const TrendData& trend : history.Trends({.last = 0})) {
+    EXPECT_EQ(trend.points.size(), static_cast<std::size_t>(count));
+    for (const TrendPoint& point : trend.points) EXPECT_EQ(point.launches.size(), 201U);
+  }
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,239 @@
+#include "history/record.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+
+#include "core/duration.h"
+#include "core/error.h"
+#include "core/sha256.h"
+#include "core/utc.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+namespace {
+
+std::string SettingsOf(const ExperimentData& data) {
+  std::vector<std::string> parts;
+  if (!data.isa.empty()) parts.push_back("isa=" + data.isa);
+  if (!data.cpus.empty()) parts.push_back("cpus=" + data.cpus);
+  if (data.period > 0) parts.push_back("period=" + DurationText(data.period));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+MachineIdentity MachineOf(const RunData& run) {
+  MachineIdentity machine;
+  machine.platform = run.platform;
+  if (!run.device) return machine;
+  const DeviceProperties& device = *run.device;
+  machine.cpu_model = device.cpu_model;
+  machine.os = device.os;
+  machine.kernel = device.kernel;
+  machine.virtualization = device.virtualization;
+  machine.power_mode = device.power_mode;
+  machine.cores = device.cores;
+  std::set<std::string> governors;
+  for (const DeviceProperties::Cpu& cpu : device.cpus) {
+    if (!cpu.governor.empty()) governors.insert(cpu.governor);
+  }
+  machine.governors = fmt::format("{}", fmt::join(governors, ", "));
+  return machine;
+}
+
+bool Counts(const Launch& launch) { return launch.status != Launch::Status::kFailed; }
+
+// Median over the rounds that both have; absent: they share none.
+std::optional<double> LogRelative(const std::map<int, double>& rounds,
+                                  const std::map<int, double>& reference) {
+  std::vector<double> logs;
+  for (const auto& [round, median] : rounds) {
+    const auto other = reference.find(round);
+    if (round >= 0 && other != reference.end() && median > 0 && other->second > 0)
+      logs.push_back(std::log(median / other->second));
+  }
+  return stats::Median(logs);
+}
+
+std::vector<HistoryLaunch> LaunchesOf(const ExperimentData& data, const ExperimentData* reference) {
+  std::map<int, std::map<int, double>> rounds_of_reference;
+  if (reference != nullptr) {
+    for (const Launch& launch : reference->launches) {
+      if (Counts(launch)) rounds_of_reference[launch.index] = launch.CleanRounds();
+    }
+  }
+  std::vector<HistoryLaunch> launches;
+  for (const Launch& launch : data.launches) {
+    if (!Counts(launch)) continue;
+    HistoryLaunch kept;
+    kept.index = launch.index;
+    for (const Burst& burst : launch.bursts) {
+      kept.runs += static_cast<std::int64_t>(burst.recorded.size());
+      kept.clean_runs += static_cast<std::int64_t>(burst.CleanLatencies().size());
+    }
+    if (kept.runs == 0) continue;
+    const std::map<int, double> rounds = launch.CleanRounds();
+    std::vector<double> medians;
+    for (const auto& [round, median] : rounds) medians.push_back(median);
+    if (const auto latency = stats::Median(medians)) kept.latency = std::llround(*latency);
+    if (reference != nullptr) kept.log_relative = LogRelative(rounds, rounds_of_reference[launch.index]);
+    launches.push_back(kept);
+  }
+  std::ranges::sort(launches, {}, &HistoryLaunch::index);
+  return launches;
+}
+
+HistoryConditions ConditionsIn(const RunData& run) {
+  HistoryConditions conditions;
+  conditions.rounds = static_cast<std::int64_t>(run.conditions.size());
+  conditions.hot_rounds = std::ranges::count_if(run.conditions, &RoundConditions::hot);
+  conditions.capped_rounds = std::ranges::count_if(run.conditions, &RoundConditions::capped);
+  conditions.repeated_bursts = run.schedule.repeated_bursts;
+  std::vector<double> celsius, load, khz;
+  for (const ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) {
+      for (const Burst& burst : launch.bursts) {
+        if (burst.temperature_celsius) celsius.push_back(*burst.temperature_celsius);
+        if (burst.load_average) load.push_back(*burst.load_average);
+        if (burst.frequency_khz) khz.push_back(static_cast<double>(*burst.frequency_khz));
+      }
+    }
+  }
+  conditions.celsius = stats::Median(celsius);
+  conditions.load = stats::Median(load);
+  if (const auto median = stats::Median(khz)) conditions.frequency_khz = std::llround(*median);
+  return conditions;
+}
+
+// A resumed measurement keeps its first launch, and nanoseconds make that one of a kind.
+std::string IdentityOf(const RunData& run) {
+  std::string text = fmt::format("{}\n{}\n{}\n", run.generated_at, run.config_hash,
+                                 run.device ? run.device->name : run.platform);
+  for (const ExperimentData& data : run.experiments) {
+    text += fmt::format("{} {} {}", data.name, data.threads, data.model_sha256);
+    if (!data.launches.empty()) {
+      const Launch& first = data.launches.front();
+      text += fmt::format(" {} {}", first.load.value_or(-1), first.first_run.value_or(-1));
+      for (const Burst& burst : first.bursts) {
+        if (!burst.recorded.empty()) text += fmt::format(" {}", burst.recorded.front());
+      }
+    }
+    text += '\n';
+  }
+  return Sha256Hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+const ExperimentData* ReferenceOf(const RunData& run, const RecordOptions& options) {
+  if (options.reference.empty()) return nullptr;
+  std::vector<std::string> names;
+  for (const ExperimentData& data : run.experiments) {
+    if (data.name == options.reference) return &data;
+    names.push_back(data.name);
+  }
+  throw Error(ExitCode::kUsage, fmt::format("has no experiment `{}` to be the reference", options.reference))
+      .InFile(run.folder.string())
+      .Remedy(fmt::format("name one of: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+std::size_t HistoryRun::Launches() const {
+  std::size_t count = 0;
+  for (const HistoryResult& result : results) count += result.launches.size();
+  return count;
+}
+
+std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& after) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::string& a, const std::string& b) {
+    if (a != b && !a.empty() && !b.empty()) parts.push_back(fmt::format("{} {} -> {}", name, a, b));
+  };
+  const auto cores = [](int count) { return count > 0 ? fmt::format("{}", count) : std::string(); };
+  add("platform", before.platform, after.platform);
+  add("CPU", before.cpu_model, after.cpu_model);
+  add("cores", cores(before.cores), cores(after.cores));
+  add("system", before.os, after.os);
+  add("kernel", before.kernel, after.kernel);
+  add("virtualization", before.virtualization, after.virtualization);
+  add("power mode", before.power_mode, after.power_mode);
+  add("governor", before.governors, after.governors);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Recorded RecordOf(const Report& report, const RecordOptions& options) {
+  const RunData& run = report.run;
+  Recorded recorded;
+  HistoryRun& kept = recorded.run;
+  const std::optional<std::int64_t> measured_at = UnixOfUtc(run.generated_at);
+  if (!measured_at) {
+    throw Error(ExitCode::kBadInput, "does not say when it was measured: it is no run of etprof's")
+        .InFile(run.folder.string())
+        .Remedy("add run directories that `etprof profile` or `etprof run` wrote");
+  }
+  const ExperimentData* const reference = ReferenceOf(run, options);
+  kept.identity = IdentityOf(run);
+  kept.commit = options.commit;
+  kept.measured_at = *measured_at;
+  kept.time = options.time.value_or(*measured_at);
+  kept.etprof_version = run.etprof_version;
+  kept.reference = options.reference;
+  kept.machine = MachineOf(run);
+  kept.conditions = ConditionsIn(run);
+  const bool interleaved = run.schedule.interleaved && run.schedule.sustained_seconds == 0;
+  if (reference != nullptr && !interleaved) {
+    recorded.left_out.push_back(
+        "nothing is relative to the reference: the experiments were not measured interleaved");
+  }
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = run.experiments[experiment.index];
+    const auto leave_out = [&](const char* why) {
+      recorded.left_out.push_back(fmt::format("{}: {}", experiment.label, why));
+    };
+    if (data.trace_enabled) {
+      leave_out("a trace-enabled run has no times of its own");
+      continue;
+    }
+    if (data.emulated) {
+      leave_out("the times of an emulated CPU mean nothing");
+      continue;
+    }
+    HistoryResult result;
+    result.series = {data.model.empty() ? run.model_id : data.model.stem().string(),
+                     run.method,
+                     data.name,
+                     data.threads,
+                     SettingsOf(data),
+                     run.device ? run.device->name : run.platform};
+    result.model_sha256 = data.model_sha256;
+    result.runner_sha256 = data.runner_sha256;
+    result.executorch_version = data.executorch_version;
+    const bool relative = reference != nullptr && interleaved && &data != reference;
+    result.launches = LaunchesOf(data, relative ? reference : nullptr);
+    if (result.launches.empty()) {
+      leave_out("no launch has times");
+      continue;
+    }
+    if (experiment.profile) {
+      const Profile& profile = *experiment.profile;
+      result.operator_runs = experiment.common_runs;
+      for (std::size_t op = 0; op < profile.operators.size() && op < profile.statistics.size(); ++op) {
+        result.operators.push_back({KeyText(profile.operators[op].key), profile.operators[op].name,
+                                    profile.statistics[op].total_self});
+      }
+    }
+    kept.results.push_back(std::move(result));
+  }
+  if (kept.results.empty()) {
+    throw Error(ExitCode::kBadInput, recorded.left_out.empty()
+                                         ? "has no experiment with times"
+                                         : "has no times to keep: " + recorded.left_out.front())
+        .InFile(run.folder.string());
+  }
+  return recorded;
+}
+
+}  // namespace etprof
