@@ -34,6 +34,8 @@ const std::vector<CommandSpec>& AllCommands() {
        "etprof fleet add out_toy_cnn/runs/mac --to fleet --version 1.5 --device mac-07", FleetCommand},
       {"CI", "check", "Fail if a candidate is significantly slower than a baseline",
        "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml --github-summary", CheckCommand},
+      {"CI", "history", "Keep runs over time in one file, show their trends, and find when something changed",
+       "etprof history add out_toy_cnn/runs/linux-x86_64 --commit HEAD", HistoryCommand},
       {"Models", "new-model", "Create a package with a small model that exports, as a template for your own",
        "etprof new-model my_net", NewModelCommand},
       {"Models", "export", "Export a PyTorch model to a .pte with its .etrecord and inputs, and check it",

@@ -266,12 +266,16 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                  "SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, platform, "
                  "cpu_model, cores, os, kernel, virtualization, power_mode, governors, rounds, hot_rounds, "
                  "capped_rounds, repeated_bursts, celsius, load, frequency_khz, model_sha256, runner_sha256, "
-                 "executorch_version FROM result JOIN run ON run.id = result.run "
+                 "executorch_version, result.run FROM result JOIN run ON run.id = result.run "
                  "JOIN machine ON machine.id = run.machine JOIN artifact ON artifact.id = result.artifact "
                  "WHERE series = ?1 ORDER BY result.time DESC, result.measured_at DESC, result.id DESC "
                  "LIMIT ?2");
   Statement launches(
       database_, "SELECT launch, latency_ns, clean_runs, runs, log_relative FROM launch WHERE result = ?1");
+  Statement reference(
+      database_,
+      "SELECT model_sha256, runner_sha256 FROM result JOIN series ON series.id = result.series "
+      "JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 AND experiment = ?2");
   find.Bind(1, series).Bind(2, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
   while (find.Step()) {
     TrendPoint point;
@@ -293,6 +297,14 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.model_sha256 = find.Text(20);
     point.runner_sha256 = find.Text(21);
     point.executorch_version = find.Text(22);
+    if (!point.reference.empty()) {
+      reference.Bind(1, find.Integer(23)).Bind(2, point.reference);
+      if (reference.Step()) {
+        point.reference_model_sha256 = reference.Text(0);
+        point.reference_runner_sha256 = reference.Text(1);
+      }
+      reference.Reset();
+    }
     launches.Bind(1, point.result);
     while (launches.Step()) {
       point.launches.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1),

@@ -25,7 +25,8 @@ struct TrendPoint {
   std::string commit;
   UnixTime time = 0, measured_at = 0;
   std::string model_sha256, runner_sha256, executorch_version;
-  std::string reference;  // the experiment's name; "": none
+  std::string reference;                                        // the experiment's name; "": none
+  std::string reference_model_sha256, reference_runner_sha256;  // of this run; "": not known
   MachineIdentity machine;
   HistoryConditions conditions;
   std::vector<HistoryLaunch> launches;

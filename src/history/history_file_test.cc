@@ -85,6 +85,20 @@ TEST_F(HistoryFileTest, FiltersAndLeavesOutWhatIsEarlier) {
   EXPECT_TRUE(history.Trends({.device = "pi"}).empty());
 }
 
+TEST_F(HistoryFileTest, KnowsWhatTheReferenceWas) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  HistoryRun run = MakeRun(1);
+  run.reference = "fixed";
+  run.results.push_back(run.results[0]);
+  run.results[1].series.experiment = "fixed";
+  run.results[1].model_sha256 = "fixed model";
+  run.results[1].runner_sha256 = "fixed runner";
+  history.Add(run);
+  const std::vector<TrendData> trends = history.Trends({.experiment = "base"});
+  EXPECT_EQ(trends.at(0).points.at(0).reference_model_sha256, "fixed model");
+  EXPECT_EQ(trends.at(0).points.at(0).reference_runner_sha256, "fixed runner");
+}
+
 TEST_F(HistoryFileTest, ARunIsThereOnce) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);

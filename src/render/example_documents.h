@@ -16,6 +16,7 @@
 #include "say/cpu_features.h"
 #include "say/device_list.h"
 #include "say/document.h"
+#include "say/history.h"
 #include "say/inspect.h"
 #include "say/kernels.h"
 #include "say/report.h"
@@ -214,19 +215,47 @@ inline say::Document StaticCheckDocument() {
   return say::SayStaticCheck(check);
 }
 
+// Twelve runs that become slower, a series that others are relative to, and one of two runs.
+inline say::Document HistoryDocument(bool gate) {
+  TrendData base, reference, few;
+  base.key = {"net <|>", "decode", "base", 2, "isa=-avx2", "local"};
+  reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
+  few.key = {"few", "forward", "few", 1, "", "ssh pi5"};
+  for (int i = 0; i < 12; ++i) {
+    TrendPoint point;
+    point.commit = i == 11 ? std::string(40, 'a') : "c|" + std::to_string(i);
+    point.time = point.measured_at = 1'767'323'045 + i;
+    point.conditions.rounds = 10;
+    point.conditions.capped_rounds = i;
+    if (i > 0) point.conditions.celsius = 40.0 + i;
+    TrendPoint fixed = point;
+    point.reference = "fixed";
+    for (int launch = 0; launch < 4; ++launch) {
+      const double log = (i < 6 ? 0.0 : 0.2) + 0.001 * (i % 3) + 0.0005 * launch;
+      point.launches.push_back({launch, 1'000'000 + i, 7, 10, log});
+      fixed.launches.push_back({launch, 900'000 + launch, 10, 10, std::nullopt});
+    }
+    if (i < 2) few.points.push_back(fixed);
+    base.points.push_back(std::move(point));
+    reference.points.push_back(std::move(fixed));
+  }
+  const HistoryReport history = FindTrends({base, reference, few}, "");
+  return gate ? say::SayHistoryCheck(history, "h.sqlite") : say::SayHistory(history, "h.sqlite");
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
-          KernelsDocument(),
+                     KernelsDocument(),
           say::SayCheck(Everything()),
           say::SaySuite(MakeSuite()),
           CountersDocument(),
-          SustainedDocument(),
+              SustainedDocument(),
           DeviceListDocument(),
           CpuDocument(),
-          say::SayReport(MakePair()),
+                   say::SayReport(MakePair()),
           say::SayReport(MakeBare()),
-          StaticCheckDocument()};
+          StaticCheckDocument(), HistoryDocument(false),     HistoryDocument(true)};
 }
 
 }  // namespace etprof::example

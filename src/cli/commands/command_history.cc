@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/gate_options.h"
+#include "cli/show.h"
+#include "cli/terminal.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "say/history.h"
+#include "workflow/history.h"
+
+namespace etprof {
+namespace {
+
+struct HistoryArguments {
+  std::string action = "show";
+  AddToHistoryOptions add;
+  HistoryOptions read;
+  std::string smallest;
+  View view;
+  GateFiles files;
+  bool require_conclusive = false;
+};
+
+// The options of each action, beside --history.
+const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
+  static const std::vector<std::string> kShown = {"--model", "--device",   "--experiment", "--operator",
+                                                  "--last",  "--smallest", "--json",       "--csv",
+                                                  "--html",  "--markdown", "--document",   "--all"};
+  static const std::map<std::string, std::vector<std::string>> kOptions = [] {
+    std::map<std::string, std::vector<std::string>> all;
+    all["add"] = {"run", "--commit", "--time", "--reference"};
+    all["show"] = all["check"] = kShown;
+    for (const char* gate : {"--since", "--require-conclusive", "--junit", "--github-summary"})
+      all["check"].emplace_back(gate);
+    return all;
+  }();
+  return kOptions;
+}
+
+void RefuseOthers(const CLI::App& app, const std::string& action) {
+  const std::vector<std::string>& own = OptionsOfActions().at(action);
+  for (const CLI::Option* option : app.get_options()) {
+    const bool goes =
+        option->check_name("action") || option->check_name("--history") ||
+        std::ranges::any_of(own, [&](const std::string& name) { return option->check_name(name); });
+    if (goes || option->count() == 0) continue;
+    throw Error(ExitCode::kUsage,
+                fmt::format("`{}` does not go with `etprof history {}`", option->get_name(), action))
+        .Remedy("see `etprof history --help`");
+  }
+}
+
+int RunAdd(const HistoryArguments& arguments) {
+  const AddedToHistory added = AddToHistory(arguments.add);
+  using Added = HistoryFile::Added;
+  for (const AddedToHistory::Run& run : added.runs) {
+    for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
+    Print("{}: {}\n", run.path,
+          run.added == Added::kNew        ? "added as one of commit " + added.commit
+          : run.added == Added::kReplaced ? "replaced, since it has more launches now"
+                                          : "already there, nothing added");
+  }
+  Print("{}: {}\n", arguments.add.file, CountedText(added.all, "run"));
+  FlushStdout();
+  return 0;
+}
+
+int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
+  RefuseOthers(app, arguments.action);
+  arguments.read.file = arguments.add.file;
+  if (arguments.action == "add") return RunAdd(arguments);
+  if (!arguments.smallest.empty()) {
+    const auto percent = ParsePercent(arguments.smallest);
+    if (!percent || *percent <= 0 || *percent > 1) {
+      throw Error(ExitCode::kUsage, fmt::format("--smallest `{}` is no percentage", arguments.smallest))
+          .Remedy("give one from 0.01% to 100%, such as `--smallest 2%`");
+    }
+    arguments.read.trends.smallest = *percent;
+  }
+  const std::string& file = arguments.read.file;
+  if (arguments.action == "show") {
+    ShowDocument(say::SayHistory(ReadHistory(arguments.read), file), arguments.view, "");
+    return 0;
+  }
+  const CheckOutputs outputs(arguments.files.junit, arguments.files.github_summary);
+  const HistoryReport history = ReadHistory(arguments.read);
+  const say::Document document = say::SayHistoryCheck(history, file);
+  outputs.Write(say::TestSuiteOf(history, file, arguments.require_conclusive), document);
+  ShowDocument(document, arguments.view, "");
+  return static_cast<int>(CodeOf(history.decision, arguments.require_conclusive));
+}
+
+}  // namespace
+
+std::function<int()> HistoryCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<HistoryArguments>();
+  AddToHistoryOptions& add = arguments->add;
+  HistoryFilter& filter = arguments->read.filter;
+  app.add_option("action", arguments->action,
+                 "add: keep runs; show (default): trends with their noise; check: fail if something became "
+                 "slower")
+      ->check(CLI::IsMember({"add", "show", "check"}));
+  app.add_option("run", add.runs, "Run directories to add")->expected(-1);
+  app.add_option("--history", add.file, fmt::format("The history's file (default: {})", kHistoryFile))
+      ->type_name("FILE");
+  app.add_option("--commit", add.commit, "Commit that was measured: HEAD, a hash, or any name")
+      ->type_name("SHA");
+  app.add_option(
+         "--time", add.time,
+         "Time of that commit, 2026-01-31T12:00:00Z or seconds since 1970 (default: as git says here, or "
+         "when the run was measured)")
+      ->type_name("TIME");
+  app.add_option(
+         "--reference", add.reference,
+         "Experiment of the run that does not change with the commit, against which the others are judged")
+      ->type_name("NAME");
+  app.add_option("--model", filter.model, "Only models with this in their names")->type_name("NAME");
+  app.add_option("--device", filter.device, "Only devices with this in their names")->type_name("NAME");
+  app.add_option("--experiment", filter.experiment, "Only experiments with this in their names")
+      ->type_name("NAME");
+  app.add_option("--operator", filter.operator_name,
+                 "Self time of the operators with this in their names, instead of the latency")
+      ->type_name("NAME");
+  app.add_option("--last", filter.last, "Runs of each series, the newest; 0: all (default: 200)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N");
+  app.add_option("--smallest", arguments->smallest,
+                 "Smallest change that runs have to be able to show (default: 2%)")
+      ->type_name("P%");
+  app.add_option("--since", arguments->read.trends.since, "Accept changes up to this commit")
+      ->type_name("SHA");
+  app.add_flag("--require-conclusive", arguments->require_conclusive,
+               "Fail if a series cannot show such a change (exit code 1 instead of 5)");
+  AddGateFileOptions(app, arguments->files);
+  AddViewOptions(app, arguments->view, "Show the result as JSON");
+  AddDocumentOptions(app, arguments->view, {"series", "changes", "trend"});
+  return [&app, arguments] { return RunHistory(app, *arguments); };
+}
+
+}  // namespace etprof

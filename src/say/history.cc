@@ -1,0 +1,368 @@
+#include "say/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+#include "core/utc.h"
+#include "say/check.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr std::size_t kUsualRuns = 10;
+constexpr std::size_t kPointsOfChart = 60;
+constexpr std::size_t kShownCommit = 12;
+
+// A hash is long, a name is not cut.
+std::string CommitText(const std::string& commit) {
+  const bool is_hash =
+      commit.size() == 40 && commit.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_hash ? commit.substr(0, kShownCommit) : commit;
+}
+
+// "mobilenet_v3_small, base, 2 threads, isa=-avx2, on local"
+std::string NameOfSeries(const SeriesKey& key) {
+  std::string name = key.model;
+  if (key.method != "forward") name += ", method " + key.method;
+  name += ", " + key.experiment;
+  if (key.threads != 1) name += ", " + CountedText(key.threads, "thread");
+  if (!key.settings.empty()) name += ", " + key.settings;
+  return name + ", on " + key.device;
+}
+
+std::optional<double> MiddleOf(const Trend& trend, std::size_t run, bool of_operators) {
+  if (of_operators) return trend.data.points[run].operator_self;
+  const auto& value = trend.runs[run].latency;
+  return value ? std::optional(value->middle) : std::nullopt;
+}
+
+// "between 1f0c (old level) and 83aa (new level), most likely 83aa"
+std::string PlaceText(const Trend& trend, const TrendChange& change) {
+  const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
+  std::size_t candidates = 0;
+  std::string last = trend.data.points[change.before].commit;
+  for (std::size_t i = change.before + 1; i <= change.after; ++i) {
+    if (trend.data.points[i].commit != last) ++candidates;
+    last = trend.data.points[i].commit;
+  }
+  if (candidates <= 1) return "at " + commit(change.at);
+  std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
+                                 commit(change.after), commit(change.at));
+  // A commit is found where a run lies a quarter of the change from its level
+  // (bench/results/change_point.md).
+  const double factor = trend.run_sd ? std::pow(4 * *trend.run_sd / std::log1p(change.growth), 2) : 0;
+  if (factor > 1) text += fmt::format(" (runs with {} times as many launches would tell)", std::ceil(factor));
+  return text;
+}
+
+std::string CauseText(const TrendChange& change) {
+  switch (change.cause) {
+    case ChangeCause::kCode:
+      return "the code (the reference did not change)";
+    case ChangeCause::kMachine:
+      return "the machine (the reference itself changed)";
+    case ChangeCause::kDevice:
+      return "the device is another one, or has another system";
+    case ChangeCause::kUnknown:
+      return "the code or the machine (no reference that stayed the same was measured with it)";
+  }
+  return "";
+}
+
+// "1.024x slower"
+std::string SizeText(const TrendChange& change) {
+  const bool slower = change.growth > 0;
+  return fmt::format("{} {}", ChangeText(change.growth, change.low, change.high),
+                     slower ? "(slower)" : "(faster)");
+}
+
+std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
+  std::string text =
+      fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change), CauseText(change));
+  if (!change.differs.empty()) text += fmt::format(". There also differs: {}", change.differs);
+  if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
+      change.cause != ChangeCause::kDevice)
+    text += ". Accepted";
+  return text;
+}
+
+std::string SmallestText(double smallest) { return fmt::format("{:g}%", 100 * smallest); }
+
+std::string NoiseText(const Trend& trend, double smallest) {
+  if (!trend.run_sd) return "too few runs to know their noise";
+  std::string text =
+      fmt::format("runs of one level differ by ±{} (standard deviation)", RelativeText(*trend.run_sd));
+  if (trend.between_sd && *trend.between_sd > 0 && *trend.between_sd < *trend.run_sd)
+    text += fmt::format(", of which their launches do not explain ±{}", RelativeText(*trend.between_sd));
+  if (trend.shows_after) {
+    text += fmt::format("; a change of {} shows after {}", SmallestText(smallest),
+                        CountedText(*trend.shows_after, "run"));
+  }
+  return text;
+}
+
+// What a series that cannot show a change needs; "": nothing.
+std::string NeedText(const Trend& trend, double smallest) {
+  if (trend.decision != GateDecision::kInconclusive) return "";
+  if (trend.more_runs) {
+    return fmt::format("needs at least {} to show a change of {}", CountedText(*trend.more_runs, "more run"),
+                       SmallestText(smallest));
+  }
+  return fmt::format("no number of such runs shows a change of {}: measure more launches in each",
+                     SmallestText(smallest));
+}
+
+Table ChangesTable(const Trend& trend) {
+  Table table{"changes",
+              "",
+              {{"commit", "most likely at"},
+               {"after", "after", false, 2},
+               {"not_after", "not after", false, 2},
+               {"change", "change", true},
+               {"cause", "cause"},
+               {"differs", "differs", false, 1}},
+              {}};
+  for (const TrendChange& change : trend.changes) {
+    const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
+    table.rows.push_back(
+        {commit(change.at), commit(change.before), commit(change.after),
+         Cell(Change{change.growth, change.low, change.high}, !change.counts   ? Tone::kPlain
+                                                              : change.low > 0 ? Tone::kBad
+                                                                               : Tone::kGood),
+         std::string(NameOf(change.cause)), change.differs});
+  }
+  return table;
+}
+
+Cell BoundsOf(const std::optional<TrendValue>& value) {
+  return value && value->low ? Cell(TimeBounds{*value->low, *value->high}) : Cell();
+}
+
+Cell RatioOf(const std::optional<TrendValue>& value) {
+  return value ? Cell(Number{value->middle, "", value->low, value->high}) : Cell();
+}
+
+Cell ShareOfRuns(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
+}
+
+Table RunsTable(const Trend& trend, bool of_operators) {
+  const bool relative =
+      std::ranges::any_of(trend.runs, [](const TrendRun& run) { return run.relative.has_value(); });
+  Table table{"trend",
+              "",
+              {{"commit", "commit"},
+               {"measured_at", "measured", false, 3},
+               {"time", of_operators ? "self time" : "latency", true},
+               {"interval", "95% CI", true, 6}},
+              {}};
+  if (relative) table.columns.push_back({"relative", "/ reference", true, 7});
+  table.columns.insert(table.columns.end(), {{"launches", "launches", true, 5},
+                                             {"clean", "clean", true, 4},
+                                             {"capped", "capped", true, 2},
+                                             {"temperature", "temperature", true, 1},
+                                             {"note", "", false}});
+  table.usual_rows = kUsualRuns;
+  for (std::size_t i = trend.runs.size(); i-- > 0;) {  // the newest first
+    const TrendPoint& point = trend.data.points[i];
+    const TrendRun& run = trend.runs[i];
+    std::string note;
+    for (const TrendChange& change : trend.changes) {
+      if (change.at == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
+    }
+    std::vector<Cell> cells = {CommitText(point.commit), UtcOfUnix(point.measured_at),
+                               Maybe<Time>(MiddleOf(trend, i, of_operators)),
+                               of_operators ? Cell() : BoundsOf(run.latency)};
+    if (relative) cells.push_back(RatioOf(run.relative));
+    const HistoryConditions& conditions = point.conditions;
+    cells.emplace_back(Count{run.launches});
+    cells.push_back(ShareOfRuns(run.clean_runs, run.runs));
+    cells.push_back(ShareOfRuns(conditions.capped_rounds, conditions.rounds));
+    cells.push_back(conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell());
+    cells.emplace_back(note);
+    table.rows.emplace_back(std::move(cells));
+  }
+  return table;
+}
+
+Chart ChartOf(const Trend& trend, bool of_operators) {
+  Chart::Series times{
+      of_operators ? "self time" : "latency", {}, [](double ns) { return Cell(Duration{ns}); }};
+  Chart::Series relative{"/ reference", {}, [](double ratio) { return Cell(Number{ratio, ""}); }};
+  const std::size_t from = trend.runs.size() > kPointsOfChart ? trend.runs.size() - kPointsOfChart : 0;
+  for (std::size_t i = from; i < trend.runs.size(); ++i) {
+    times.values.push_back(MiddleOf(trend, i, of_operators));
+    const auto& ratio = trend.runs[i].relative;
+    relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
+  }
+  Chart chart{{std::move(times)}};
+  if (std::ranges::any_of(relative.values, [](const auto& value) { return value.has_value(); }))
+    chart.series.push_back(std::move(relative));
+  return chart;
+}
+
+std::string RunsText(const Trend& trend) {
+  std::string text = CountedText(trend.runs.size(), "run");
+  if (trend.data.earlier > 0)
+    text += fmt::format(" (and {} earlier, not shown)",
+                        FormatCount(static_cast<std::int64_t>(trend.data.earlier)));
+  if (trend.unused_runs > 0)
+    text += fmt::format(", {} of them without a value to judge",
+                        FormatCount(static_cast<std::int64_t>(trend.unused_runs)));
+  return text;
+}
+
+Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
+  Section section{NameOfSeries(trend.data.key), Level::kUsual, {}};
+  std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
+  if (trend.relative) text += " Changes are of the ratio to the reference.";
+  if (trend.of_reference)
+    text += " Other experiments are relative to this one: its changes are the machine's.";
+  section.parts.emplace_back(Paragraph{text});
+  List changes{"", {}};
+  for (const TrendChange& change : trend.changes) {
+    changes.items.emplace_back(ChangeSentence(trend, change), std::vector<std::string>{}, Level::kUsual,
+                               "changes");
+  }
+  if (trend.changes.empty()) {
+    const std::string need = trend.of_reference ? "" : NeedText(trend, history.smallest);
+    changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
+  }
+  section.parts.emplace_back(std::move(changes));
+  section.parts.emplace_back(ChartOf(trend, !history.operator_name.empty()));
+  Table table = ChangesTable(trend);
+  table.level = Level::kPage;
+  section.parts.emplace_back(std::move(table));
+  if (!gate) section.parts.emplace_back(RunsTable(trend, !history.operator_name.empty()));
+  return section;
+}
+
+std::string ResultOf(const Trend& trend, bool gate) {
+  if (trend.of_reference) return "reference";
+  if (gate) return ResultText(trend.decision);
+  return trend.decision == GateDecision::kFail           ? "slower"
+         : trend.decision == GateDecision::kInconclusive ? "too few runs"
+                                                         : "no slowdown";
+}
+
+Table SeriesTable(const HistoryReport& history, bool gate) {
+  Table table{"series",
+              "",
+              {{"series", "series"},
+               {"runs", "runs", true, 2},
+               {"time", history.operator_name.empty() ? "latency" : "self time", true},
+               {"noise", "noise", true, 1},
+               {"changes", "changes", true},
+               {"last_change", "last change", true},
+               {"result", "result"}},
+              {}};
+  table.columns[0].keep = Table::Keep::kEnd;
+  for (const Trend& trend : history.trends) {
+    const Cell last =
+        trend.changes.empty()
+            ? Cell()
+            : Cell(Change{trend.changes.back().growth, trend.changes.back().low, trend.changes.back().high});
+    const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
+    table.rows.push_back({NameOfSeries(trend.data.key), Count{static_cast<std::int64_t>(trend.runs.size())},
+                          Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+                          Maybe<Share>(trend.run_sd), Count{static_cast<std::int64_t>(trend.changes.size())},
+                          last, Cell(ResultOf(trend, gate), tone)});
+  }
+  return table;
+}
+
+Document DocumentOf(const HistoryReport& history, const std::string& file, bool gate) {
+  Document document;
+  document.title = gate ? "etprof history check" : "etprof history";
+  document.sections_are = "series";
+  document.facts = {file, CountedText(history.trends.size(), "series", "series")};
+  if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
+  document.sections.push_back({"", Level::kUsual, {SeriesTable(history, gate)}});
+  for (const Trend& trend : history.trends) document.sections.push_back(SectionOf(trend, history, gate));
+  document.notes = NotesOf(history.notes);
+  document.method = fmt::format(
+      "A run is the unit. Its value is the interquartile mean of its launches. Changes are found by binary "
+      "segmentation with permutation tests over runs; the chance of a false one in any series is at most "
+      "{:g}%. "
+      "Intervals of place and size are at 95%.",
+      100 * history.level);
+  return document;
+}
+
+std::size_t CountOf(const HistoryReport& history, GateDecision decision) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      history.trends, [&](const Trend& trend) { return !trend.of_reference && trend.decision == decision; }));
+}
+
+std::string MessageOf(const Trend& trend, const HistoryReport& history) {
+  std::string text;
+  for (const TrendChange& change : trend.changes) {
+    if (change.counts && change.low > 0) text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change);
+  }
+  if (!text.empty()) return text;
+  const std::string need = NeedText(trend, history.smallest);
+  return need.empty() ? "no slowdown shows" : need;
+}
+
+}  // namespace
+
+Document SayHistory(const HistoryReport& history, const std::string& file) {
+  return DocumentOf(history, file, false);
+}
+
+Document SayHistoryCheck(const HistoryReport& history, const std::string& file) {
+  Document document = DocumentOf(history, file, true);
+  document.concludes = true;
+  const std::size_t failed = CountOf(history, GateDecision::kFail);
+  const std::size_t open = CountOf(history, GateDecision::kInconclusive);
+  const std::size_t judged = failed + open + CountOf(history, GateDecision::kPass);
+  std::string text = ResultText(history.decision) + ": ";
+  if (judged == 0) {
+    text += "no series to judge";
+  } else if (failed > 0) {
+    text += fmt::format("{} of {} became slower", failed, CountedText(judged, "series", "series"));
+    if (open > 0) text += fmt::format(", {} could not be decided", open);
+  } else if (open > 0) {
+    text += fmt::format("{} of {} could not be decided", open, CountedText(judged, "series", "series"));
+  } else {
+    text += fmt::format("none of {} became slower", CountedText(judged, "series", "series"));
+  }
+  document.answers = {{text, "", ToneOf(history.decision)}};
+  return document;
+}
+
+TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, bool require_conclusive) {
+  using Outcome = TestSuite::Outcome;
+  TestSuite suite;
+  suite.command = "history check";
+  suite.subject = file;
+  suite.properties = {{"level", fmt::format("{:g}", history.level)},
+                      {"smallest", fmt::format("{:g}", history.smallest)},
+                      {"since", history.since}};
+  std::int64_t newest = 0;
+  for (const Trend& trend : history.trends) {
+    newest = std::max(newest, trend.data.points.back().measured_at);
+    if (trend.of_reference) continue;
+    TestSuite::Case one{NameOfSeries(trend.data.key), Outcome::kPassed, "", MessageOf(trend, history), ""};
+    const bool fails = trend.decision == GateDecision::kFail;
+    const bool open = trend.decision == GateDecision::kInconclusive;
+    if (fails || (open && require_conclusive)) {
+      one.outcome = Outcome::kFailure;
+      one.type = fails ? "regression" : "inconclusive";
+    } else if (open) {
+      one.outcome = Outcome::kSkipped;
+    }
+    one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
+    for (const TrendChange& change : trend.changes) one.details += ChangeSentence(trend, change) + "\n";
+    suite.cases.push_back(std::move(one));
+  }
+  if (newest > 0) suite.timestamp = UtcOfUnix(newest);
+  suite.notes = history.notes;
+  return suite;
+}
+
+}  // namespace etprof::say

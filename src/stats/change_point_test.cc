@@ -1,0 +1,163 @@
+#include "stats/change_point.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+namespace etprof::stats {
+namespace {
+
+// Runs of launches with known truth.
+struct CommitSeries {
+  double launch_sd = 0.02, between_sd = 0.003;
+  int launches = 20;
+  std::mt19937_64 random{7};
+
+  RunLaunches Next(double level, std::int64_t group) {
+    std::normal_distribution<double> normal;
+    std::bernoulli_distribution disturbed(0.05);
+    const double own = level + between_sd * normal(random);
+    RunLaunches run;
+    run.group = group;
+    for (int i = 0; i < launches; ++i)
+      run.logs.push_back(own + launch_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0));
+    return run;
+  }
+  // A step of `size` before run `at`; a run for each group.
+  std::vector<RunLaunches> Stepped(int count, int at, double size) {
+    std::vector<RunLaunches> runs;
+    for (int i = 0; i < count; ++i) runs.push_back(Next(10 + (i >= at ? size : 0), i));
+    return runs;
+  }
+};
+
+// The same as scipy.stats.trim_mean(x, 0.25), and its error by scipy.stats.mstats.trimmed_stde(x, (0.25,
+// 0.25)).
+TEST(MiddleMean, IsTheTrimmedMean) {
+  const std::vector<double> logs = {1, 2, 3, 4, 5, 6, 7, 100};
+  const MiddleMean mean = MiddleMeanOf(logs);
+  EXPECT_DOUBLE_EQ(mean.log, 4.5);
+  EXPECT_NEAR(mean.standard_error.value(), 1.0, 1e-6);
+  EXPECT_EQ(mean.degrees_of_freedom, 3);
+  EXPECT_EQ(MiddleMeanOf(std::vector<double>{2.0}).standard_error, std::nullopt);
+  EXPECT_DOUBLE_EQ(MiddleMeanOf(std::vector<double>{1.0, 2.0, 6.0}).log, 3);
+  EXPECT_THROW(MiddleMeanOf({}), std::invalid_argument);
+}
+
+TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
+  CommitSeries series;
+  const ChangePoints found = FindChangePoints(series.Stepped(30, 18, 0.05));
+  ASSERT_EQ(found.changes.size(), 1U);
+  const LevelChange& change = found.changes[0];
+  EXPECT_EQ(change.at, 18U);
+  EXPECT_LE(change.earliest, 18U);
+  EXPECT_GE(change.latest, 18U);
+  EXPECT_LE(change.latest - change.earliest, 2U);
+  EXPECT_LT(change.log_low, 0.05);
+  EXPECT_GT(change.log_high, 0.05);
+  EXPECT_GT(change.log_low, 0.03);
+  EXPECT_LT(change.p_value, 0.01);
+  EXPECT_EQ(found.last_runs, 12U);
+  EXPECT_NEAR(*found.run_sd, std::hypot(0.003, 0.02 / std::sqrt(20.0)), 0.002);
+}
+
+TEST(ChangePoints, FindsSeveral) {
+  CommitSeries series;
+  std::vector<RunLaunches> runs;
+  for (int i = 0; i < 60; ++i) runs.push_back(series.Next(i < 20 ? 0 : i < 40 ? 0.08 : 0.03, i));
+  const ChangePoints found = FindChangePoints(runs);
+  ASSERT_EQ(found.changes.size(), 2U);
+  EXPECT_EQ(found.changes[0].at, 20U);
+  EXPECT_EQ(found.changes[1].at, 40U);
+  EXPECT_GT(found.changes[0].log_low, 0);
+  EXPECT_LT(found.changes[1].log_high, 0);
+}
+
+TEST(ChangePoints, TooFewRunsShowNothing) {
+  CommitSeries series;
+  const ChangePoints found = FindChangePoints(series.Stepped(7, 4, 1));
+  EXPECT_THAT(found.changes, testing::IsEmpty());
+  EXPECT_EQ(found.p_value, 1);
+  EXPECT_THAT(FindChangePoints({}).changes, testing::IsEmpty());
+  EXPECT_EQ(FindChangePoints({}).run_sd, std::nullopt);
+  EXPECT_EQ(RunsToShow(FindChangePoints({}), 0.02, 0.05), std::nullopt);
+}
+
+TEST(ChangePoints, WithoutAnySpread) {
+  std::vector<RunLaunches> runs;
+  for (int i = 0; i < 12; ++i) runs.push_back({{14.1, 14.1, 14.1}, i});
+  EXPECT_THAT(FindChangePoints(runs).changes, testing::IsEmpty());
+  for (std::size_t i = 6; i < 12; ++i) runs[i].logs = {14.2, 14.2, 14.2};
+  const ChangePoints found = FindChangePoints(runs);
+  ASSERT_EQ(found.changes.size(), 1U);
+  EXPECT_EQ(found.changes[0].at, 6U);
+  EXPECT_EQ(found.changes[0].earliest, 6U);
+  EXPECT_EQ(found.changes[0].latest, 6U);
+  EXPECT_NEAR(found.changes[0].log_low, 0.1, 1e-9);
+}
+
+TEST(ChangePoints, LieBetweenGroups) {
+  CommitSeries series;
+  std::vector<RunLaunches> runs;
+  for (int i = 0; i < 30; ++i) runs.push_back(series.Next(i < 16 ? 0 : 0.1, i / 5));
+  const ChangePoints found = FindChangePoints(runs);
+  ASSERT_EQ(found.changes.size(), 1U);
+  EXPECT_EQ(found.changes[0].at, 15U);
+  EXPECT_EQ(found.changes[0].earliest % 5, 0U);
+}
+
+TEST(ChangePoints, AnOutlyingRunIsNoChange) {
+  CommitSeries series;
+  std::vector<RunLaunches> runs = series.Stepped(20, 99, 0);
+  for (double& log : runs[19].logs) log += 0.5;
+  EXPECT_THAT(FindChangePoints(runs).changes, testing::IsEmpty());
+}
+
+TEST(ChangePoints, RefusesNonsense) {
+  EXPECT_THROW(FindChangePoints(std::vector<RunLaunches>{{{}, 0}}), std::invalid_argument);
+  EXPECT_THROW(FindChangePoints({}, {.level = 0}), std::invalid_argument);
+}
+
+TEST(RunsToShow, FewerTheLargerTheChange) {
+  CommitSeries series;
+  const ChangePoints found = FindChangePoints(series.Stepped(30, 99, 0));
+  const auto small = RunsToShow(found, 0.01, 0.05), large = RunsToShow(found, 0.05, 0.05);
+  ASSERT_TRUE(small && large);
+  EXPECT_EQ(*large, 2U);
+  EXPECT_GT(*small, *large);
+  EXPECT_EQ(RunsToShow(found, 1e-5, 0.05), std::nullopt);
+}
+
+// What is promised, over many series (bench/change_point has longer ones, and recorded noise).
+TEST(ChangePoints, Promises) {
+  constexpr int kSeries = 300;
+  int false_alarms = 0, shown = 0, right = 0, held = 0, covered = 0;
+  CommitSeries series;
+  for (int i = 0; i < kSeries; ++i) {
+    ChangePointOptions options;
+    options.permutations = 199;
+    options.seed = static_cast<std::uint64_t>(i);
+    false_alarms += FindChangePoints(series.Stepped(24, 99, 0), options).changes.empty() ? 0 : 1;
+    const ChangePoints found = FindChangePoints(series.Stepped(24, 14, 0.025), options);
+    if (found.changes.size() != 1) continue;
+    const LevelChange& change = found.changes[0];
+    ++shown;
+    right += change.at == 14 ? 1 : 0;
+    held += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
+    covered += change.log_low <= 0.025 && 0.025 <= change.log_high ? 1 : 0;
+  }
+  EXPECT_LE(false_alarms, 0.05 * kSeries + 8);  // two standard deviations
+  EXPECT_GE(shown, 0.95 * kSeries);
+  EXPECT_GE(right, 0.9 * shown);
+  EXPECT_GE(held, 0.95 * shown - 8);
+  EXPECT_GE(covered, 0.95 * shown - 8);
+  RecordProperty("false_alarms", false_alarms);
+  RecordProperty("right", right);
+  RecordProperty("held", held);
+}
+
+}  // namespace
+}  // namespace etprof::stats

@@ -1,0 +1,84 @@
+#include "workflow/history.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/utc.h"
+#include "device/tool.h"
+#include "history/record.h"
+#include "workflow/analyze.h"
+
+namespace etprof {
+namespace {
+
+// What git says here; "": it does not know, or there is none.
+std::string AskGit(const std::vector<std::string>& words) {
+  std::vector<std::string> command = {"git"};
+  command.insert(command.end(), words.begin(), words.end());
+  try {
+    const ToolResult result = RunTool(command, {.timeout_seconds = 10});
+    return result.Success() ? std::string(Trimmed(result.output)) : "";
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    return "";
+  }
+}
+
+UnixTime ParseTime(const std::string& text) {
+  if (const auto seconds = AsNumber<UnixTime>(text); seconds && *seconds >= 0) return *seconds;
+  if (const auto seconds = UnixOfUtc(text)) return *seconds;
+  throw Error(ExitCode::kUsage, fmt::format("--time `{}` is no time", text))
+      .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
+}
+
+}  // namespace
+
+AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
+  if (options.runs.empty())
+    throw Error(ExitCode::kUsage, "no run to add").Remedy("name run directories: `etprof history add RUN`");
+  if (options.commit.empty()) {
+    throw Error(ExitCode::kUsage, "a run is kept with its commit, which is not given")
+        .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
+  }
+  AddedToHistory result;
+  result.commit = options.commit;
+  RecordOptions record;
+  const bool is_revision = options.commit.front() != '-';
+  const std::string known =
+      is_revision
+          ? AskGit({"rev-parse", "--verify", "--quiet", "--end-of-options", options.commit + "^{commit}"})
+          : "";
+  if (!known.empty()) {
+    result.commit = known;
+    record.time = AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known}));
+  }
+  record.commit = result.commit;
+  record.reference = options.reference;
+  if (!options.time.empty()) record.time = ParseTime(options.time);
+  std::vector<HistoryRun> recorded;
+  for (const std::string& path : options.runs) {
+    Recorded one = RecordOf(ReportOf(OpenRunDirectory(path), {.join = false}), record);
+    recorded.push_back(std::move(one.run));
+    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out)});
+  }
+  HistoryFile history = HistoryFile::OpenToAdd(options.file);
+  for (std::size_t i = 0; i < recorded.size(); ++i) result.runs[i].added = history.Add(recorded[i]);
+  result.all = history.CountRuns();
+  return result;
+}
+
+HistoryReport ReadHistory(const HistoryOptions& options) {
+  HistoryFile history = HistoryFile::OpenToRead(options.file);
+  std::vector<TrendData> data = history.Trends(options.filter);
+  if (data.empty()) {
+    throw Error(ExitCode::kBadInput, "has no run that is asked for")
+        .InFile(options.file)
+        .Remedy("leave out a filter: `etprof history` shows all series");
+  }
+  return FindTrends(std::move(data), options.filter.operator_name, options.trends);
+}
+
+}  // namespace etprof

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "history/history_file.h"
+#include "history/trends.h"
+
+namespace etprof {
+
+struct AddToHistoryOptions {
+  std::string file = kHistoryFile;
+  std::vector<std::string> runs;  // run directories
+  std::string commit;             // any name that git knows here, or any other name
+  std::string time;       // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
+                          // when the run was measured
+  std::string reference;  // an experiment of every run; "": none
+};
+
+struct AddedToHistory {
+  struct Run {
+    std::string path;
+    HistoryFile::Added added = HistoryFile::Added::kNew;
+    std::vector<std::string> left_out;
+  };
+  std::vector<Run> runs;
+  std::string commit;    // in full where git knows it
+  std::int64_t all = 0;  // runs in the history now
+};
+
+// Adds all of the runs, or, where one cannot be read, none. Throws Error.
+AddedToHistory AddToHistory(const AddToHistoryOptions& options);
+
+struct HistoryOptions {
+  std::string file = kHistoryFile;
+  HistoryFilter filter;
+  TrendOptions trends;
+};
+
+// Throws Error (kBadInput) where there is no such file, or no series that the filter leaves.
+HistoryReport ReadHistory(const HistoryOptions& options);
+
+}  // namespace etprof
