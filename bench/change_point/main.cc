@@ -119,18 +119,18 @@ int main(int argc, char** argv) {
       "recordings of a model against itself (`bench/results/noise_*.csv`, a shared two-core x86-64 virtual "
       "machine): stretches of ten launches, relative to the other side as to a reference. {} series a line "
       "as they are (A/A), and as many of which the code takes {:g} % longer from run {} on.\n\n"
-      "- **false alarms**: a change was found where there is none. At most 5 % are promised, of whole "
-      "series.\n"
+      "- **false alarms**: a change was found where there is none. At most 5 % of whole series "
+      "are promised; one standard error of {} is {:.1f} points.\n"
       "- **right commit**: of the steps found, those that were said to be most likely at the right commit.\n"
       "- **interval holds it**: the interval of commits, at 95 %, holds the right one; beside it how many "
       "commits are "
       "in it.\n"
       "- **size covered**: the interval of the size, at 95 %, holds the true one.\n"
       "- **more than one**: a second change was found, which is not there.\n"
-      "- **run against step**: the standard deviation of a run around its level, as a part of the step. The "
-      "right "
-      "commit is found in 95 % where it is a quarter.\n",
-      runs, series, 100 * step, at + 1);
+      "- **run against step**: the standard deviation of a run around its level, as a part of the step. At a "
+      "fifth, "
+      "the right commit is found in more than 95 %.\n",
+      runs, series, 100 * step, at + 1, series, 100 * std::sqrt(0.05 * 0.95 / series));
   for (const std::string& file : files) {
     std::mt19937_64 random(1);
     const std::vector<double> effects = EffectsOf(file);
