@@ -10,10 +10,10 @@ namespace etprof {
 // Adds a command's options to its CLI11 subcommand and returns what runs it after parsing; that returns the
 // process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
-CommandSetup AnalyzeCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand, DevicesCommand,
-    DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand,
-    NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand,
-    ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
+CommandSetup AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand,
+    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand, IsaCommand,
+    KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand,
+    ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
 
 // One row of the table of commands (cli/commands.cc).
 struct CommandSpec {

@@ -25,6 +25,9 @@ struct SeriesKey {
   auto operator<=>(const SeriesKey&) const = default;
 };
 
+// "mobilenet_v3_small, base, 2 threads, isa=-avx2, on local": unique among series.
+std::string NameOf(const SeriesKey& key);
+
 // What a device is: another identity under the same name is another machine, or another system on it.
 struct MachineIdentity {
   std::string platform, cpu_model, os, kernel, virtualization, power_mode, governors;

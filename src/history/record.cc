@@ -12,6 +12,7 @@
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/sha256.h"
+#include "core/units.h"
 #include "core/utc.h"
 #include "stats/distribution.h"
 
@@ -145,6 +146,15 @@ std::size_t HistoryRun::Launches() const {
   std::size_t count = 0;
   for (const HistoryResult& result : results) count += result.launches.size();
   return count;
+}
+
+std::string NameOf(const SeriesKey& key) {
+  std::string name = key.model;
+  if (key.method != "forward") name += ", method " + key.method;
+  name += ", " + key.experiment;
+  if (key.threads != 1) name += ", " + CountedText(key.threads, "thread");
+  if (!key.settings.empty()) name += ", " + key.settings;
+  return name + ", on " + key.device;
 }
 
 std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& after) {

@@ -11,6 +11,7 @@
 #include "report/example_suite.h"
 #include "report/kernels/kernels.h"
 #include "report/sustained.h"
+#include "say/bisection.h"
 #include "say/check.h"
 #include "say/counters.h"
 #include "say/cpu_features.h"
@@ -243,6 +244,35 @@ inline say::Document HistoryDocument(bool gate) {
   return gate ? say::SayHistoryCheck(history, "h.sqlite") : say::SayHistory(history, "h.sqlite");
 }
 
+// A step of every outcome.
+inline say::Document BisectionDocument() {
+  using Outcome = BisectionStep::Outcome;
+  Bisection bisection;
+  bisection.result = Bisection::Result::kSeveral;
+  bisection.good = std::string(40, 'a');
+  bisection.bad = std::string(40, 'b');
+  bisection.commits = 9;
+  bisection.growth = 0.1;
+  for (const Outcome outcome : {Outcome::kBad, Outcome::kGood, Outcome::kCannotTell, Outcome::kNotBuilt}) {
+    BisectionStep& step = bisection.steps.emplace_back();
+    step.commit = std::string(40, 'c');
+    step.subject = "a | <change>";
+    step.outcome = outcome;
+    step.limit = 0.05;
+    if (outcome == Outcome::kNotBuilt) {
+      step.measured = false;
+      step.why = "`make` failed";
+      continue;
+    }
+    step.growth = 0.1;
+    step.low = 0.08;
+    step.high = 0.12;
+    step.launches = 10;
+  }
+  bisection.suspects = {"cccccccccccc a | <change>", "dddddddddddd another"};
+  return say::SayBisection(bisection);
+}
+
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
@@ -255,7 +285,8 @@ inline std::vector<say::Document> Documents() {
           CpuDocument(),
                    say::SayReport(MakePair()),
           say::SayReport(MakeBare()),
-          StaticCheckDocument(), HistoryDocument(false),     HistoryDocument(true)};
+          StaticCheckDocument(), HistoryDocument(false),     HistoryDocument(true),
+          BisectionDocument()};
 }
 
 }  // namespace etprof::example

@@ -24,16 +24,6 @@ std::string CommitText(const std::string& commit) {
   return is_hash ? commit.substr(0, kShownCommit) : commit;
 }
 
-// "mobilenet_v3_small, base, 2 threads, isa=-avx2, on local"
-std::string NameOfSeries(const SeriesKey& key) {
-  std::string name = key.model;
-  if (key.method != "forward") name += ", method " + key.method;
-  name += ", " + key.experiment;
-  if (key.threads != 1) name += ", " + CountedText(key.threads, "thread");
-  if (!key.settings.empty()) name += ", " + key.settings;
-  return name + ", on " + key.device;
-}
-
 std::optional<double> MiddleOf(const Trend& trend, std::size_t run, bool of_operators) {
   if (of_operators) return trend.data.points[run].operator_self;
   const auto& value = trend.runs[run].latency;
@@ -52,9 +42,9 @@ std::string PlaceText(const Trend& trend, const TrendChange& change) {
   if (candidates <= 1) return "at " + commit(change.at);
   std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
                                  commit(change.after), commit(change.at));
-  // A commit is found where a run lies a quarter of the change from its level
+  // A commit is found where a run lies a fifth of the change from its level
   // (bench/results/change_point.md).
-  const double factor = trend.run_sd ? std::pow(4 * *trend.run_sd / std::log1p(change.growth), 2) : 0;
+  const double factor = trend.run_sd ? std::pow(5 * *trend.run_sd / std::log1p(change.growth), 2) : 0;
   if (factor > 1) text += fmt::format(" (runs with {} times as many launches would tell)", std::ceil(factor));
   return text;
 }
@@ -151,21 +141,19 @@ Cell ShareOfRuns(std::int64_t part, std::int64_t whole) {
 }
 
 Table RunsTable(const Trend& trend, bool of_operators) {
-  const bool relative =
-      std::ranges::any_of(trend.runs, [](const TrendRun& run) { return run.relative.has_value(); });
   Table table{"trend",
               "",
               {{"commit", "commit"},
                {"measured_at", "measured", false, 3},
                {"time", of_operators ? "self time" : "latency", true},
-               {"interval", "95% CI", true, 6}},
+               {"interval", "95% CI", true, 6},
+               {"relative", "/ reference", true, 7},
+               {"launches", "launches", true, 5},
+               {"clean", "clean", true, 4},
+               {"capped", "capped", true, 2},
+               {"temperature", "temperature", true, 1},
+               {"note", ""}},
               {}};
-  if (relative) table.columns.push_back({"relative", "/ reference", true, 7});
-  table.columns.insert(table.columns.end(), {{"launches", "launches", true, 5},
-                                             {"clean", "clean", true, 4},
-                                             {"capped", "capped", true, 2},
-                                             {"temperature", "temperature", true, 1},
-                                             {"note", "", false}});
   table.usual_rows = kUsualRuns;
   for (std::size_t i = trend.runs.size(); i-- > 0;) {  // the newest first
     const TrendPoint& point = trend.data.points[i];
@@ -177,7 +165,7 @@ Table RunsTable(const Trend& trend, bool of_operators) {
     std::vector<Cell> cells = {CommitText(point.commit), UtcOfUnix(point.measured_at),
                                Maybe<Time>(MiddleOf(trend, i, of_operators)),
                                of_operators ? Cell() : BoundsOf(run.latency)};
-    if (relative) cells.push_back(RatioOf(run.relative));
+    cells.push_back(RatioOf(run.relative));
     const HistoryConditions& conditions = point.conditions;
     cells.emplace_back(Count{run.launches});
     cells.push_back(ShareOfRuns(run.clean_runs, run.runs));
@@ -217,7 +205,7 @@ std::string RunsText(const Trend& trend) {
 }
 
 Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
-  Section section{NameOfSeries(trend.data.key), Level::kUsual, {}};
+  Section section{NameOf(trend.data.key), Level::kUsual, {}};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.of_reference)
@@ -252,7 +240,7 @@ std::string ResultOf(const Trend& trend, bool gate) {
 Table SeriesTable(const HistoryReport& history, bool gate) {
   Table table{"series",
               "",
-              {{"series", "series"},
+              {{"name", "series"},
                {"runs", "runs", true, 2},
                {"time", history.operator_name.empty() ? "latency" : "self time", true},
                {"noise", "noise", true, 1},
@@ -267,7 +255,7 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
             ? Cell()
             : Cell(Change{trend.changes.back().growth, trend.changes.back().low, trend.changes.back().high});
     const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
-    table.rows.push_back({NameOfSeries(trend.data.key), Count{static_cast<std::int64_t>(trend.runs.size())},
+    table.rows.push_back({NameOf(trend.data.key), Count{static_cast<std::int64_t>(trend.runs.size())},
                           Maybe<Time>(MiddleOf(trend, trend.runs.size() - 1, !history.operator_name.empty())),
                           Maybe<Share>(trend.run_sd), Count{static_cast<std::int64_t>(trend.changes.size())},
                           last, Cell(ResultOf(trend, gate), tone)});
@@ -347,7 +335,7 @@ TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, boo
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);
     if (trend.of_reference) continue;
-    TestSuite::Case one{NameOfSeries(trend.data.key), Outcome::kPassed, "", MessageOf(trend, history), ""};
+    TestSuite::Case one{NameOf(trend.data.key), Outcome::kPassed, "", MessageOf(trend, history), ""};
     const bool fails = trend.decision == GateDecision::kFail;
     const bool open = trend.decision == GateDecision::kInconclusive;
     if (fails || (open && require_conclusive)) {

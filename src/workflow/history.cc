@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/utc.h"
 #include "device/tool.h"
 #include "history/record.h"
+#include "program/static_facts.h"
+#include "render/history_export.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -79,6 +83,25 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
         .Remedy("leave out a filter: `etprof history` shows all series");
   }
   return FindTrends(std::move(data), options.filter.operator_name, options.trends);
+}
+
+double ParseSmallest(const std::string& text) {
+  const auto percent = ParsePercent(text);
+  if (percent && *percent > 0 && *percent <= 1) return *percent;
+  throw Error(ExitCode::kUsage, fmt::format("--smallest `{}` is no percentage above 0", text))
+      .Remedy("give one such as `--smallest 2%`");
+}
+
+void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out) {
+  const HistoryReport history = ReadHistory(options);
+  const auto found = std::ranges::find(HistoryFormats(), format, &HistoryFormat::name);
+  WriteOutput(out, [&](std::ostream& stream) { found->render(history, stream); });
+}
+
+std::vector<std::string> HistoryFormatNames() {
+  std::vector<std::string> names;
+  for (const HistoryFormat& format : HistoryFormats()) names.emplace_back(format.name);
+  return names;
 }
 
 }  // namespace etprof

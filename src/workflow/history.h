@@ -40,4 +40,11 @@ struct HistoryOptions {
 // Throws Error (kBadInput) where there is no such file, or no series that the filter leaves.
 HistoryReport ReadHistory(const HistoryOptions& options);
 
+// "2%" is 0.02. Throws Error (kUsage) for what is no percentage above 0 and up to 100.
+double ParseSmallest(const std::string& text);
+
+// Writes what the filter leaves in a format of HistoryFormatNames(); "-" is stdout. Throws likewise.
+void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out);
+std::vector<std::string> HistoryFormatNames();
+
 }  // namespace etprof

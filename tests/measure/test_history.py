@@ -11,6 +11,7 @@ import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 
+import jsonschema
 import pytest
 from measure_bench import Bench
 
@@ -177,3 +178,69 @@ def test_concurrent_adds_all_land_and_a_killed_one_loses_nothing(bench, series):
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert database.execute("SELECT count(*) FROM run WHERE commit_name = 'c'").fetchone() == (6,)
+
+
+# https://bencher.dev/docs/reference/bencher-metric-format has this schema.
+BMF = {
+    "type": "object",
+    "patternProperties": {
+        ".+": {
+            "type": "object",
+            "patternProperties": {
+                ".+": {
+                    "type": "object",
+                    "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")},
+                    "required": ["value"],
+                    "additionalProperties": False,
+                }
+            },
+        }
+    },
+}
+# https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra, in words there.
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+HUD = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["benchmark", "model", "metric"],
+        "additionalProperties": False,
+        "properties": {
+            "benchmark": {
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {"name": {"type": "string"}, "mode": {"enum": ["inference"]}, "extra_info": TEXTS},
+            },
+            "model": {
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {"extra_info": TEXTS} | {key: {"type": "string"} for key in ("name", "type", "backend")},
+            },
+            "metric": {
+                "required": ["name", "benchmark_values"],
+                "additionalProperties": False,
+                "properties": {
+                    "name": {"type": "string"},
+                    "benchmark_values": {"type": "array", "minItems": 1, "items": {"type": "number"}},
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.mark.usefixtures("history")
+def test_other_trackers_read_it(bench):
+    bmf = json.loads(bench.run("history", "export").stdout)
+    jsonschema.validate(bmf, BMF)
+    assert list(bmf) == ["toy_cnn, fixed, on local", "toy_cnn, net, on local"]
+    latency = bmf["toy_cnn, net, on local"]["latency"]
+    assert latency["value"] == pytest.approx(1_050_000, rel=1e-3)
+    assert latency["lower_value"] <= latency["value"] <= latency["upper_value"]
+    hud = bench.folder / "hud.json"
+    assert bench.run("history", "export", "--format", "hud", "--experiment", "net", "--out", hud).stdout == ""
+    records = json.loads(hud.read_text())
+    jsonschema.validate(records, HUD)
+    assert [record["benchmark"]["extra_info"]["commit"] for record in records] == [f"c{n}" for n in range(12)]
+    assert records[-1]["metric"]["benchmark_values"] == pytest.approx([1.05] * 4, rel=1e-3)
+    assert bench.run("history", "show", "--format", "hud").returncode == USAGE

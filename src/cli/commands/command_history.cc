@@ -20,10 +20,10 @@ struct HistoryArguments {
   std::string action = "show";
   AddToHistoryOptions add;
   HistoryOptions read;
-  std::string smallest;
   View view;
   GateFiles files;
   bool require_conclusive = false;
+  std::string format = "bmf", out = "-";
 };
 
 // The options of each action, beside --history.
@@ -35,6 +35,7 @@ const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
     std::map<std::string, std::vector<std::string>> all;
     all["add"] = {"run", "--commit", "--time", "--reference"};
     all["show"] = all["check"] = kShown;
+    all["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
     for (const char* gate : {"--since", "--require-conclusive", "--junit", "--github-summary"})
       all["check"].emplace_back(gate);
     return all;
@@ -74,15 +75,11 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   RefuseOthers(app, arguments.action);
   arguments.read.file = arguments.add.file;
   if (arguments.action == "add") return RunAdd(arguments);
-  if (!arguments.smallest.empty()) {
-    const auto percent = ParsePercent(arguments.smallest);
-    if (!percent || *percent <= 0 || *percent > 1) {
-      throw Error(ExitCode::kUsage, fmt::format("--smallest `{}` is no percentage", arguments.smallest))
-          .Remedy("give one from 0.01% to 100%, such as `--smallest 2%`");
-    }
-    arguments.read.trends.smallest = *percent;
-  }
   const std::string& file = arguments.read.file;
+  if (arguments.action == "export") {
+    ExportHistory(arguments.read, arguments.format, arguments.out);
+    return 0;
+  }
   if (arguments.action == "show") {
     ShowDocument(say::SayHistory(ReadHistory(arguments.read), file), arguments.view, "");
     return 0;
@@ -102,9 +99,10 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddToHistoryOptions& add = arguments->add;
   HistoryFilter& filter = arguments->read.filter;
   app.add_option("action", arguments->action,
-                 "add: keep runs; show (default): trends with their noise; check: fail if something became "
-                 "slower")
-      ->check(CLI::IsMember({"add", "show", "check"}));
+                 "What to do: add: keep runs; show (default): trends with their noise; check: fail if "
+                 "something became "
+                 "slower; export: for other trackers")
+      ->check(CLI::IsMember({"add", "show", "check", "export"}));
   app.add_option("run", add.runs, "Run directories to add")->expected(-1);
   app.add_option("--history", add.file, fmt::format("The history's file (default: {})", kHistoryFile))
       ->type_name("FILE");
@@ -129,13 +127,20 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   app.add_option("--last", filter.last, "Runs of each series, the newest; 0: all (default: 200)")
       ->check(CLI::Range(0, 1'000'000))
       ->type_name("N");
-  app.add_option("--smallest", arguments->smallest,
-                 "Smallest change that runs have to be able to show (default: 2%)")
+  const auto smallest = [arguments](const std::string& text) {
+    arguments->read.trends.smallest = ParseSmallest(text);
+  };
+  app.add_option_function<std::string>("--smallest", smallest,
+                                       "Smallest change that runs have to be able to show (default: 2%)")
       ->type_name("P%");
   app.add_option("--since", arguments->read.trends.since, "Accept changes up to this commit")
       ->type_name("SHA");
   app.add_flag("--require-conclusive", arguments->require_conclusive,
                "Fail if a series cannot show such a change (exit code 1 instead of 5)");
+  app.add_option("--format", arguments->format,
+                 "Format to export: bmf: Bencher's, of the newest runs; hud: PyTorch HUD's (default: bmf)")
+      ->check(CLI::IsMember(HistoryFormatNames()));
+  app.add_option("--out", arguments->out, "File to export to (default: stdout)")->type_name("FILE");
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {"series", "changes", "trend"});

@@ -1,0 +1,95 @@
+#include "say/bisection.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "say/check.h"
+
+namespace etprof::say {
+namespace {
+
+using StepOutcome = BisectionStep::Outcome;
+
+constexpr std::size_t kCommitDigits = 12;
+
+Cell OutcomeOf(const BisectionStep& step) {
+  switch (step.outcome) {
+    case StepOutcome::kGood:
+      return {"good", Tone::kGood};
+    case StepOutcome::kBad:
+      return {"bad", Tone::kBad};
+    case StepOutcome::kCannotTell:
+      return {"cannot tell", Tone::kUnsure};
+    case StepOutcome::kNotBuilt:
+      return {"not built", Tone::kUnknown};
+  }
+  return {};
+}
+
+Table StepsTable(const Bisection& bisection) {
+  Table table{"steps",
+              "",
+              {{"commit", "commit"},
+               {"subject", "subject", false, 2},
+               {"change", "against good", true},
+               {"bad_from", "bad from", true, 3},
+               {"launches", "launches", true, 4},
+               {"outcome", "is"},
+               {"why", "why", false, 1}},
+              {}};
+  for (const BisectionStep& step : bisection.steps) {
+    table.rows.push_back(
+        {step.commit.substr(0, kCommitDigits), step.subject,
+         step.growth ? Cell(Change{*step.growth, step.low, step.high}, Tone::kPlain) : Cell(),
+         Cell(Change{step.limit, std::nullopt, std::nullopt}, Tone::kPlain),
+         step.launches > 0 ? Cell(Count{step.launches}) : Cell(), OutcomeOf(step), step.why});
+  }
+  return table;
+}
+
+Answer AnswerOf(const Bisection& bisection) {
+  const std::string change = bisection.growth
+                                 ? ChangeText(*bisection.growth, bisection.low.value_or(*bisection.growth),
+                                              bisection.high.value_or(*bisection.growth))
+                                 : "";
+  switch (bisection.result) {
+    case Bisection::Result::kFound:
+      return {"slower since " + bisection.suspects.front(), "bad against good: " + change, Tone::kBad};
+    case Bisection::Result::kSeveral:
+      return {fmt::format("slower since one of {}, which cannot be told apart",
+                          CountedText(bisection.suspects.size(), "commit")),
+              "bad against good: " + change, Tone::kUnsure};
+    case Bisection::Result::kNotSlower:
+      return {"the bad version is not slower than the good one", change, Tone::kGood};
+    case Bisection::Result::kCannotTell:
+      return {"cannot tell whether the bad version is slower: measure longer (`--max-seconds`)", change,
+              Tone::kUnsure};
+  }
+  return {};
+}
+
+}  // namespace
+
+Document SayBisection(const Bisection& bisection) {
+  Document document;
+  document.title = "etprof bisect";
+  document.facts = {
+      fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
+                  bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
+      fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
+  document.concludes = true;
+  document.answers = {AnswerOf(bisection)};
+  document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
+  if (bisection.result == Bisection::Result::kSeveral) {
+    List suspects{"Between the last good and the first bad one", {}};
+    for (const std::string& suspect : bisection.suspects) suspects.items.emplace_back(suspect);
+    document.sections.push_back({"", Level::kUsual, {std::move(suspects)}});
+  }
+  document.method =
+      "Every step is measured interleaved with the good version until it is certain whether it is nearer to "
+      "that or "
+      "to the bad one. The chance of a false answer is at most 5% over all steps.";
+  return document;
+}
+
+}  // namespace etprof::say

@@ -1,0 +1,131 @@
+"""`etprof bisect` over small repositories, whose commands write runners with scripted latencies."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+from measure_bench import FAKE_WORKER, MODEL
+
+FOUND, NOT_SLOWER, USAGE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3, 5
+RUNNER = """#!/bin/sh
+export FAKE_LATENCY_NS={latency}
+export FAKE_LAUNCH_FACTORS={factors}
+export FAKE_STATE="{state}/$(basename $(dirname $0))"
+exec "{worker}" "$@"
+"""
+
+
+class Repository:
+    """Commits of one file each, of which a command makes a runner."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder / "repository"
+        self.state = folder / "state"
+        self.folder.mkdir()
+        self.git("init", "-q")
+        self.commits: list[str] = []
+
+    def git(self, *words: str) -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
+        # The repository of the tests is none of a hook that runs them.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        done = subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+        return done.stdout.strip()
+
+    def commit(self, latency: int | None, factors: str = "1") -> None:
+        """Without a latency, one that is not built."""
+        # What is built differs in every commit, as it would.
+        text = f"# {len(self.commits)}\n" + RUNNER
+        text = text.replace(f"# {len(self.commits)}\n#!/bin/sh", f"#!/bin/sh\n# {len(self.commits)}")
+        known = {"latency": latency, "factors": factors, "state": self.state, "worker": FAKE_WORKER}
+        (self.folder / "runner").write_text(
+            f"broken {len(self.commits)}\n" if latency is None else text.format(**known)
+        )
+        self.git("add", "runner")
+        self.git("commit", "-q", "-m", f"change {len(self.commits)}")
+        self.commits.append(self.git("rev-parse", "HEAD"))
+
+
+BUILD = "if grep -q broken runner; then echo 'does not compile' >&2; exit 1; fi; mkdir -p out; cp runner out/runner; chmod +x out/runner"
+
+
+def bisect(bench, repository: Repository, *more, good: int = 0, bad: int = -1) -> subprocess.CompletedProcess:
+    ends = ["--good", repository.commits[good], "--bad", repository.commits[bad], "--repository", repository.folder]
+    build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", bench.folder / "bisect"]
+    return bench.run("bisect", *ends, *build, *more, "--", "sh", "-c", BUILD)
+
+
+def rows(result: subprocess.CompletedProcess) -> list[dict]:
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+@pytest.fixture
+def repository(tmp_path) -> Repository:
+    return Repository(tmp_path)
+
+
+def test_the_commit_among_64(bench, repository):
+    for number in range(65):
+        repository.commit(1_000_000 if number < 42 else 1_050_000)
+    (repository.folder / "runner").write_text("what the user is working on")
+    before = repository.git("status", "--porcelain", "--branch"), repository.git("worktree", "list")
+    result = bisect(bench, repository, "--json", "--launches", "3")
+    assert result.returncode == FOUND, result.stderr
+    document = json.loads(result.stdout)
+    assert repository.commits[42][:12] in document["answers"][0]["text"]
+    steps = next(part["table"] for section in document["sections"] for part in section["parts"] if "table" in part)
+    assert len(steps["rows"]) <= 7
+    assert (repository.git("status", "--porcelain", "--branch"), repository.git("worktree", "list")) == before
+    assert (repository.folder / "runner").read_text() == "what the user is working on"
+
+
+def test_commits_that_are_not_built_or_cannot_be_told(bench, repository):
+    # 4 is in the middle and broken; 5, its neighbor, is so noisy that nobody can tell.
+    for number in range(9):
+        noisy = ",".join(["0.95", "1.1"] * 9) if number == 5 else "1"
+        repository.commit(None if number == 4 else 1_000_000 if number < 7 else 1_100_000, noisy)
+    result = bisect(bench, repository, "--csv", "steps", "--launches", "2")
+    assert result.returncode == FOUND, result.stderr
+    outcomes = {
+        repository.commits.index(next(c for c in repository.commits if c.startswith(row["commit"]))): row
+        for row in rows(result)
+    }
+    assert outcomes[4]["outcome"] == "not built"
+    assert "does not compile" in outcomes[4]["why"]
+    assert outcomes[5]["outcome"] == "cannot tell"
+    assert [outcomes[n]["outcome"] for n in (6, 7)] == ["good", "bad"]
+
+
+def test_what_is_never_built_leaves_several(bench, repository):
+    for latency in (1_000_000, None, None, 1_100_000):
+        repository.commit(latency)
+    result = bisect(bench, repository, "--json", "--launches", "2")
+    assert result.returncode == INCONCLUSIVE
+    assert "3 commits" in json.loads(result.stdout)["answers"][0]["text"]
+
+
+def test_nothing_to_find(bench, repository):
+    for factors in ("1", "1", ",".join(["0.9", "1.2"] * 9)):
+        repository.commit(1_000_000, factors)
+    repository.commit(900_000)
+    assert bisect(bench, repository, "--launches", "2", bad=3).returncode == NOT_SLOWER
+    assert bisect(bench, repository, "--launches", "2", bad=2).returncode == INCONCLUSIVE
+
+
+def test_bad_input(bench, repository):
+    for latency in (1_000_000, None):
+        repository.commit(latency)
+    turned = bisect(bench, repository, good=1, bad=0)
+    assert turned.returncode == USAGE
+    assert "ancestor" in turned.stderr
+    broken = bisect(bench, repository)
+    assert broken.returncode == BAD_INPUT
+    assert "does not compile" in broken.stderr
+    ends = ["--good", "nothing", "--bad", "HEAD", "--repository", repository.folder]
+    assert bench.run("bisect", *ends, "--built-model", "x", "--", "true").returncode == USAGE
+    assert bench.run("bisect", *ends, "--built-model", "x").returncode == USAGE
+    assert bench.run("bisect", *ends, "--", "true").returncode == USAGE
