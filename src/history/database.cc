@@ -47,8 +47,8 @@ void Database::Fail(int code) const {
         .InFile(file_.string())
         .Remedy("try again once that has ended");
   }
-  if (primary == SQLITE_FULL) {
-    throw Error(ExitCode::kDeviceFailed, "cannot be written: no space left; what it held is still there")
+  if (primary == SQLITE_FULL || code == SQLITE_IOERR_WRITE) {
+    throw Error(ExitCode::kDeviceFailed, "cannot be written: no space is left; what it held is still there")
         .InFile(file_.string())
         .Remedy("free some space, and repeat the command");
   }

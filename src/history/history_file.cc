@@ -137,6 +137,14 @@ HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("add one with `etprof history add`");
   }
+  // What a killed writer left half done is undone by SQLite, which a connection that only reads cannot do.
+  std::filesystem::path journal = file;
+  journal += "-journal";
+  std::error_code error;
+  if (std::filesystem::file_size(journal, error) > 0 && !error) {
+    Database writer(file, Database::Mode::kWrite);
+    Statement(writer, "SELECT count(*) FROM sqlite_master").Run();
+  }
   return {file, Database::Mode::kRead};
 }
 

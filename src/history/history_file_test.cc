@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +171,44 @@ TEST_F(HistoryFileTest, ConcurrentWritersAllLand) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), kWriters * kRuns + 1);
+}
+
+TEST_F(HistoryFileTest, AFullDiskLosesNothingThatWasThere) {
+  for (int i = 0; i < 3; ++i) HistoryFile::OpenToAdd(file_).Add(MakeRun(i));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{fs::file_size(file_) + 8192, fs::file_size(file_) + 8192};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      HistoryFile::OpenToAdd(file_).Add(MakeRun(3, 20'000));
+    } catch (const Error& error) {
+      ::_exit(error.exit_code() == ExitCode::kDeviceFailed ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 3);
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(3, 20'000)), Added::kNew);
+}
+
+TEST_F(HistoryFileTest, IsReadAfterAWriterWasKilledHalfway) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Database database(file_, Database::Mode::kWrite);
+    database.Execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE;");  // changed pages reach the file at once
+    database.Execute("DELETE FROM launch; DELETE FROM operator_time; UPDATE run SET commit_name = 'x';");
+    for (int i = 0; i < 2000; ++i)
+      database.Execute("INSERT INTO operator(key, name) SELECT hex(randomblob(99)), 'x'");
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  ASSERT_GT(fs::file_size(file_.string() + "-journal"), 0U);
+  HistoryFile history = HistoryFile::OpenToRead(file_);
+  EXPECT_EQ(history.Trends({}).at(0).points.at(0).launches.size(), 4U);
 }
 
 // Killed at any moment, what was reported as added is there, and nothing is there in part.
