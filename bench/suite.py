@@ -7,6 +7,7 @@ The devices are this machine, a board behind a real sshd, and a phone behind a r
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -24,7 +25,6 @@ from lab import Lab  # noqa: E402
 
 ETPROF = ROOT / "build" / "etprof"
 MODELS = ["toy_cnn", "mobilenet_v3_small", "image_encoder", "transformer_layer", "vit_block", "stateful_decoder"]
-KILLS = 10
 
 
 def complete(root: Path) -> dict[tuple[str, str, int], str]:
@@ -46,22 +46,29 @@ def complete(root: Path) -> dict[tuple[str, str, int], str]:
 
 def main() -> None:
     """Makes the lab, and measures there."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", default=",".join(MODELS), help="what etprof export takes, separated by commas")
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--between", type=float, default=60, help="seconds from one kill to the next, at most")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "suite.md")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lab = Lab(folder / "lab")
         try:
-            measure(lab, folder)
+            measure(lab, folder, options)
         finally:
             lab.close()
 
 
-def measure(lab: Lab, folder: Path) -> None:
+def measure(lab: Lab, folder: Path, options: argparse.Namespace) -> None:
     """Runs the suite to its end, with kills, and writes down what was lost."""
     board = lab.ssh("board")
     phone = lab.adb("phone", abi="x86_64")
     phone.connect()
+    models = options.models.split(",")
     suite = {
-        "models": MODELS,
+        "models": models,
         "dtypes": ["fp32", "int8"],
         "devices": ["local", board.spec, phone.spec],
         "variants": ["threads=2"],
@@ -86,7 +93,7 @@ def measure(lab: Lab, folder: Path) -> None:
         while process.poll() is None and not (root / "runs").exists():
             time.sleep(0.2)
         try:
-            code = process.wait(chance.uniform(5, 60) if kills < KILLS else None)
+            code = process.wait(chance.uniform(1, options.between) if kills < options.kills else None)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -104,7 +111,7 @@ def measure(lab: Lab, folder: Path) -> None:
     lines = [
         "# A suite that is killed",
         "",
-        f"`bench/suite.py`: {len(MODELS)} models x 2 data types x 3 devices (this machine, ssh, and adb on its loopback), one",
+        f"`bench/suite.py`: {len(models)} model{'s' if len(models) > 1 else ''} x 2 data types x 3 devices (this machine, ssh, and adb on its loopback), one",
         f"variant, {suite['max_seconds']} s for each pair, on {os.cpu_count()} processors that the three devices share.",
         "",
         "| | |",
@@ -119,7 +126,7 @@ def measure(lab: Lab, folder: Path) -> None:
         f"| peak memory of the largest process (exports included) | {peak:.0f} MB |",
     ]
     text = "\n".join(lines) + "\n"
-    (ROOT / "bench" / "results" / "suite.md").write_text(text)
+    options.out.write_text(text)
     print(text)
 
 
