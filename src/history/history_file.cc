@@ -133,7 +133,7 @@ HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
 HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
   RequireRegular(file);
   if (!RequireHistory(file)) {
-    throw Error(ExitCode::kBadInput, "is empty: no run was added")
+    throw Error(ExitCode::kBadInput, "is empty: nothing was added")
         .InFile(file.string())
         .Remedy("add one with `etprof history add`");
   }
@@ -213,7 +213,8 @@ HistoryFile::Added HistoryFile::Add(const HistoryRun& run) {
     Statement find(database_, "SELECT id, commit_name, launches FROM run WHERE identity = ?1");
     if (find.Bind(1, run.identity).Step()) {
       if (find.Text(1) != run.commit) {
-        throw Error(ExitCode::kUsage, fmt::format("has this run already, as one of commit {}", find.Text(1)))
+        throw Error(ExitCode::kUsage,
+                    fmt::format("has this measurement already, as one of commit {}", find.Text(1)))
             .InFile(file_.string())
             .Remedy("add it with that commit, or measure again");
       }

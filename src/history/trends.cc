@@ -223,8 +223,9 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
     report.trends.push_back(std::move(trend));
   }
   if (!knows_since) {
-    throw Error(ExitCode::kUsage, fmt::format("no run of commit `{}` is among those shown", options.since))
-        .Remedy("give a commit of the history, and more runs with `--last N`");
+    throw Error(ExitCode::kUsage,
+                fmt::format("no measurement of commit `{}` is among those shown", options.since))
+        .Remedy("give a commit of the history, and more with `--last N`");
   }
   for (Trend& trend : report.trends) {
     trend.of_reference = std::ranges::any_of(
@@ -246,7 +247,8 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
         operator_name.empty()
             ? "Without a reference, a change of the machine cannot be told from one of the code: measure a "
               "model "
-              "that does not change with every run, and name its experiment with `--reference` when adding."
+              "that does not change in every measurement, and name its experiment with `--reference` when "
+              "adding."
             : "Self times have no reference: a change of the machine cannot be told from one of the code.");
   }
   return report;

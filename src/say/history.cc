@@ -45,7 +45,8 @@ std::string PlaceText(const Trend& trend, const TrendChange& change) {
   // A commit is found where a run lies a fifth of the change from its level
   // (bench/results/change_point.md).
   const double factor = trend.run_sd ? std::pow(5 * *trend.run_sd / std::log1p(change.growth), 2) : 0;
-  if (factor > 1) text += fmt::format(" (runs with {} times as many launches would tell)", std::ceil(factor));
+  if (factor > 1)
+    text += fmt::format(" (measurements of {} times as many launches would tell)", std::ceil(factor));
   return text;
 }
 
@@ -83,14 +84,14 @@ std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
 std::string SmallestText(double smallest) { return fmt::format("{:g}%", 100 * smallest); }
 
 std::string NoiseText(const Trend& trend, double smallest) {
-  if (!trend.run_sd) return "too few runs to know their noise";
-  std::string text =
-      fmt::format("runs of one level differ by ±{} (standard deviation)", RelativeText(*trend.run_sd));
+  if (!trend.run_sd) return "too few measurements to know their noise";
+  std::string text = fmt::format("measurements of one level differ by ±{} (standard deviation)",
+                                 RelativeText(*trend.run_sd));
   if (trend.between_sd && *trend.between_sd > 0 && *trend.between_sd < *trend.run_sd)
     text += fmt::format(", of which their launches do not explain ±{}", RelativeText(*trend.between_sd));
   if (trend.shows_after) {
     text += fmt::format("; a change of {} shows after {}", SmallestText(smallest),
-                        CountedText(*trend.shows_after, "run"));
+                        CountedText(*trend.shows_after, "measurement"));
   }
   return text;
 }
@@ -99,10 +100,10 @@ std::string NoiseText(const Trend& trend, double smallest) {
 std::string NeedText(const Trend& trend, double smallest) {
   if (trend.decision != GateDecision::kInconclusive) return "";
   if (trend.more_runs) {
-    return fmt::format("needs at least {} to show a change of {}", CountedText(*trend.more_runs, "more run"),
-                       SmallestText(smallest));
+    return fmt::format("needs at least {} to show a change of {}",
+                       CountedText(*trend.more_runs, "more measurement"), SmallestText(smallest));
   }
-  return fmt::format("no number of such runs shows a change of {}: measure more launches in each",
+  return fmt::format("no number of such measurements shows a change of {}: measure more launches in each",
                      SmallestText(smallest));
 }
 
@@ -194,7 +195,7 @@ Chart ChartOf(const Trend& trend, bool of_operators) {
 }
 
 std::string RunsText(const Trend& trend) {
-  std::string text = CountedText(trend.runs.size(), "run");
+  std::string text = CountedText(trend.runs.size(), "measurement");
   if (trend.data.earlier > 0)
     text += fmt::format(" (and {} earlier, not shown)",
                         FormatCount(static_cast<std::int64_t>(trend.data.earlier)));
@@ -233,7 +234,7 @@ std::string ResultOf(const Trend& trend, bool gate) {
   if (trend.of_reference) return "reference";
   if (gate) return ResultText(trend.decision);
   return trend.decision == GateDecision::kFail           ? "slower"
-         : trend.decision == GateDecision::kInconclusive ? "too few runs"
+         : trend.decision == GateDecision::kInconclusive ? "too few measurements"
                                                          : "no slowdown";
 }
 
@@ -241,7 +242,7 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
   Table table{"series",
               "",
               {{"name", "series"},
-               {"runs", "runs", true, 2},
+               {"measurements", "measured", true, 2},
                {"time", history.operator_name.empty() ? "latency" : "self time", true},
                {"noise", "noise", true, 1},
                {"changes", "changes", true},
@@ -273,8 +274,10 @@ Document DocumentOf(const HistoryReport& history, const std::string& file, bool 
   for (const Trend& trend : history.trends) document.sections.push_back(SectionOf(trend, history, gate));
   document.notes = NotesOf(history.notes);
   document.method = fmt::format(
-      "A run is the unit. Its value is the interquartile mean of its launches. Changes are found by binary "
-      "segmentation with permutation tests over runs; the chance of a false one in any series is at most "
+      "A measurement is the unit. Its value is the interquartile mean of its launches. Changes are found by "
+      "binary "
+      "segmentation with permutation tests over measurements; the chance of a false one in any series is at "
+      "most "
       "{:g}%. "
       "Intervals of place and size are at 95%.",
       100 * history.level);

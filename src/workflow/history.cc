@@ -44,7 +44,7 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
     throw Error(ExitCode::kUsage, "no run to add").Remedy("name run directories: `etprof history add RUN`");
   if (options.commit.empty()) {
-    throw Error(ExitCode::kUsage, "a run is kept with its commit, which is not given")
+    throw Error(ExitCode::kUsage, "a measurement is kept with its commit, which is not given")
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
   }
   AddedToHistory result;
@@ -78,7 +78,7 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
   HistoryFile history = HistoryFile::OpenToRead(options.file);
   std::vector<TrendData> data = history.Trends(options.filter);
   if (data.empty()) {
-    throw Error(ExitCode::kBadInput, "has no run that is asked for")
+    throw Error(ExitCode::kBadInput, "has no measurement that is asked for")
         .InFile(options.file)
         .Remedy("leave out a filter: `etprof history` shows all series");
   }

@@ -66,7 +66,7 @@ int RunAdd(const HistoryArguments& arguments) {
           : run.added == Added::kReplaced ? "replaced, since it has more launches now"
                                           : "already there, nothing added");
   }
-  Print("{}: {}\n", arguments.add.file, CountedText(added.all, "run"));
+  Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
   FlushStdout();
   return 0;
 }
@@ -98,10 +98,11 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   const auto arguments = std::make_shared<HistoryArguments>();
   AddToHistoryOptions& add = arguments->add;
   HistoryFilter& filter = arguments->read.filter;
-  app.add_option("action", arguments->action,
-                 "What to do: add: keep runs; show (default): trends with their noise; check: fail if "
-                 "something became "
-                 "slower; export: for other trackers")
+  app.add_option(
+         "action", arguments->action,
+         "What to do: add: keep measurements; show (default): trends with their noise; check: fail if "
+         "something became "
+         "slower; export: for other trackers")
       ->check(CLI::IsMember({"add", "show", "check", "export"}));
   app.add_option("run", add.runs, "Run directories to add")->expected(-1);
   app.add_option("--history", add.file, fmt::format("The history's file (default: {})", kHistoryFile))
@@ -111,11 +112,10 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   app.add_option(
          "--time", add.time,
          "Time of that commit, 2026-01-31T12:00:00Z or seconds since 1970 (default: as git says here, or "
-         "when the run was measured)")
+         "when it was measured)")
       ->type_name("TIME");
-  app.add_option(
-         "--reference", add.reference,
-         "Experiment of the run that does not change with the commit, against which the others are judged")
+  app.add_option("--reference", add.reference,
+                 "Experiment that does not change with the commit, against which the others are judged")
       ->type_name("NAME");
   app.add_option("--model", filter.model, "Only models with this in their names")->type_name("NAME");
   app.add_option("--device", filter.device, "Only devices with this in their names")->type_name("NAME");
@@ -124,21 +124,22 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   app.add_option("--operator", filter.operator_name,
                  "Self time of the operators with this in their names, instead of the latency")
       ->type_name("NAME");
-  app.add_option("--last", filter.last, "Runs of each series, the newest; 0: all (default: 200)")
+  app.add_option("--last", filter.last, "Measurements of each series, the newest; 0: all (default: 200)")
       ->check(CLI::Range(0, 1'000'000))
       ->type_name("N");
   const auto smallest = [arguments](const std::string& text) {
     arguments->read.trends.smallest = ParseSmallest(text);
   };
   app.add_option_function<std::string>("--smallest", smallest,
-                                       "Smallest change that runs have to be able to show (default: 2%)")
+                                       "Smallest change that a series has to be able to show (default: 2%)")
       ->type_name("P%");
   app.add_option("--since", arguments->read.trends.since, "Accept changes up to this commit")
       ->type_name("SHA");
   app.add_flag("--require-conclusive", arguments->require_conclusive,
                "Fail if a series cannot show such a change (exit code 1 instead of 5)");
-  app.add_option("--format", arguments->format,
-                 "Format to export: bmf: Bencher's, of the newest runs; hud: PyTorch HUD's (default: bmf)")
+  app.add_option(
+         "--format", arguments->format,
+         "Format to export: bmf: Bencher's, of the newest measurements; hud: PyTorch HUD's (default: bmf)")
       ->check(CLI::IsMember(HistoryFormatNames()));
   app.add_option("--out", arguments->out, "File to export to (default: stdout)")->type_name("FILE");
   AddGateFileOptions(app, arguments->files);
