@@ -11,9 +11,9 @@ namespace etprof {
 // process exit code and may throw Error. One for each command, in its file commands/command_<name>.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
 CommandSetup AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand,
-    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand, IsaCommand,
-    KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand,
-    ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
+    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand,
+    IsaCommand, KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand,
+    RecoverCommand, ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
 
 // One row of the table of commands (cli/commands.cc).
 struct CommandSpec {

@@ -276,16 +276,18 @@ inline say::Document BisectionDocument() {
 // A new subject's comes here: then every format of it is tested (document_test.cc).
 inline std::vector<say::Document> Documents() {
   return {OneOfEach(),
-                     KernelsDocument(),
+          KernelsDocument(),
           say::SayCheck(Everything()),
           say::SaySuite(MakeSuite()),
           CountersDocument(),
-              SustainedDocument(),
+          SustainedDocument(),
           DeviceListDocument(),
           CpuDocument(),
-                   say::SayReport(MakePair()),
+          say::SayReport(MakePair()),
           say::SayReport(MakeBare()),
-          StaticCheckDocument(), HistoryDocument(false),     HistoryDocument(true),
+          StaticCheckDocument(),
+          HistoryDocument(false),
+          HistoryDocument(true),
           BisectionDocument()};
 }
 

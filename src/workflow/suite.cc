@@ -305,6 +305,8 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
   say::Facts totals{"devices", "", {}};
   double longest = 0;
   bool bounded = true;
+  std::size_t all_unplanned = 0;
+  std::vector<say::Paragraph> problems;
   for (const std::string& name : DevicesOf(suite, options)) {
     progress.StopWhenInterrupted();
     std::unique_ptr<Device> device;
@@ -316,9 +318,10 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::kInterrupted) throw;
       unreachable = error.Message();
+      problems.push_back({unreachable});
     }
     double most = 0;
-    std::size_t count = 0;
+    std::size_t count = 0, unplanned = 0;
     for (const SuiteCell& cell : cells) {
       if (cell.device != name) continue;
       ++count;
@@ -327,7 +330,10 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
         if (device) planned = PlanCell(suite, cell, options, *device, properties);
       } catch (const Error& error) {
         planned.state = error.Message();
+        if (problems.empty() || problems.back().text != planned.state) problems.push_back({planned.state});
+        ++unplanned;
       }
+      if (!device) ++unplanned;
       most += planned.most.value_or(0);
       bounded = bounded && (planned.most || !planned.least);
       const auto seconds = [](const std::optional<double>& of) {
@@ -339,15 +345,22 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
     }
     if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
     longest = std::max(longest, most);
-    totals.facts.emplace_back(name,
-                              fmt::format("{}, at most {}", CountedText(count, "cell"), SecondsText(most)));
+    all_unplanned += unplanned;
+    const std::string cells_text = CountedText(count, "cell");
+    totals.facts.emplace_back(
+        name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, SecondsText(most))
+              : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
+                                   : fmt::format("{}, at most {} for {} of them", cells_text,
+                                                 SecondsText(most), count - unplanned));
   }
   say::Document document;
   document.title = "etprof suite --dry-run";
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
   document.answers = {{bounded ? fmt::format("At most {}", SecondsText(longest))
                                : std::string("No upper bound: launches were given, and no time"),
-                       "the devices measure side by side"}};
+                       all_unplanned == 0 ? "the devices measure side by side"
+                                          : fmt::format("without {} that cannot be planned",
+                                                        CountedText(all_unplanned, "cell"))}};
   if (suite.max_minutes) {
     totals.facts.emplace_back("time", fmt::format("{:g} min on each device; what cells leave goes to the "
                                                   "least certain ones",
@@ -355,7 +368,10 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
   }
   totals.facts.emplace_back("besides", "exports, waiting for a free or cool device, starting, and analysis");
   totals.facts.emplace_back("into", FromHere(suite.output_root));
-  document.sections = {{"", say::Level::kUsual, {std::move(totals), std::move(table)}}};
+  document.sections = {{"", say::Level::kUsual, {std::move(totals)}}};
+  std::vector<say::Part>& parts = document.sections.front().parts;
+  for (say::Paragraph& problem : problems) parts.emplace_back(std::move(problem));
+  parts.emplace_back(std::move(table));
   return document;
 }
 
