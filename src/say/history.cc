@@ -50,7 +50,7 @@ std::string PlaceText(const Trend& trend, const TrendChange& change) {
   return text;
 }
 
-std::string CauseText(const TrendChange& change) {
+std::string CauseOfChange(const TrendChange& change) {
   switch (change.cause) {
     case ChangeCause::kCode:
       return "the code (the reference did not change)";
@@ -73,7 +73,7 @@ std::string SizeText(const TrendChange& change) {
 
 std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
   std::string text =
-      fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change), CauseText(change));
+      fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change), CauseOfChange(change));
   if (!change.differs.empty()) text += fmt::format(". There also differs: {}", change.differs);
   if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
       change.cause != ChangeCause::kDevice)

@@ -11,11 +11,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-SuiteConfig Parse(const std::string& text) { return ParseSuite(text, "nightly.json"); }
+SuiteConfig ParsedSuite(const std::string& text) { return ParseSuite(text, "nightly.json"); }
 
 std::string ProblemOf(const std::string& text) {
   try {
-    CellsOf(Parse(text));
+    CellsOf(ParsedSuite(text));
   } catch (const Error& error) {
     return error.Message();
   }
@@ -43,7 +43,7 @@ constexpr const char* kFull = R"({
 })";
 
 TEST(Suite, TheProductLessWhatIsExcluded) {
-  const SuiteConfig suite = Parse(kFull);
+  const SuiteConfig suite = ParsedSuite(kFull);
   EXPECT_EQ(suite.output_root.filename(), "out_nightly");
   EXPECT_DOUBLE_EQ(suite.max_slowdown.value(), 0.02);
   EXPECT_THAT(NamesOf(suite),
@@ -55,15 +55,16 @@ TEST(Suite, TheProductLessWhatIsExcluded) {
 }
 
 TEST(Suite, OnlyWhatIsIncluded) {
-  SuiteConfig suite = Parse(R"({"models": ["a", "b"], "dtypes": ["fp32", "int8"], "variants": ["threads=2"],
+  SuiteConfig suite =
+      ParsedSuite(R"({"models": ["a", "b"], "dtypes": ["fp32", "int8"], "variants": ["threads=2"],
     "include": [{"model": "a", "dtype": "fp32"}, {"model": "b", "variant": "threads*"}]})");
   EXPECT_THAT(NamesOf(suite),
               ElementsAre("a fp32 local threads=2", "b fp32 local threads=2", "b int8 local threads=2"));
 }
 
 TEST(Suite, ProgramsThatAreThereAreNotExported) {
-  const SuiteConfig suite =
-      Parse(R"({"models": ["x/net_xnnpack_fp32.pte", {"name": "two", "programs": {"int8": "a.pte"}}]})");
+  const SuiteConfig suite = ParsedSuite(
+      R"({"models": ["x/net_xnnpack_fp32.pte", {"name": "two", "programs": {"int8": "a.pte"}}]})");
   EXPECT_TRUE(suite.models[0].source.empty());
   EXPECT_EQ(suite.models[0].programs.at("").filename(), "net_xnnpack_fp32.pte");
   EXPECT_THAT(NamesOf(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
@@ -86,7 +87,7 @@ TEST(Suite, WhatIsWrongIsSaid) {
 
 TEST(Suite, TwoDevicesNeverShareAFolder) {
   const SuiteConfig suite =
-      Parse(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
+      ParsedSuite(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
   std::set<std::filesystem::path> folders;
   for (const SuiteCell& cell : CellsOf(suite)) folders.insert(cell.folder);
   EXPECT_THAT(folders, SizeIs(4));
