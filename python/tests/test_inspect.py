@@ -106,7 +106,8 @@ def test_xnnpack_packs_little_more_than_the_estimate(pte: Path) -> None:
     (method,) = inspect(pte)["methods"]
     with Worker(RUNNER, pte, watch_memory=True) as worker:
         memory = worker.ask(cmd="watch", runs=1)["memory"]
-    packed = sum(one["largest"] for one in memory["operators"] if one["largest"] >= 1024)
+    # An operator that packs nothing allocates its own structure, of 520 bytes.
+    packed = sum(one["largest"] for one in memory["operators"] if one["largest"] > 600)
     assert method["packed_bytes_at_least"] <= packed <= 1.3 * method["packed_bytes_at_least"]
 
 
