@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/sort/spreadsort/float_sort.hpp>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -135,7 +135,7 @@ Distribution Describe(std::span<const double> values) {
 }
 
 void Sort(std::vector<double>& values) {
-  if (!SortedAsIntegers(values)) boost::sort::spreadsort::float_sort(values.begin(), values.end());
+  if (!SortedAsIntegers(values)) boost::sort::pdqsort_branchless(values.begin(), values.end());
 }
 
 double Quantile(std::span<const double> sorted, double q) {

@@ -50,8 +50,8 @@ struct Distribution {
 // ns that differ in the last digit keep their variance.
 Distribution Describe(std::span<const double> values);
 
-// Ascending; none is NaN. By radix sorts: a long trace has thousands of values of each operator, and
-// std::sort takes three times as long, for whole numbers below 2^32 seven times.
+// Ascending; none is NaN. A long trace has thousands of values of each operator, for which std::sort takes
+// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting.
 void Sort(std::vector<double>& values);
 
 // The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7
