@@ -59,7 +59,11 @@ def test_a_folder_above_run_directories_says_which_there_are(runs):
 
 def test_the_interval_of_a_median_is_around_it(runs):
     (experiment,) = json.loads((runs / "runs/a/analysis_summary.json").read_text())["experiments"]
-    low, high = experiment["latency_interval_ms"]["low"], experiment["latency_interval_ms"]["high"]
+    interval = experiment["latency_interval_ms"]
+    if interval is None:  # beside the other tests' processes, too few launches may have clean runs
+        assert experiment["clean_runs"] < experiment["all_runs"]
+        return
+    low, high = interval["low"], interval["high"]
     assert low <= experiment["latency_ms"]["p50"] <= high
     assert low * high == pytest.approx(experiment["latency_ms"]["p50"] ** 2)
 
