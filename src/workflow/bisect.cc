@@ -1,6 +1,7 @@
 #include "workflow/bisect.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
