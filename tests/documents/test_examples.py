@@ -10,6 +10,7 @@ EXAMPLES = dict(
     re.findall(r"^## ([\w-]+)\n\n.*\n\n```\n(.*)\n```$", (ROOT / "docs/reference/cli.md").read_text(), re.M)
 )
 NOT_RUN = {
+    "bisect": "takes a repository: tests/measure/test_bisect.py has one",
     "build": "compiles a runner: tests/devices does that, from an empty folder",
     "devices": "asks a board: tests/devices has one",
     "export": "takes PyTorch 20 seconds: README.md's first commands do it",
