@@ -21,6 +21,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/clock.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "device/shell.h"
@@ -218,13 +219,9 @@ bool Explains(const Users& users, const OtherLoad& load) {
 }
 
 #ifdef __APPLE__
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::optional<LoadSnapshot> ReadLocal() {
   LoadSnapshot snapshot;
-  snapshot.seconds = Now();
+  snapshot.seconds = MonotonicSeconds();
   snapshot.self = ::getpid();
   snapshot.cores = static_cast<int>(std::thread::hardware_concurrency());
   host_cpu_load_info_data_t info{};

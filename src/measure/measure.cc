@@ -10,6 +10,7 @@
 
 #include "checkout/provenance.h"
 #include "checkout/runner_binary.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -37,10 +38,6 @@ namespace {
 constexpr int kMostLosses = 5;             // of the connection
 constexpr std::size_t kMostForAShell = 6;  // experiments beside which a connection has room for one more
 constexpr double kMemoryShare = 0.8;       // of what is available, for all workers
-
-double MonotonicSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Measurement {
  public:

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -31,10 +31,6 @@ using State = QuickTestStep::State;
 constexpr double kMostSeconds = 180;  // of one step; they take seconds
 constexpr double kGraceSeconds = 10;  // of a step that was interrupted
 constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // What etprof said last on stderr: "Problem. Remedy." of its error and hint, else the last line.
 std::string LastError(const std::string& text) {
@@ -125,7 +121,7 @@ const QuickTestStep* QuickTest::Next() {
   QuickTestStep& step = result_.steps.emplace_back();
   step.name = name;
   if (over) return &step;
-  const double start = Now();
+  const double start = MonotonicSeconds();
   try {
     progress_.StopWhenInterrupted();
     step.said = (this->*action)();
@@ -136,7 +132,7 @@ const QuickTestStep* QuickTest::Next() {
     if (!result_.interrupted) step.state = State::kFailed;
     step.exit_code = static_cast<int>(error.exit_code());
   }
-  step.seconds = Now() - start;
+  step.seconds = MonotonicSeconds() - start;
   return &step;
 }
 
@@ -227,10 +223,10 @@ void QuickTest::Etprof(std::vector<std::string> words) {
   Say("$ " + CommandText(command));
   const std::unique_ptr<Process> process = StartLocalProcess(
       command, [this](std::string_view text) { log_ << text; }, [this] { return progress_.Interrupted(); });
-  const double end = Now() + kMostSeconds;
+  const double end = MonotonicSeconds() + kMostSeconds;
   std::string line, last;
   for (bool reading = true; reading;) {
-    switch (process->ReadLine(line, std::max(0.0, end - Now()))) {
+    switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
       case Process::Read::kLine:
         Say(line);
         if (!line.empty()) last = line;

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -29,10 +29,6 @@ constexpr double kLeastSecondsOfCell = 1;
 constexpr double kMostGrowth =
     0.6;  // of a cell's time in one step: its next look needs 1.4 times the launches
 
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // What others who wait for the device are told: "anna@desk, suite nightly".
 std::string WhoWeAre(const SuiteConfig& suite) {
   std::array<char, 256> host{};
@@ -41,8 +37,6 @@ std::string WhoWeAre(const SuiteConfig& suite) {
   return fmt::format("{}@{}, suite {} (process {})", user != nullptr && *user != '\0' ? user : "somebody",
                      host.data(), suite.file.stem().string(), ::getpid());
 }
-
-std::string InOneLine(const Error& error) { return error.Message(); }
 
 }  // namespace
 
@@ -142,10 +136,15 @@ void SuiteDevice::Set(SuiteTask& task, SuiteCellStatus status, const std::string
   if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", NameOf(task), reason));
 }
 
-double SuiteDevice::Used() const {
+const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
+  if (!task.stored) task.stored = LookAtCell(task.cell->folder);
+  return *task.stored;
+}
+
+double SuiteDevice::Used() {
   double used = 0;
-  for (const SuiteTask& task : tasks_)  // of one that was cut off, only the run directory knows
-    used += std::max(task.state->seconds, LookAtCell(task.cell->folder).seconds);
+  for (SuiteTask& task : tasks_)  // of one that was cut off, only the run directory knows
+    used += std::max(task.state->seconds, Stored(task).seconds);
   return used;
 }
 
@@ -154,7 +153,7 @@ double SuiteDevice::Budget() const {
 }
 
 // What the cell may use at first: of a limited time the share of its pairs among those that are to come.
-double SuiteDevice::FirstSeconds(std::size_t next) const {
+double SuiteDevice::FirstSeconds(std::size_t next) {
   const auto pairs_of = [](const SuiteTask& task) {
     return double(std::max<std::size_t>(1, task.cell->variants.size()));
   };
@@ -180,7 +179,7 @@ bool SuiteDevice::Open() {
     return true;
   } catch (const Error& error) {
     device_.reset();
-    unreachable_ = InOneLine(error);
+    unreachable_ = error.Message();
     return false;
   }
 }
@@ -190,7 +189,7 @@ void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
   Config config = ConfigOfCell(suite_, profile, *device_, properties_);
   MakePlan(config);
   CheckFiles(config);
-  const StoredCell before = LookAtCell(task.cell->folder);
+  const StoredCell before = Stored(task);
   const bool same = before.there && before.hash == ConfigHash(config);
   if (same && before.complete && !again) return Set(task, SuiteCellStatus::kMeasured, "");
   if (before.there && !same)
@@ -209,7 +208,7 @@ void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
     waits = true;
   });
   if (waits) progress_.State(place_, NameOf(task));
-  const double start = SteadySeconds();
+  const double start = MonotonicSeconds();
   double waited = 0;
   std::optional<Error> failed;
   bool lost = false;
@@ -229,7 +228,7 @@ void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
   } catch (const Error& error) {
     failed = error;
   }
-  const double seconds = std::max(0.0, SteadySeconds() - start - waited);
+  const double seconds = std::max(0.0, MonotonicSeconds() - start - waited);
   if (progress_.Interrupted()) return Set(task, task.state->status, "", seconds);
   if (failed) {
     change_([&] { task.state->seconds += seconds; });
@@ -248,9 +247,10 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
   } catch (const std::exception& error) {
     failed = AsError(error);
   }
+  task.stored.reset();
   if (failed && !progress_.Interrupted()) {
     // What was measured before more of it was asked for stays measured.
-    Set(task, again ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, InOneLine(*failed));
+    Set(task, again ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
   }
   if (!device_) return;
   try {
@@ -277,7 +277,7 @@ void SuiteDevice::Extend() {
     std::size_t worst = 0;
     StoredCell of_worst;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const StoredCell stored = LookAtCell(open[i].task->cell->folder);
+      const StoredCell& stored = Stored(*open[i].task);
       if (i > 0 && stored.uncertainty <= of_worst.uncertainty) continue;
       worst = i;
       of_worst = stored;
@@ -286,7 +286,7 @@ void SuiteDevice::Extend() {
     Candidate& candidate = open[worst];
     const double step = std::max(kMostGrowth * of_worst.seconds, kLeastSecondsOfCell);
     Attempt(*candidate.task, of_worst.seconds + (candidate.all_of_it ? left : std::min(left, step)), true);
-    const bool grew = LookAtCell(candidate.task->cell->folder).launches > of_worst.launches;
+    const bool grew = Stored(*candidate.task).launches > of_worst.launches;
     const bool hopeless = !candidate.task->state->reason.empty() || (!grew && candidate.all_of_it);
     candidate.all_of_it = !grew;
     if (hopeless) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
@@ -299,13 +299,13 @@ void SuiteDevice::Run() {
     if (task.program.empty()) continue;
     if (!Open()) {
       // What is finished needs no device.
-      const StoredCell stored = LookAtCell(task.cell->folder);
+      const StoredCell stored = Stored(task);
       if (progress_.Interrupted()) break;
       stored.complete ? Set(task, SuiteCellStatus::kMeasured, "")
                       : Set(task, SuiteCellStatus::kFailed, unreachable_);
       continue;
     }
-    if (Used() >= Budget() && !LookAtCell(task.cell->folder).there) {
+    if (Used() >= Budget() && !Stored(task).there) {
       Set(task, SuiteCellStatus::kSkipped, "the time was over before it (max_minutes)");
       continue;
     }

@@ -37,8 +37,9 @@ StoredCell LookAtCell(const std::filesystem::path& folder);
 
 struct SuiteTask {
   const SuiteCell* cell = nullptr;
-  SuiteState::Cell* state = nullptr;  // written with `save` alone
-  std::filesystem::path program;      // empty: it could not be exported, and state->reason says why
+  SuiteState::Cell* state = nullptr;      // written with `save` alone
+  std::filesystem::path program;          // empty: it could not be exported, and state->reason says why
+  std::optional<StoredCell> stored = {};  // as SuiteDevice::Stored read it; absent: not since it was measured
 };
 
 class SuiteDevice {
@@ -57,9 +58,11 @@ class SuiteDevice {
   void Measure(SuiteTask& task, double max_seconds, bool again);
   void Extend();
   void Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
-  double Used() const;
+  // Reading a run directory takes longer the more is in it, and only measuring changes it.
+  static const StoredCell& Stored(SuiteTask& task);
+  double Used();
   double Budget() const;
-  double FirstSeconds(std::size_t next) const;
+  double FirstSeconds(std::size_t next);
   std::string NameOf(const SuiteTask& task) const;
 
   const SuiteConfig& suite_;
