@@ -19,6 +19,7 @@
 namespace etprof {
 namespace {
 
+constexpr std::size_t kRunsAPart = 2048;  // a thread costs more to start than fewer take
 constexpr std::string_view kKernelPrefix = "native_call_";
 
 // "Convolution (NHWC, F32) IGEMM #1" -> "Convolution (NHWC, F32) IGEMM", "native_call_mean.out" ->
@@ -208,15 +209,6 @@ class Attributor {
     return trace_.end.data() + trace_.blocks[place.block].first_event + place.first;
   }
 
-  // Calls `work(first, end)` for parts of the runs, on several threads where that is worth it.
-  template <typename Work>
-  void ForParts(std::size_t runs, const Work& work) const {
-    constexpr std::size_t kRunsAPart = 2048;
-    const std::size_t parts = (runs + kRunsAPart - 1) / kRunsAPart;
-    ParallelFor(parts, options_.threads,
-                [&](std::size_t part) { work(part * kRunsAPart, std::min(runs, (part + 1) * kRunsAPart)); });
-  }
-
   // Tells the runs whose spans keep order from those that need a tree of their own.
   void FindDisordered(const std::vector<RunPlace>& places) {
     ordered_trees_.resize(runs_.kinds.size());
@@ -227,7 +219,7 @@ class Attributor {
       tree.emplace(trace_, trace_.layouts[kind.layout], kind.segment);
     }
     ordered_.resize(places.size());
-    ForParts(places.size(), [&](std::size_t first, std::size_t end) {
+    ParallelForParts(places.size(), kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {
       for (std::size_t run = first; run < end; ++run) {
         const RunPlace& place = places[run];
         ordered_[run] = ordered_trees_[place.kind]->Holds(StartOf(place), EndOf(place)) ? 1 : 0;
@@ -411,7 +403,7 @@ class Attributor {
           profile_.duration[profile_.duration_row[op] * runs + run] = duration[position];
       }
     };
-    ForParts(runs, [&](std::size_t first, std::size_t end) {
+    ParallelForParts(runs, kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {
       std::vector<Nanoseconds> duration, self;
       for (std::size_t run = first; run < end; ++run) {
         if (ordered_[run] == 0) continue;

@@ -6,6 +6,7 @@
 
 #include "cli/show.h"
 #include "core/error.h"
+#include "program/static_facts.h"
 #include "render/check.h"
 #include "say/static_check.h"
 
@@ -49,7 +50,18 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
   }
 }
 
-ExitCode CodeOf(GateDecision decision, bool require_conclusive) {
+std::optional<double> PercentOf(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::optional<double> value = ParsePercent(text);
+  if (!value || *value <= -1) {
+    throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage", option, text))
+        .Remedy(fmt::format("give one, such as `{} 2%`", option));
+  }
+  return value;
+}
+
+ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error) {
+  if (error && decision != GateDecision::kFail) return ExitCode::kDeviceFailed;
   if (decision == GateDecision::kPass) return ExitCode::kDone;
   return decision == GateDecision::kFail || require_conclusive ? ExitCode::kCheckFailed
                                                                : ExitCode::kInconclusive;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/options.h"
@@ -24,7 +25,12 @@ void AddThresholdOptions(CLI::App& app, StaticCheckOptions& options, bool limits
 // `flag` goes with those options only, by name, among all that `app` has.
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
 
-ExitCode CodeOf(GateDecision decision, bool require_conclusive);
+// The value of an option: "2%" is 0.02. Below 0, the candidate has to be better by so much. Absent: "".
+// Throws Error (kUsage).
+std::optional<double> PercentOf(const char* option, const std::string& text);
+
+// `error`: something could not be measured, which a failed check outweighs.
+ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error = false);
 
 // Checks, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, const View& view);

@@ -84,6 +84,10 @@ void WriteFileAtomically(const std::filesystem::path& path, const std::string& c
 void WriteOutput(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 bool IsStdout(const std::filesystem::path& path);
 
+// A new folder among the system's temporary files whose name begins with `start`, for this user alone. Who
+// makes it removes it. `what` is for people: "a folder for a checkout". Throws Error (kDeviceFailed).
+std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what);
+
 // Whether a file has a name of these functions' temporary files.
 bool IsTemporaryName(const std::filesystem::path& path);
 // Removes those in a folder whose writer is gone: it was killed.

@@ -38,4 +38,10 @@ void ParallelFor(std::size_t count, std::size_t threads, const std::function<voi
   }
 }
 
+void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
+                      const std::function<void(std::size_t, std::size_t)>& work) {
+  ParallelFor((count + part - 1) / part, threads,
+              [&](std::size_t index) { work(index * part, std::min(count, (index + 1) * part)); });
+}
+
 }  // namespace etprof

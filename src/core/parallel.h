@@ -10,6 +10,10 @@ namespace etprof {
 // calls are finished first.
 void ParallelFor(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work);
 
+// Likewise `work(first, end)` for parts of [0, count), of `part` each but for the last.
+void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
+                      const std::function<void(std::size_t, std::size_t)>& work);
+
 // The number of threads that 0 stands for; at least 1.
 std::size_t HardwareThreads();
 

@@ -250,4 +250,11 @@ void RemoveStaleTemporaries(const fs::path& folder) {
   }
 }
 
+std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what) {
+  std::string folder = (std::filesystem::temp_directory_path() / (start + "-XXXXXX")).string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    throw Error(ExitCode::kDeviceFailed, "cannot make " + what).InFile(folder);
+  return folder;
+}
+
 }  // namespace etprof

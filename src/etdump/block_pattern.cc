@@ -1,7 +1,6 @@
 #include "etdump/block_pattern.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace etprof {
 namespace {
@@ -9,6 +8,7 @@ namespace {
 using ::etdump::Event;
 using ::etdump::ProfileEvent;
 using ::etdump::RunData;
+using flatbuffers::ReadScalar;
 
 // A block of the largest traces has 20,000 events; within this many the sum of their lengths fits 64 bits.
 constexpr std::size_t kMostEvents = 1U << 16U;
@@ -18,13 +18,6 @@ constexpr std::size_t kMostBytesOfAnEvent = 1024, kMostOtherBytes = 8192;
 constexpr std::size_t kStep = 16;  // words that are compared at once
 
 const std::uint8_t* BytesOf(const void* table) { return static_cast<const std::uint8_t*>(table); }
-
-template <typename T>
-T Load(const std::uint8_t* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);  // FlatBuffers are little-endian, and so are all our hosts
-  return value;
-}
 
 }  // namespace
 
@@ -114,7 +107,7 @@ class BlockPattern::Maker {
           bits |= counts(kinds_[word * 4 + byte]) ? 0xffU << (8 * byte) : 0U;
         return bits;
       };
-      pattern.words_.push_back(Load<std::uint32_t>(begin_ + word * 4));
+      pattern.words_.push_back(ReadScalar<std::uint32_t>(begin_ + word * 4));
       pattern.counts_.push_back(mask([](Kind kind) { return kind == kSame || kind == kVtable; }));
       pattern.moves_.push_back(mask([](Kind kind) { return kind == kVtable; }));
     }
@@ -166,7 +159,7 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
   for (std::size_t word = 0; word < words_.size(); word += kStep) {
     __builtin_prefetch(next + word * 4);
     for (std::size_t i = 0; i < kStep; ++i) {  // the compiler makes vectors of loops of a fixed length
-      const auto has = Load<std::uint32_t>(at + (word + i) * 4);
+      const auto has = ReadScalar<std::uint32_t>(at + (word + i) * 4);
       other[i] |= (has - words_[word + i] - (moves_[word + i] & moved)) & counts_[word + i];
     }
   }
@@ -179,8 +172,8 @@ bool BlockPattern::Times(const RunData& run, Nanoseconds longest, Nanoseconds la
   std::uint64_t sum = 0;
   bool odd = false;
   for (std::size_t event = 0; event < times_.size(); ++event) {
-    const auto from = Load<std::uint64_t>(at + times_[event].start);
-    const auto to = Load<std::uint64_t>(at + times_[event].end);
+    const auto from = ReadScalar<std::uint64_t>(at + times_[event].start);
+    const auto to = ReadScalar<std::uint64_t>(at + times_[event].end);
     start[event] = static_cast<Nanoseconds>(from);
     end[event] = static_cast<Nanoseconds>(to);
     // Unsigned: an event that ends before it starts is too long as well.

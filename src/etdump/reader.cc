@@ -20,9 +20,8 @@ std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks, st
   std::vector<std::size_t> places(blocks.size() + 1, 0);
   // The system maps a file's pages as they are first touched, which takes longer than to look at them.
   constexpr std::size_t kBlocksAPart = 4096;
-  ParallelFor(blocks.size() / kBlocksAPart + 1, threads, [&](std::size_t part) {
-    const std::size_t end = std::min<std::size_t>(blocks.size(), (part + 1) * kBlocksAPart);
-    for (std::size_t block = part * kBlocksAPart; block < end; ++block) {
+  ParallelForParts(blocks.size(), kBlocksAPart, threads, [&](std::size_t first, std::size_t end) {
+    for (std::size_t block = first; block < end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
       if (!file.VerifyShallow(run)) throw file.Malformed();
       places[block + 1] = run.events() != nullptr ? run.events()->size() : 0;

@@ -11,13 +11,6 @@ constexpr std::size_t kPrefix = 4;        // u32 length
 constexpr std::size_t kIdentifierAt = 4;  // within the FlatBuffer: after the root offset
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
 
-std::uint32_t ReadU32(ByteView bytes, std::size_t offset) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, bytes.data() + offset,
-              sizeof value);  // FlatBuffers are little-endian, and so are all our hosts
-  return value;
-}
-
 bool HasIdentifier(ByteView bytes, std::size_t root) {
   return bytes.size() >= root + kIdentifierAt + 4 &&
          std::memcmp(bytes.data() + root + kIdentifierAt, ::etdump::ETDumpIdentifier(), 4) == 0;
@@ -61,7 +54,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   std::size_t length = bytes.size();
   if (HasIdentifier(bytes, kPrefix)) {
     root = kPrefix;
-    length = ReadU32(bytes, 0);
+    length = flatbuffers::ReadScalar<std::uint32_t>(bytes.data());
     if (length > bytes.size() - kPrefix) {
       throw Error(ExitCode::kBadInput,
                   fmt::format("is cut short: {} of {} bytes are there", bytes.size(), length + kPrefix))

@@ -1,7 +1,6 @@
 #include "workflow/bisect.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,12 +36,9 @@ struct BuiltVersion {
 class BisectTree {
  public:
   BisectTree(std::string repository, WorkflowProgress& progress)
-      : repository_(std::move(repository)), progress_(progress) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "etprof-bisect-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw Error(ExitCode::kDeviceFailed, "cannot make a folder for a checkout").InFile(pattern);
-    folder_ = pattern;
-  }
+      : repository_(std::move(repository)),
+        progress_(progress),
+        folder_(MakeTemporaryFolder("etprof-bisect", "a folder for a checkout")) {}
   BisectTree(const BisectTree&) = delete;
   BisectTree& operator=(const BisectTree&) = delete;
   ~BisectTree() {

@@ -8,7 +8,6 @@
 #include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "program/static_facts.h"
 #include "render/check.h"
 #include "report/stored_runs.h"
 #include "say/check.h"
@@ -24,22 +23,6 @@ struct CheckArguments {
   bool is_static = false;
   StaticCheckOptions programs;
 };
-
-// "2%" is 0.02. Below 0, the candidate has to be better by so much.
-std::optional<double> Percent(const char* option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const std::optional<double> value = ParsePercent(text);
-  if (!value || *value <= -1) {
-    throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage", option, text))
-        .Remedy(fmt::format("give one, such as `{} 2%`", option));
-  }
-  return value;
-}
-
-ExitCode CodeOf(const CheckReport& check) {
-  if (check.error && check.decision != GateDecision::kFail) return ExitCode::kDeviceFailed;
-  return CodeOf(check.decision, check.require_conclusive);
-}
 
 int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
@@ -59,7 +42,7 @@ int RunCheck(const CheckArguments& arguments) {
   const say::Document document = say::SayCheck(check);
   files.Write(say::TestSuiteOf(check), document);
   ShowDocument(document, arguments.view, more, [&](std::ostream& out) { RenderCheckJson(check, out); });
-  return static_cast<int>(CodeOf(check));
+  return static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error));
 }
 
 }  // namespace
@@ -79,7 +62,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->type_name("PATH|SPEC");
   CheckLimits& limits = options.limits;
   const auto percent = [&](const char* name, auto set, const char* help) {
-    const auto parse = [name, set](const std::string& text) { set(Percent(name, text)); };
+    const auto parse = [name, set](const std::string& text) { set(PercentOf(name, text)); };
     app.add_option_function<std::string>(name, parse, help)->type_name("P%");
   };
   using Limit = std::optional<double>;

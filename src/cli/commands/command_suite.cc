@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/commands.h"
@@ -9,7 +7,6 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "program/static_facts.h"
 #include "render/suite.h"
 #include "say/suite.h"
 #include "workflow/suite.h"
@@ -25,26 +22,17 @@ struct SuiteArguments {
   bool dry_run = false;
 };
 
-int Show(const SuiteReport& suite, const SuiteArguments& arguments) {
-  const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
+int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
   const say::Document document = say::SaySuite(suite);
   files.Write(say::TestSuiteOf(suite), document);
   ShowDocument(document, arguments.view, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
                [&](std::ostream& out) { RenderSuiteJson(suite, out); });
-  if (suite.error && suite.decision != GateDecision::kFail) return static_cast<int>(ExitCode::kDeviceFailed);
-  return static_cast<int>(CodeOf(suite.decision, suite.require_conclusive));
+  return static_cast<int>(CodeOf(suite.decision, suite.require_conclusive, suite.error));
 }
 
 int RunSuiteCommand(const SuiteArguments& arguments) {
   SuiteOptions options = arguments.options;
-  if (!arguments.max_slowdown.empty()) {
-    options.max_slowdown = ParsePercent(arguments.max_slowdown);
-    if (!options.max_slowdown || *options.max_slowdown <= -1) {
-      throw Error(ExitCode::kUsage,
-                  fmt::format("--max-slowdown `{}` is not a percentage", arguments.max_slowdown))
-          .Remedy("give one, such as `--max-slowdown 2%`");
-    }
-  }
+  options.max_slowdown = PercentOf("--max-slowdown", arguments.max_slowdown);
   // Before hours of measuring: whether its result can go where it is to go.
   const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
   if (IsFolder(options.path)) {
@@ -54,7 +42,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
       TerminalProgress progress;
       return ReadSuiteFolder(options, progress);
     }();
-    return Show(suite, arguments);
+    return Show(suite, arguments, files);
   }
   const SuiteConfig suite = LoadSuite(options);
   if (arguments.dry_run) {
@@ -69,7 +57,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
     TerminalProgress progress(DevicesOf(suite, options));
     return RunSuite(suite, options, progress);
   }();
-  if (!outcome.interrupted) return Show(outcome.report, arguments);
+  if (!outcome.interrupted) return Show(outcome.report, arguments, files);
   Say("Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
       FromHere(suite.output_root), FromHere(suite.output_root));
   return static_cast<int>(ExitCode::kInterrupted);

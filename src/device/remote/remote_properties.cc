@@ -1,13 +1,13 @@
 #include "device/remote/remote_properties.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "device/local/local_properties.h"
 
@@ -44,11 +44,8 @@ std::string Line(const std::map<std::string, std::string>& parts, const std::str
 // The files below a folder of their own, so that they are read as this machine's are.
 class Tree {
  public:
-  explicit Tree(const std::map<std::string, std::string>& parts) {
-    std::string folder = (fs::temp_directory_path() / "etprof-device-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr)
-      throw Error(ExitCode::kDeviceFailed, "cannot make a temporary folder").InFile(folder);
-    root_ = folder;
+  explicit Tree(const std::map<std::string, std::string>& parts)
+      : root_(MakeTemporaryFolder("etprof-device", "a temporary folder")) {
     for (const auto& [name, text] : parts) {
       const fs::path relative = fs::path(name).lexically_normal();
       if (!name.starts_with("/") || name.find("..") != std::string::npos) continue;

@@ -60,13 +60,8 @@ class SshConnection : public Connection {
     Close();
     // The path of a socket is short, so it is not below a folder of the user's.
     RemoveStaleFolders();
-    std::string folder =
-        (std::filesystem::temp_directory_path() / fmt::format("{}{}-XXXXXX", kFolderStart, ::getpid()))
-            .string();
-    if (::mkdtemp(folder.data()) == nullptr) {
-      throw Error(ExitCode::kDeviceFailed, "cannot make a folder for ssh's control socket").InFile(folder);
-    }
-    folder_ = folder;
+    folder_ = MakeTemporaryFolder(fmt::format("{}{}", kFolderStart, ::getpid()),
+                                  "a folder for ssh's control socket");
     std::vector<std::string> words = Client();
     // Three unanswered messages, one every five seconds, and the connection counts as lost.
     for (const char* option : {"ControlMaster=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3"})

@@ -91,8 +91,8 @@ class Reader {
     ReadKeys(fields, keys);
     TakeSharedKeys(keys.shared, fields, defaults_);
     if (keys.output_root) config.output_root = *keys.output_root;
-    config.launches = keys.launches;
-    config.rounds = keys.rounds;
+    config.launches = keys.schedule.launches;
+    config.rounds = keys.schedule.rounds;
     config.max_seconds = keys.max_seconds;
     if (keys.sustained) {
       const auto duration = ParseSustained(*keys.sustained);
@@ -101,11 +101,11 @@ class Reader {
             .Remedy(kSustainedRemedy);
       config.sustained = *duration;
     }
-    config.margin = keys.margin.value_or(config.margin);
-    config.precision = keys.precision;
+    config.margin = keys.schedule.margin.value_or(config.margin);
+    config.precision = keys.schedule.precision;
     config.timeout_seconds = keys.timeout_seconds.value_or(config.timeout_seconds);
     config.seed = static_cast<std::uint64_t>(keys.seed.value_or(1));
-    config.peaks = keys.peaks.value_or(config.peaks);
+    config.peaks = keys.schedule.peaks.value_or(config.peaks);
     TakeDeviceKeys(keys, fields, config);
 
     const Json* experiments = keys.experiments.found;
@@ -190,9 +190,9 @@ class Reader {
 
   // What the device is to be like.
   static void TakeDeviceKeys(const ConfigKeys& keys, const JsonFields& fields, Config& config) {
-    config.power_mode = keys.power_mode.value_or("");
-    config.max_temp = keys.max_temp;
-    config.max_temp_wait = keys.max_temp_wait.value_or(config.max_temp_wait);
+    config.power_mode = keys.schedule.power_mode.value_or("");
+    config.max_temp = keys.schedule.max_temp;
+    config.max_temp_wait = keys.schedule.max_temp_wait.value_or(config.max_temp_wait);
     if (config.power_mode.empty()) return;
     try {
       FindPowerMode(config.power_mode);

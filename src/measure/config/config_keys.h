@@ -44,6 +44,7 @@ constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMostRuns = 1e6;
 constexpr double kMostThreads = 1024;
 constexpr double kMostCpu = 1023;
+constexpr const char* kDevicePattern = "^(local|adb|(ssh|adb):[^-].*)$";
 
 // Of an experiment, and at the top of the file for all of them.
 struct SharedKeys {
@@ -63,7 +64,7 @@ struct SharedKeys {
     v("device", &K::device,
       Key({.meaning =
                "where it is measured: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, or a list of them",
-           .pattern = "^(local|adb|(ssh|adb):[^-].*)$",
+           .pattern = kDevicePattern,
            .some = true,
            .unique = true}));
     v("data", &K::data, Key({.meaning = "external data, a .ptd file"}));
@@ -152,38 +153,25 @@ struct AnalysisKeys {
   }
 };
 
-struct ConfigKeys {
-  SharedKeys shared;
-  std::optional<std::string> schema, output_root, sustained, power_mode;
-  std::optional<int> launches, rounds, seed;
-  std::optional<double> max_seconds, margin, precision, timeout_seconds, max_temp, max_temp_wait;
+// How to measure, and under which conditions: of a configuration, and of each cell of a suite.
+struct ScheduleKeys {
+  std::optional<int> launches, rounds;
+  std::optional<double> margin, precision, max_temp, max_temp_wait;
   std::optional<bool> peaks;
-  Raw<std::vector<ExperimentKeys>> experiments;
-  Raw<AnalysisKeys> analysis;
+  std::optional<std::string> power_mode;
 
-  static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
-    using K = ConfigKeys;
-    v("$schema", &K::schema, Key({.meaning = "this schema, for editors"}));
-    v.Flat(&K::shared);
-    v("output_root", &K::output_root, Key({.meaning = "the run directory"}));
+    using K = ScheduleKeys;
     v("launches", &K::launches,
       Key({.meaning = "exactly so many processes of each experiment", .least = 2, .most = 1e4}));
     v("rounds", &K::rounds,
       Key({.meaning = "bursts of every experiment in a launch", .least = 1, .most = 1000}));
-    v("sustained", &K::sustained,
-      Key({.meaning = "run each experiment so long without a rest, one after the other: \"10min\""}));
-    v("max_seconds", &K::max_seconds,
-      Key({.meaning = "time for the measurement, 60 for each pair without it", .least = 0.1, .most = 1e6}));
     v("margin", &K::margin,
       Key({.meaning = "a change within +- this is called the same", .least = 1e-6, .most = 1}));
     v("precision", &K::precision,  // half of the least margin
       Key({.meaning = "relative half-width of the interval asked for, half of margin without it",
            .least = 5e-7,
            .most = 1}));
-    v("timeout_seconds", &K::timeout_seconds,
-      Key({.meaning = "for one answer of a worker", .least = 0.1, .most = 1e6}));
-    v("seed", &K::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
     v("peaks", &K::peaks,
       Key({.meaning = "measure the machine's roofs, too (docs/guides/bottlenecks.md); true without it"}));
     v("power_mode", &K::power_mode,
@@ -195,6 +183,32 @@ struct ConfigKeys {
            .most = 150}));
     v("max_temp_wait", &K::max_temp_wait,
       Key({.meaning = "seconds: for so long at most, before one round", .least = 0, .most = 1e6}));
+  }
+};
+
+struct ConfigKeys {
+  SharedKeys shared;
+  ScheduleKeys schedule;
+  std::optional<std::string> schema, output_root, sustained;
+  std::optional<int> seed;
+  std::optional<double> max_seconds, timeout_seconds;
+  Raw<std::vector<ExperimentKeys>> experiments;
+  Raw<AnalysisKeys> analysis;
+
+  static constexpr bool kFreeKeys = true;
+  static void Describe(auto& v) {
+    using K = ConfigKeys;
+    v("$schema", &K::schema, Key({.meaning = "this schema, for editors"}));
+    v.Flat(&K::shared);
+    v("output_root", &K::output_root, Key({.meaning = "the run directory"}));
+    v.Flat(&K::schedule);
+    v("sustained", &K::sustained,
+      Key({.meaning = "run each experiment so long without a rest, one after the other: \"10min\""}));
+    v("max_seconds", &K::max_seconds,
+      Key({.meaning = "time for the measurement, 60 for each pair without it", .least = 0.1, .most = 1e6}));
+    v("timeout_seconds", &K::timeout_seconds,
+      Key({.meaning = "for one answer of a worker", .least = 0.1, .most = 1e6}));
+    v("seed", &K::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
     v("experiments", &K::experiments, {.meaning = "what to measure", .some = true});
     v("analysis", &K::analysis, Key({.meaning = "what is held against what"}));
   }

@@ -75,16 +75,16 @@ class SuiteReader {
     suite.backend = keys.backend.value_or("");
     suite.max_minutes = keys.max_minutes;
     suite.max_seconds = keys.max_seconds;
-    suite.margin = keys.margin;
-    suite.precision = keys.precision;
-    suite.max_temp = keys.max_temp;
-    suite.max_temp_wait = keys.max_temp_wait;
-    suite.launches = keys.launches;
-    suite.rounds = keys.rounds;
+    suite.margin = keys.schedule.margin;
+    suite.precision = keys.schedule.precision;
+    suite.max_temp = keys.schedule.max_temp;
+    suite.max_temp_wait = keys.schedule.max_temp_wait;
+    suite.launches = keys.schedule.launches;
+    suite.rounds = keys.schedule.rounds;
     suite.runs = keys.runs;
     suite.warmup = keys.warmup;
     suite.threads = keys.threads;
-    suite.peaks = keys.peaks.value_or(true);
+    suite.peaks = keys.schedule.peaks.value_or(true);
     suite.cpus = keys.cpus.value_or("");
     if (!suite.cpus.empty()) Within(fields, "cpus", [&] { CheckCpus(suite.cpus); });
     suite.period = keys.period.value_or("");
@@ -92,7 +92,7 @@ class SuiteReader {
       throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
-    suite.power_mode = keys.power_mode.value_or("");
+    suite.power_mode = keys.schedule.power_mode.value_or("");
     if (!suite.power_mode.empty()) Within(fields, "power_mode", [&] { FindPowerMode(suite.power_mode); });
     if (keys.runner_path) suite.runner = Find(*keys.runner_path);
     if (keys.max_slowdown) {

@@ -42,13 +42,13 @@ struct SuiteRuleKeys {
 };
 
 struct SuiteKeys {
-  std::optional<std::string> schema, output_root, backend, runner_path, cpus, period, power_mode;
+  std::optional<std::string> schema, output_root, backend, runner_path, cpus, period;
   Raw<std::vector<std::variant<std::string, SuiteModelKeys>>> models;
   std::optional<OneOrMany<std::string>> dtypes, devices, variants;
   Raw<std::vector<SuiteRuleKeys>> include, exclude;
-  std::optional<double> max_minutes, max_seconds, margin, precision, max_temp, max_temp_wait;
-  std::optional<int> launches, rounds, runs, warmup, threads;
-  std::optional<bool> peaks;
+  ScheduleKeys schedule;
+  std::optional<double> max_minutes, max_seconds;
+  std::optional<int> runs, warmup, threads;
   std::optional<std::string> max_slowdown;
   Raw<std::map<std::string, std::string>> env;
 
@@ -67,7 +67,7 @@ struct SuiteKeys {
     v("backend", &K::backend, Key({.meaning = "to export for, as `etprof export --backend`"}));
     v("devices", &K::devices,
       Key({.meaning = "local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT",
-           .pattern = "^(local|adb|(ssh|adb):[^-].*)$",
+           .pattern = kDevicePattern,
            .some = true,
            .unique = true}));
     v("variants", &K::variants,
@@ -82,33 +82,15 @@ struct SuiteKeys {
            .most = 1e5}));
     v("max_seconds", &K::max_seconds,
       Key({.meaning = "for each pair at first, 60 without it", .least = 0.1, .most = 1e6}));
-    v("launches", &K::launches,
-      Key({.meaning = "exactly so many processes of each experiment", .least = 2, .most = 1e4}));
-    v("rounds", &K::rounds,
-      Key({.meaning = "bursts of every experiment in a launch", .least = 1, .most = 1000}));
+    v.Flat(&K::schedule);
     v("runs", &K::runs, Key({.meaning = "traced runs", .least = 1, .most = kMostRuns}));
     v("warmup", &K::warmup,
       Key({.meaning = "least number of unrecorded runs of a launch", .least = 0, .most = kMostRuns}));
     v("threads", &K::threads, Key({.least = 1, .most = kMostThreads}));
     v("cpus", &K::cpus, Key({.meaning = "CPUs to run on: \"0-3\", \"big\""}));
     v("period", &K::period, Key({.meaning = "start a run so often: \"33ms\""}));
-    v("margin", &K::margin,
-      Key({.meaning = "a change within +- this is called the same", .least = 1e-6, .most = 1}));
-    v("precision", &K::precision,
-      Key({.meaning = "relative half-width of the interval asked for, half of margin without it",
-           .least = 5e-7,
-           .most = 1}));
     v("max_slowdown", &K::max_slowdown,
       Key({.meaning = "fail where a candidate is slower by more: \"2%\"; not checked without it"}));
-    v("peaks", &K::peaks, Key({.meaning = "measure the machine's roofs, too; true without it"}));
-    v("power_mode", &K::power_mode,
-      Key({.meaning = "Android: settings for the time of the measurement", .choices = kPowerModeNames}));
-    v("max_temp", &K::max_temp,
-      Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above",
-           .least = 0,
-           .most = 150}));
-    v("max_temp_wait", &K::max_temp_wait,
-      Key({.meaning = "seconds: for so long at most, before one round", .least = 0, .most = 1e6}));
     v("runner_path", &K::runner_path, Key({.meaning = "the runner, in place of etprof-runner"}));
     v("env", &K::env, Key({.meaning = "environment variables", .pattern = "^[A-Za-z_][A-Za-z0-9_]*$"}));
   }
