@@ -1,4 +1,4 @@
-"""`etprof bisect` over 64 commits of a repository whose model has one block more from a known commit on.
+"""`etprof bisect` over 64 commits of a repository whose model has other weights in each, and one block more from a known one on.
 
     .venv/bin/python bench/bisection.py [--out bench/results/bisection.md] [--max-seconds 60]
 
@@ -24,7 +24,7 @@ from torch import nn
 class Net(nn.Module):  # change {number}
     def __init__(self):
         super().__init__()
-        torch.manual_seed(0)
+        torch.manual_seed({number})
         self.blocks = nn.Sequential(*[nn.Sequential(nn.Conv2d(32, 32, 3, padding=1), nn.ReLU()) for _ in range({blocks})])
 
     def forward(self, x):
@@ -84,7 +84,7 @@ def main() -> None:
         "# A bisection",
         "",
         f"One run of `bench/bisection.py` on a shared two-core x86-64 virtual machine: {COMMITS} commits, of which number "
-        f"{GUILTY} adds a seventh convolution of 32 channels to six. **{'Found' if right else 'Not found'}**, exit code "
+        f"{GUILTY} adds a seventh convolution of 32 channels to six; each has weights of its own. **{'Found' if right else 'Not found'}**, exit code "
         f"{process.returncode}, with {measured} measured steps in {seconds:.0f} s, {len(steps) + 1} exports by PyTorch "
         f"included. Peak memory of the largest process: {usage.ru_maxrss / 1e3:.0f} MB.",
         "",

@@ -51,12 +51,15 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
         assert seconds[row["bound"]] == max(seconds.values())
         assert row["share_of_roof"] == pytest.approx(row["roof_ms"] / row["time_ms"], rel=1e-9)
         assert row["would_save_ms"] == pytest.approx(row["time_ms"] - row["roof_ms"], rel=1e-9, abs=1e-12)
-        assert row["time_low_ms"] <= row["time_ms"] <= row["time_high_ms"]
+        # Beside other processes one launch may be left, which has no interval.
+        if row["time_low_ms"] is not None:
+            assert row["time_low_ms"] <= row["time_ms"] <= row["time_high_ms"]
         assert row["macs_per_s"] == pytest.approx(row["macs"] / row["time_ms"] * 1e3, rel=1e-9)
         if row["macs"] > 0:
             dtypes.add(row["dtype"])
     # A few tens of nanoseconds may be the same in every run; what computes is not.
-    assert any(row["time_low_ms"] < row["time_ms"] < row["time_high_ms"] for row in rows if row["macs"] > 0)
+    computing = [row for row in rows if row["macs"] > 0 and row["time_low_ms"] is not None]
+    assert not computing or any(row["time_low_ms"] < row["time_ms"] < row["time_high_ms"] for row in computing)
     assert dtypes == {"int8" if options.get("quantize") else "fp32"}
     gaps = [row["would_save_ms"] for row in rows]
     assert gaps == sorted(gaps, reverse=True)

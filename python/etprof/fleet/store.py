@@ -178,8 +178,11 @@ class Fleet:
         texts = [column.name for column in table.columns if column.type == "string"]
         path = self.path(table.name, batch)
         try:
+            if self.local:
+                return pq.ParquetFile(path, read_dictionary=texts).read(columns)
+            # In this thread: a thread of Arrow's that drops a Python file while Python ends takes the process with it.
             with self.fs.open(path, "rb") as file:
-                return pq.ParquetFile(file, read_dictionary=texts).read(columns)
+                return pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
         except pa.ArrowException as error:
             raise FleetError(
                 f"`{path}` is damaged: {str(error).splitlines()[0]}",
