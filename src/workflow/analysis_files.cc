@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 #include "core/beneath.h"
 #include "core/escape.h"
+#include "core/parallel.h"
 #include "render/csv/csv.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
@@ -60,9 +63,18 @@ fs::path OutputFolders::TablesOf(const fs::path& input) const {
   return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
 }
 
-void AnalysisFiles::Write(const fs::path& file, const Contents& contents) {
-  folders_.write(file, contents);
-  written_.push_back(file);
+void AnalysisFiles::WriteAdded() {
+  std::vector<std::string> texts(added_.size());
+  // The last one takes the longest where it is the page, so it begins first.
+  ParallelFor(added_.size(), 0, [&](std::size_t i) {
+    const std::size_t last = added_.size() - 1 - i;
+    std::ostringstream out;
+    added_[last].contents(out);
+    texts[last] = std::move(out).str();
+  });
+  for (std::size_t i = 0; i < added_.size(); ++i)
+    folders_.write(added_[i].path, [&](std::ostream& out) { out << texts[i]; });
+  added_.clear();
 }
 
 void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
@@ -90,22 +102,27 @@ void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, co
   stems_[index] = folder / stem;
 }
 
-void AnalysisFiles::WriteSummaries(const Report& report, const ReportExperiment& experiment) {
+void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& experiment) {
   if (experiment.index >= stems_.size() || stems_[experiment.index].empty()) return;
-  const auto write = [&](const char* suffix, const Contents& contents) {
-    Write(stems_[experiment.index].string() + suffix, contents);
+  const auto add = [&](const char* suffix, Contents contents) {
+    added_.push_back({stems_[experiment.index].string() + suffix, std::move(contents)});
   };
-  write("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
-  write("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
-  write("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
-  write("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
+  add("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
+  add("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
+  add("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
+  add("_e2e_latency.csv", [&](std::ostream& out) { RenderE2eLatencyCsv(report, experiment, out); });
   if (experiment.sustained)
-    write("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
+    add("_sustained.csv", [&](std::ostream& out) { RenderSustainedCsv(*experiment.sustained, out); });
   if (experiment.latency.n > 0)
-    write("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
+    add("_robust_stats.json", [&](std::ostream& out) { RenderRobustStatsJson(report, experiment, out); });
 }
 
 void AnalysisFiles::WriteComparisons(const Report& report) {
+  AddComparisons(report);
+  WriteAdded();
+}
+
+void AnalysisFiles::AddComparisons(const Report& report) {
   const auto name_of = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
     return AsFileName(
@@ -115,23 +132,23 @@ void AnalysisFiles::WriteComparisons(const Report& report) {
     std::string stem = ModelFileName(report);
     if (report.comparisons.size() > 1)
       stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
-    Write(folders_.report / (stem + "_comparison.csv"),
-          [&](std::ostream& out) { RenderComparisonCsv(pair, out); });
-    Write(folders_.report / (stem + "_robust_comparison.json"),
-          [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); });
+    added_.push_back({folders_.report / (stem + "_comparison.csv"),
+                      [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
+    added_.push_back({folders_.report / (stem + "_robust_comparison.json"),
+                      [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); }});
   }
 }
 
 // What a run's trace-enabled logs say: `<stem>_kernels.csv` of each log, and kernel_view.md.
-void AnalysisFiles::WriteKernels(const KernelReport& kernels) {
+void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   for (const KernelView& view : kernels.views) {
     const fs::path table = KernelTableOf(view.log);
-    Write(folders_.TablesOf(table) / table.filename(),
-          [&](std::ostream& out) { RenderKernelsCsv(view, out); });
+    added_.push_back({folders_.TablesOf(table) / table.filename(),
+                      [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
   }
   if (kernels.views.empty()) return;
-  Write(folders_.report / "kernel_view.md",
-        [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); });
+  added_.push_back({folders_.report / "kernel_view.md",
+                    [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); }});
 }
 
 // What lies beside the report, for its list of files: what is there, and what is about to be written.
@@ -150,6 +167,7 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
       add_existing(file);
   }
   files.insert(files.end(), written_.begin(), written_.end());
+  for (const File& file : added_) files.push_back(file.path);
   for (const fs::path& file : files) {
     const std::string name = RelativeName(file, folder);
     if (std::ranges::find(report.artifacts, name) == report.artifacts.end()) report.artifacts.push_back(name);
@@ -157,14 +175,15 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
 }
 
 void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
-  for (const ReportExperiment& experiment : report.experiments) WriteSummaries(report, experiment);
-  WriteComparisons(report);
-  WriteKernels(kernels);
+  for (const ReportExperiment& experiment : report.experiments) AddSummaries(report, experiment);
+  AddComparisons(report);
+  AddKernels(kernels);
   ListArtifacts(report);
-  for (const auto& [name, render] : ReportFiles(report)) {
-    if (name == "report.md") report.title = folders_.title;
-    folders_.write(folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); });
-  }
+  report.title = folders_.title;
+  for (const auto& [name, render] : ReportFiles(report))
+    added_.push_back(
+        {folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); }});
+  WriteAdded();
 }
 
 }  // namespace etprof

@@ -51,15 +51,23 @@ class AnalysisFiles {
   void WriteComparisons(const Report& report);
 
  private:
-  void Write(const std::filesystem::path& file, const std::function<void(std::ostream&)>& contents);
-  void WriteSummaries(const Report& report, const ReportExperiment& experiment);
-  void WriteKernels(const KernelReport& kernels);
+  struct File {
+    std::filesystem::path path;
+    std::function<void(std::ostream&)> contents;
+  };
+
+  void AddSummaries(const Report& report, const ReportExperiment& experiment);
+  void AddComparisons(const Report& report);
+  void AddKernels(const KernelReport& kernels);
   void ListArtifacts(Report& report) const;
+  // What was added, in its order; made on all cores.
+  void WriteAdded();
 
   const OutputFolders& folders_;
   std::set<std::string> names_;               // stems that are taken
   std::vector<std::filesystem::path> stems_;  // which all tables of an experiment share, with their folder
   std::vector<std::filesystem::path> written_;
+  std::vector<File> added_;  // what they write with lives until WriteAdded()
 };
 
 }  // namespace etprof

@@ -10,11 +10,14 @@
 namespace etprof {
 namespace {
 
+// Of 1 to 9: a third of the time of zlib's default, 6, for about a tenth more bytes.
+constexpr int kLevel = 3;
+
 class GzipBuffer : public std::streambuf {
  public:
   explicit GzipBuffer(std::ostream& out) : out_(out), plain_(kSize), packed_(kSize) {
     // 15 bits of window, and 16 for a gzip header in place of zlib's.
-    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream_, kLevel, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc();
     setp(plain_.data(), plain_.data() + plain_.size());
   }
