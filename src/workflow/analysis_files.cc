@@ -157,7 +157,8 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
   std::vector<fs::path> files;
   const auto add_existing = [&](const fs::path& file) {
     std::error_code ignored;
-    if (!file.empty() && fs::is_regular_file(file, ignored)) files.push_back(file);
+    const bool is_added = std::ranges::find(added_, file, &File::path) != added_.end();
+    if (!file.empty() && (is_added || fs::is_regular_file(file, ignored))) files.push_back(file);
   };
   for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
   for (const auto& [name, render] : ReportFiles(report)) files.push_back(folder / name);
@@ -179,10 +180,14 @@ void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
   AddComparisons(report);
   AddKernels(kernels);
   ListArtifacts(report);
-  report.title = folders_.title;
-  for (const auto& [name, render] : ReportFiles(report))
+  for (const auto& [name, render] : ReportFiles(report)) {
+    if (name == "report.md") {
+      WriteAdded();
+      report.title = folders_.title;
+    }
     added_.push_back(
         {folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); }});
+  }
   WriteAdded();
 }
 

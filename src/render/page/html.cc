@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/escape.h"
+#include "core/parallel.h"
 #include "render/document.h"
 #include "render/json/json.h"
 #include "render/json/timeline_json.h"
@@ -122,12 +123,21 @@ void RenderHtml(const Report& report, std::ostream& out) {
   } else if (!report.models_share.empty()) {
     heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(ModelText(report)));
   }
-  const auto write = [&] {
-    WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
-    WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, out);
-    WriteDocument(say::SayReport(report), out);
-  };
-  WritePage(write, out);
+  const std::function<void(std::ostream&)> elements[] = {
+      [&](std::ostream& element) {
+        WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, element);
+      },
+      [&](std::ostream& element) {
+        WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
+      },
+      [&](std::ostream& element) { WriteDocument(say::SayReport(report), element); }};
+  std::string made[std::size(elements)];
+  ParallelFor(std::size(elements), 0, [&](std::size_t i) {
+    std::ostringstream element;
+    elements[i](element);
+    made[i] = std::move(element).str();
+  });
+  WritePage([&] { std::ranges::copy(made, std::ostream_iterator<std::string>(out)); }, out);
 }
 
 void RenderDocumentHtml(const say::Document& document, std::ostream& out) {
