@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,14 @@ class Nullable:
     valid: np.ndarray
 
 
-Column = np.ndarray | Coded | Nullable | Sequence[str | None]
+@dataclass(frozen=True)
+class Lists:
+    """A list of texts per row; None: missing."""
+
+    values: Sequence[Sequence[str] | None]
+
+
+Column = np.ndarray | Coded | Nullable | Lists | Sequence[str | None]
 
 
 class Table:
@@ -68,43 +76,140 @@ class Table:
         return _native.arrow_stream([_exported(name, column) for name, column in self.columns.items()], len(self))
 
 
+class Records:
+    """Rows of equal keys, each a dict or a dataclass, that are a table, too: `polars.DataFrame(records)`.
+
+    It is no Sequence of Python's, since libraries take such a thing apart before they ask for Arrow.
+    What is in neither of Python's plain types nor a list of texts is JSON in the table. None is null.
+    """
+
+    def __init__(self, rows: Sequence[Any], types: Mapping[str, type] | None = None) -> None:
+        """Take the rows as they are.
+
+        Args:
+            rows: dicts, or objects of one dataclass
+            types: str, bool, int, or float of some columns; that of another one is its values', text where all are missing
+        """
+        self._rows = list(rows)
+        self._types = dict(types or {})
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One row, or a list of rows."""
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator:
+        """Rows."""
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the rows are equal, also to those of a list."""
+        return self._rows == (other._rows if isinstance(other, Records) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
+    def table(self) -> Table:
+        """Columns, in the order in which keys appear."""
+        dicts = [asdict(row) if is_dataclass(row) else row for row in self._rows]
+        keys = dict.fromkeys([*self._types, *(key for row in dicts for key in row)])
+        return Table({key: _column([row.get(key) for row in dicts], self._types.get(key)) for key in keys})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as an Arrow stream."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+
+def _column(values: list, kind: type | None) -> Column:
+    known = [value for value in values if value is not None]
+    kind = kind or _type_of(known)
+    if kind is list:
+        return Lists(values)
+    if kind is str or kind is None:
+        return [value if isinstance(value, str | None) else json.dumps(value, default=str) for value in values]
+    valid = np.array([value is not None for value in values], dtype=bool)
+    numbers = np.array(
+        [kind() if value is None else value for value in values],
+        dtype={bool: bool, int: np.int64, float: np.float64}[kind],
+    )
+    return Nullable(numbers, valid)
+
+
+def _type_of(known: list) -> type | None:
+    """The type of values, of which None is none; None: text."""
+    kinds = {type(value) for value in known}
+    if kinds in ({int, float}, {float}):
+        return float
+    if kinds == {list} and all(isinstance(text, str) for value in known for text in value):
+        return list
+    return kinds.pop() if kinds in ({bool}, {int}) else None
+
+
 def _length(column: Column) -> int:
     if isinstance(column, Coded):
         return len(column.codes)
-    return len(column.values if isinstance(column, Nullable) else column)
+    return len(column.values if isinstance(column, Nullable | Lists) else column)
 
 
 def _bits(flags: np.ndarray) -> np.ndarray:
     return np.packbits(flags, bitorder="little")
 
 
-def _exported(name: str, column: Column) -> tuple[str, str, int, int, list[np.ndarray | None], Any]:
+# Name, format, length, nulls, buffers, dictionary, children.
+_Exported = tuple[str, str, int, int, list[np.ndarray | None], Any, list]
+
+
+def _exported(name: str, column: Column) -> _Exported:
     """A column as `arrow_stream` takes it; the buffers are in the order of Arrow's columnar format."""
     if isinstance(column, Coded):
         codes = np.ascontiguousarray(column.codes)
-        return name, _format(codes), len(codes), 0, [None, codes], _texts("", column.texts)
+        return name, _format(codes), len(codes), 0, [None, codes], _texts("", column.texts), []
     if isinstance(column, Nullable):
-        _, kind, length, _, (_, values), _ = _exported(name, column.values)
-        missing = length - int(np.count_nonzero(column.valid))
-        return name, kind, length, missing, [_bits(column.valid) if missing else None, values], None
+        _, kind, length, _, (_, values), _, _ = _exported(name, column.values)
+        missing, valid = _validity(column.valid)
+        return name, kind, length, missing, [valid, values], None, []
+    if isinstance(column, Lists):
+        return _lists(name, column.values)
     if isinstance(column, np.ndarray) and column.dtype.kind == "b":
-        return name, "b", len(column), 0, [None, _bits(column)], None
+        return name, "b", len(column), 0, [None, _bits(column)], None, []
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-        return name, _format(column), len(column), 0, [None, np.ascontiguousarray(column)], None
+        return name, _format(column), len(column), 0, [None, np.ascontiguousarray(column)], None, []
     return _texts(name, column)
+
+
+def _validity(valid: np.ndarray) -> tuple[int, np.ndarray | None]:
+    """How many are missing, and Arrow's bits, which it has where any is."""
+    missing = len(valid) - int(np.count_nonzero(valid))
+    return missing, _bits(valid) if missing else None
+
+
+def _offsets(sizes: Sequence[int]) -> np.ndarray:
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _lists(name: str, values: Sequence[Sequence[str] | None]) -> _Exported:
+    missing, valid = _validity(np.array([value is not None for value in values], dtype=bool))
+    offsets = _offsets([len(value or ()) for value in values]).astype(np.int32)
+    texts = _texts("item", [text for value in values for text in value or ()])
+    return name, "+l", len(values), missing, [valid, offsets], None, [texts]
 
 
 def _format(values: np.ndarray) -> str:
     return _FORMATS[values.dtype.name]
 
 
-def _texts(name: str, texts: Sequence[str | None]) -> tuple[str, str, int, int, list[np.ndarray | None], Any]:
+def _texts(name: str, texts: Sequence[str | None]) -> _Exported:
     encoded = [b"" if text is None else text.encode("utf-8", "replace") for text in texts]
-    valid = np.array([text is not None for text in texts], dtype=bool)
-    missing = len(texts) - int(np.count_nonzero(valid))
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    missing, valid = _validity(np.array([text is not None for text in texts], dtype=bool))
+    offsets = _offsets([len(text) for text in encoded])
     data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     # Texts of 2 GiB and more have offsets of 64 bits.
     kind, offsets = ("u", offsets.astype(np.int32)) if offsets[-1] < 2**31 else ("U", offsets)
-    return name, kind, len(texts), missing, [_bits(valid) if missing else None, offsets, data], None
+    return name, kind, len(texts), missing, [valid, offsets, data], None, []

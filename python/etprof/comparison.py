@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from etprof import _native
+from etprof.arrow import Records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,14 @@ class Comparison:
         import pandas as pd
 
         return pd.DataFrame(self.data["groups"])
+
+    def rows(self, name: str = "operators") -> Records:
+        """Return "operators", "groups", or another list of `data`: rows, and a table for any Arrow library."""
+        return Records(self.data[name])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The operators as an Arrow stream: `polars.DataFrame(comparison)`."""
+        return self.rows().__arrow_c_stream__(requested_schema)
 
 
 def compare(baseline: str | os.PathLike[str], candidate: str | os.PathLike[str]) -> Comparison:

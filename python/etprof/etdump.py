@@ -14,7 +14,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("etprof's Python module needs NumPy: pip install numpy") from error
 
-from etprof.arrow import Coded, Nullable, Table
+from etprof.arrow import Coded, Nullable, Records, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +29,18 @@ _OPERATOR_KEYS: dict[str, type] = {
     "kind": str,
     "category": str,
     "group": str,
-    "instruction": np.int32,
-    "parent": np.int32,
+    "instruction": int,
+    "parent": int,
     "portable": bool,
+}
+
+_HEALTH_KEYS: dict[str, type] = {
+    "name": str,
+    "severity": str,
+    "explanation": str,
+    "count": int,
+    "amount_ns": int,
+    "first_place": str,
 }
 
 # Nanoseconds of a tick, by the units that ExecuTorch's TimeScale has.
@@ -146,18 +155,18 @@ class Etdump:
         return np.repeat(np.arange(len(self.block_names)), self._trace.block_event_count)
 
     @cached_property
-    def reported(self) -> list[dict]:
+    def reported(self) -> Reported:
         """What delegates report that is not host time: bytes, cycles, another clock's times, estimates.
 
         Each is a dict of delegate, name, kind, unit, instruction, run (counted from 0 over complete runs), and value. These
         are no events: nothing of them is in the columns, in a frame, or in a profile.
         """
-        return self._trace.reported
+        return Reported(self._trace.reported)
 
     @cached_property
-    def health(self) -> list[dict]:
+    def health(self) -> Records:
         """What is odd in the file: name, severity, explanation, count, amount_ns, first_place."""
-        return self._trace.health
+        return Records(self._trace.health, _HEALTH_KEYS)
 
     def profiles(self, method: str = "forward", warmup: int = 0) -> list[Profile]:
         """Where the time goes: one Profile for each method, in the order of their first runs.
@@ -285,6 +294,24 @@ class Etdump:
         return name, True, number if number >= 0 else name
 
 
+class Reported(Records):
+    """What delegates report, each a dict with arrays by run. As a table: one row per value."""
+
+    def table(self) -> Table:
+        """Return delegate, name, kind, unit, instruction, run, value."""
+        sizes = [len(one["value"]) for one in self]
+        columns: dict[str, Any] = {}
+        for key in ("delegate", "name", "kind", "unit"):
+            place = {text: i for i, text in enumerate(dict.fromkeys(one[key] for one in self))}
+            columns[key] = Coded(
+                np.repeat(np.array([place[one[key]] for one in self], dtype=np.int32), sizes), list(place)
+            )
+        columns["instruction"] = np.repeat(np.array([one["instruction"] for one in self], dtype=np.int32), sizes)
+        for key, kind in (("run", np.uint32), ("value", np.int64)):
+            columns[key] = np.concatenate([np.zeros(0, dtype=kind), *(one[key] for one in self)])
+        return Table(columns)
+
+
 class Profile:
     """Where the time of one method goes, operator by operator and run by run. Times are whole nanoseconds."""
 
@@ -292,9 +319,9 @@ class Profile:
         self._profile = profile
 
     @cached_property
-    def operators(self) -> list[dict]:
+    def operators(self) -> Records:
         """What ran, the framework's own spans too: key, name, type, kind, category, group, instruction, parent, portable."""
-        return self._profile.operators
+        return Records(self._profile.operators, _OPERATOR_KEYS)
 
     @cached_property
     def self_ns(self) -> np.ndarray:
@@ -316,9 +343,9 @@ class Profile:
         return np.array(self._profile.run_phase)
 
     @cached_property
-    def health(self) -> list[dict]:
+    def health(self) -> Records:
         """What is odd in the trace."""
-        return self._profile.health
+        return Records(self._profile.health, _HEALTH_KEYS)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an operator, with statistics of its self time over the steady runs (ms): count, mean, p50, p90, p99, share."""
@@ -340,7 +367,7 @@ class Profile:
         columns: dict[str, Any] = {}
         for key, kind in _OPERATOR_KEYS.items():
             values = [operator[key] for operator in self.operators]
-            columns[key] = values if kind is str else np.array(values, dtype=kind)
+            columns[key] = values if kind is str else np.array(values, dtype=np.int32 if kind is int else kind)
         ran = [row[row >= 0] / 1e6 for row in times]
         runs = np.array([row.size for row in ran], dtype=np.int64)
         columns["runs"] = runs

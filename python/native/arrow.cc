@@ -177,7 +177,7 @@ void DeleteCapsule(PyObject* capsule) {
 
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// (name, format, length, nulls, buffers, dictionary): as python/etprof/arrow.py makes it.
+// (name, format, length, nulls, buffers, dictionary, children): as python/etprof/arrow.py makes it.
 Column Read(nb::handle given, std::vector<nb::object>& arrays) {
   const auto entry = nb::cast<nb::tuple>(given);
   Column column{.name = nb::cast<std::string>(entry[0]),
@@ -192,6 +192,7 @@ Column Read(nb::handle given, std::vector<nb::object>& arrays) {
     arrays.push_back(nb::borrow(buffer));
   }
   if (const nb::object texts = entry[5]; !texts.is_none()) column.dictionary.push_back(Read(texts, arrays));
+  for (const nb::handle child : entry[6]) column.children.push_back(Read(child, arrays));
   return column;
 }
 
@@ -220,7 +221,7 @@ nb::object ArrowStream(const nb::list& columns, std::int64_t rows) {
 
 void BindArrow(nb::module_& module) {
   module.def("arrow_stream", &ArrowStream, "columns"_a, "rows"_a,
-             "An Arrow C stream of columns (name, format, length, nulls, buffers, dictionary), which are not copied");
+             "An Arrow C stream of columns (name, format, length, nulls, buffers, dictionary, children), which are not copied");
 }
 
 }  // namespace etprof

@@ -1,6 +1,7 @@
 """What the Python module gives to other libraries by `__arrow_c_stream__`."""
 
 import gc
+import json
 import sys
 import threading
 
@@ -13,7 +14,9 @@ import pytest
 from program import DATA
 
 import etprof
-from etprof.arrow import Coded, Nullable, Table
+from etprof.arrow import Coded, Nullable, Records, Table
+from etprof.etdump import Reported
+from etprof.fleet import query, store
 
 ETDUMP = DATA / "toy_cnn.t1.etdump"
 
@@ -155,3 +158,100 @@ def test_an_operator_that_did_not_run_has_no_number():
     assert table["p50_ms"].null_count == 1
     assert profile.to_pandas()["mean_ms"].isna().tolist() == [False, True]
     assert pl.DataFrame(profile.self_times())["self_ns"].to_list() == [1, 2, None, None]
+
+
+def same_in_every_library(table, rows: list[dict]) -> None:
+    """pyarrow, Polars, DuckDB, and pandas have these rows."""
+    expected = [tuple(row.values()) for row in rows]
+    columns = list(rows[0])
+    read = pa.table(table)
+    read.validate(full=True)
+    assert read.column_names == columns
+    assert read.to_pylist() == rows
+    assert pl.DataFrame(table).rows() == [tuple(row.values()) for row in pl.DataFrame(read).to_dicts()] == expected
+    assert duckdb.from_arrow(table).fetchall() == expected
+    frame = pd.DataFrame.from_arrow(table)
+    assert list(frame.columns) == columns
+    assert pa.Table.from_pandas(frame, preserve_index=False).cast(read.schema).to_pylist() == rows
+
+
+def test_rows_are_tables():
+    rows = [
+        {"text": "ü", "flag": True, "count": 1, "number": 1, "words": ["a", "b"], "unknown": None, "all": {"x": [1]}},
+        {"text": None, "flag": None, "count": None, "number": 0.5, "words": None, "unknown": None, "all": None},
+        {"text": "", "flag": False, "count": -(2**62), "number": None, "words": [], "unknown": None, "all": {}},
+    ]
+    records = Records(rows)
+    assert records == rows
+    assert (len(records), records[1], records[1:], list(records)) == (3, rows[1], rows[1:], rows)
+    told = [row | {"all": None if row["all"] is None else json.dumps(row["all"])} for row in rows]
+    same_in_every_library(records, [row | {"number": row["number"] and float(row["number"])} for row in told])
+    # Without rows, declared columns are there.
+    empty = pa.table(Records([], {"a": int, "b": str}))
+    assert (empty.num_rows, empty.schema.field("a").type, empty.schema.field("b").type) == (0, pa.int64(), pa.string())
+    assert pa.table(Records([{"a": None}], {"a": float})).schema.field("a").type == pa.float64()
+
+
+def test_every_table_of_the_module_is_one(dump):
+    (profile,) = dump.profiles()
+    same_in_every_library(profile.operators, list(profile.operators))
+    for health in (dump.health, profile.health):
+        assert pa.table(health).column_names == ["name", "severity", "explanation", "count", "amount_ns", "first_place"]
+    comparison = etprof.compare(
+        DATA / "sme2_emulated" / "toy_cnn.sme2_off.etdump", DATA / "sme2_emulated" / "toy_cnn.sme2_on.etdump"
+    )
+    for table, rows in ((comparison, "operators"), (comparison.rows("groups"), "groups")):
+        told = pl.DataFrame(table)
+        assert told.height == len(comparison.data[rows]) > 0
+        for name in ("name", "baseline_ms", "verdict", "ratio"):
+            assert told[name].to_list() == [row[name] for row in comparison.data[rows]]
+            assert pa.table(table)[name].to_pylist() == told[name].to_list()
+        frame = pd.DataFrame.from_arrow(table)
+        assert frame["baseline_total_ns"].tolist() == [row["baseline_total_ns"] for row in comparison.data[rows]]
+        assert len(duckdb.from_arrow(table).fetchall()) == told.height
+
+
+def test_what_delegates_report_is_a_row_per_value():
+    reported = Reported(
+        [
+            {
+                "delegate": "QnnBackend",
+                "name": "cycles",
+                "kind": "cycles",
+                "unit": "cycles",
+                "instruction": 3,
+                "run": np.array([0, 2], dtype=np.uint32),
+                "value": np.array([7, -9]),
+            },
+            {
+                "delegate": "QnnBackend",
+                "name": "bytes",
+                "kind": "bytes",
+                "unit": "bytes",
+                "instruction": -1,
+                "run": np.array([1], dtype=np.uint32),
+                "value": np.array([2**40]),
+            },
+        ]
+    )
+    common = {"delegate": "QnnBackend"}
+    cycles = {"name": "cycles", "kind": "cycles", "unit": "cycles", "instruction": 3}
+    rows = [
+        common | cycles | {"run": 0, "value": 7},
+        common | cycles | {"run": 2, "value": -9},
+        common | {"name": "bytes", "kind": "bytes", "unit": "bytes", "instruction": -1, "run": 1, "value": 2**40},
+    ]
+    assert pa.table(reported).to_pylist() == rows
+    assert pl.DataFrame(reported).to_dicts() == rows
+    assert duckdb.from_arrow(reported).fetchall() == [tuple(row.values()) for row in rows]
+    assert pd.DataFrame.from_arrow(reported).to_dict("records") == rows
+    assert pa.table(Reported([])).num_rows == 0
+
+
+def test_an_answer_of_a_fleet_is_duckdbs_table(tmp_path):
+    fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+    answer = query.ask(fleet, "SELECT 1 AS a, ['x'] AS b UNION ALL SELECT NULL, NULL")
+    same_in_every_library(answer, [{"a": 1, "b": ["x"]}, {"a": None, "b": None}])
+    copied = pa.table(answer)["a"].chunks[0].buffers()[1].address
+    assert copied == answer.table["a"].chunks[0].buffers()[1].address
+    assert pa.table(query.ask(fleet, "FROM launches")).num_rows == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import decimal
@@ -9,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -71,10 +73,23 @@ def connect(fleet: Fleet) -> duckdb.DuckDBPyConnection:
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of an answer."""
+    """The rows of an answer, and a table for any Arrow library: `polars.DataFrame(answer)`."""
 
-    columns: list[str]
-    rows: list[tuple]
+    table: pa.Table
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self.table.column_names
+
+    @cached_property
+    def rows(self) -> list[tuple]:
+        """Rows, as Python's values."""
+        return list(zip(*(column.to_pylist() for column in self.table.columns), strict=True))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The answer as DuckDB gave it, not copied."""
+        return self.table.__arrow_c_stream__(requested_schema)
 
 
 def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> Answer:
@@ -84,20 +99,22 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
         FleetError: DuckDB refuses it; or a compaction removed files meanwhile
     """
     try:
-        connection = connect(fleet)
-        for name, value in (variables or {}).items():
-            if not re.fullmatch(r"\w+", name):
-                raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)
-            connection.execute(f"SET VARIABLE {name} = ?", [value])
-        relation = connection.sql(sql)
-        answer = pa.table(relation if relation is not None else {})
+        # Its threads end here, not with Python: they may hold files of an object store's client.
+        with contextlib.closing(connect(fleet)) as connection:
+            for name, value in (variables or {}).items():
+                if not re.fullmatch(r"\w+", name):
+                    raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)
+                connection.execute(f"SET VARIABLE {name} = ?", [value])
+            relation = connection.sql(sql)
+            answer = pa.table({} if relation is None else relation)
+            del relation
     except duckdb.IOException as error:
         raise FleetError(
             f"a file cannot be read: {_first_line(error)}", "ask again: it may just have been compacted"
         ) from error
     except duckdb.Error as error:
         raise FleetError(f"DuckDB: {_first_line(error)}", "docs/reference/fleet.md has tables and columns") from error
-    return Answer(answer.column_names, list(zip(*(column.to_pylist() for column in answer.columns), strict=True)))
+    return Answer(answer)
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from etprof import _native
+from etprof.arrow import Records
 from etprof.fleet.problem import FleetError
 from etprof.fleet.query import ask
 from etprof.fleet.store import Fleet
@@ -44,8 +45,8 @@ WITH cells AS (
   GROUP BY ALL
 )
 SELECT device_class,
-  coalesce(list(effect ORDER BY device) FILTER (effect IS NOT NULL), []) AS effects,
-  count(*) FILTER (effect IS NULL) AS left_out
+  coalesce(list(effect ORDER BY device) FILTER (effect IS NOT NULL AND device IS NOT NULL), []) AS effects,
+  count(*) FILTER (effect IS NULL OR device IS NULL) AS left_out
 FROM devices
 GROUP BY device_class
 ORDER BY device_class
@@ -111,8 +112,15 @@ class ClassVerdict:
     candidate_p99_ms: float | None = None
 
 
-def judge(fleet: Fleet, question: Question) -> list[ClassVerdict]:
-    """Judge all device classes together.
+_TYPES = {"devices": int, "left_out": int, "devices_to_detect": int} | {
+    key: str if key in ("device_class", "verdict") else float
+    for key in ClassVerdict.__dataclass_fields__
+    if "devices" not in key and key != "left_out"
+}
+
+
+def judge(fleet: Fleet, question: Question) -> Records:
+    """Judge all device classes together: a ClassVerdict each, and a table for any Arrow library.
 
     Raises:
         FleetError: the fleet has nothing of one of the versions
@@ -150,7 +158,7 @@ def judge(fleet: Fleet, question: Question) -> list[ClassVerdict]:
                 after[1],
             )
         )
-    return verdicts
+    return Records(verdicts, _TYPES)
 
 
 def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
@@ -178,23 +186,23 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
     return most
 
 
-def slower(verdicts: list[ClassVerdict]) -> bool:
+def slower(verdicts: Sequence[ClassVerdict]) -> bool:
     """Whether any class is slower."""
     return any(one.verdict == "slower" for one in verdicts)
 
 
-def table(verdicts: list[ClassVerdict]) -> tuple[list[str], list[tuple]]:
+def table(verdicts: Sequence[ClassVerdict]) -> tuple[list[str], list[tuple]]:
     """Columns and rows; the slowest first. Columns in which nothing is known are left out."""
     rows = [asdict(one) for one in sorted(verdicts, key=lambda one: (one.ratio is None, one.ratio, one.device_class))]
     columns = [key for key in ClassVerdict.__dataclass_fields__ if any(row[key] is not None for row in rows)]
     return columns, [tuple(row[key] for key in columns) for row in rows]
 
 
-def notes(verdicts: list[ClassVerdict]) -> list[str]:
+def notes(verdicts: Sequence[ClassVerdict]) -> list[str]:
     """What people should know of the table."""
     lines = ["ratio: baseline / candidate, above 1 the candidate is faster; devices are the unit"]
     if left_out := sum(one.left_out for one in verdicts):
-        lines.append(f"devices without clean runs of both versions, left out: {left_out}")
+        lines.append(f"devices without clean runs of both versions, or without a name, left out: {left_out}")
     if any(one.ratio is None for one in verdicts):
         lines.append("a class with fewer than two devices has no interval; was `--device` given when runs were added?")
     return lines

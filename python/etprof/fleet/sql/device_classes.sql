@@ -13,7 +13,7 @@ SELECT
   version,
   exp(avg(log_ns)) / 1e6 AS latency_ms,
   exp(stddev_samp(log_ns)) - 1 AS spread_of_devices,
-  count(*) AS devices,
+  count(device) AS devices,
   sum(launches)::BIGINT AS launches
 FROM devices
 GROUP BY model, configuration, device_class, version

@@ -11,7 +11,7 @@ SELECT
   configuration,
   device_class,
   exp(avg(log_ns)) / 1e6 AS latency_ms,
-  count(*) AS devices
+  count(device) AS devices
 FROM devices
 GROUP BY day, model, configuration, device_class
 ORDER BY model, configuration, device_class, day;
