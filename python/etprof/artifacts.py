@@ -1,16 +1,21 @@
-"""Writing the files of an export: all of them are complete before the first replaces an older one."""
+"""Writing files whole: the one of `replace_file`, and those of an export, all complete before the first replaces an older one."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import tempfile
+import uuid
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 Writer = Callable[[Path], None]
+
+# What a kill may leave of `replace_file`: of the file `name`, `.name.<random>.tmp` beside it.
+HALF_WRITTEN = re.compile(r"\.(?P<name>.+)\.[0-9a-f]+\.tmp")
 
 _CHUNK = 1 << 20  # bytes
 
@@ -89,11 +94,33 @@ def add_to_manifest(path: Path, entries: dict[str, Any]) -> None:
         OSError: It could not be written.
     """
     manifest = {**json.loads(path.read_text(encoding="utf-8")), **entries}
-    with tempfile.TemporaryDirectory(prefix=".etprof-", dir=path.parent) as name:
-        staged = Path(name) / path.name
-        staged.write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    replace_file(path, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
+
+
+def replace_file(path: Path, contents: Any) -> None:
+    """Write a whole file or none: synced beside its place, then moved there, which holds after a loss of power, too.
+
+    Args:
+        path: its folder is there
+        contents: bytes, or what has a buffer of them
+
+    Raises:
+        OSError: It could not be written, for instance on a full disk; nothing has changed then.
+    """
+    staged = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        staged.write_bytes(contents)
         _sync(staged)
         staged.replace(path)
+    except OSError:
+        staged.unlink(missing_ok=True)
+        raise
+    # What was written first is there first.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _sync(path: Path) -> int:

@@ -242,10 +242,18 @@ def test_half_a_file_has_no_name(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         fleet.write(("2026-11-01", "net"), simulated.batch("a", 1, {"1": 0.0}, seed=1))
-    assert not [file for file in (tmp_path / "fleet").rglob("*") if file.is_file() and file.name[0] != "."][1:]
+    mark = tmp_path / "fleet" / "etprof_fleet.json"
+    assert [file for file in (tmp_path / "fleet").rglob("*") if file.is_file()] == [mark]
+
+    def killed(*_):
+        raise KilledError
+
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(KilledError):
+        fleet.write(("2026-11-01", "net"), simulated.batch("a", 1, {"1": 0.0}, seed=1))
     monkeypatch.undo()
     assert fleet.files() == {table.name: [] for table in schema.TABLES}
-    left = list((tmp_path / "fleet").rglob("*.tmp"))
+    left = list((tmp_path / "fleet").rglob(".*.tmp"))
     assert len(left) == 1
     assert fleet.compact().removed_files == 0, "it may be in the making"
     assert fleet.compact(grace_s=0).removed_files == 1

@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import posixpath
-import re
 import time
 import urllib.parse
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import fsspec
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from etprof import artifacts, errors
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 
@@ -64,7 +64,16 @@ class Fleet:
             ) from error
         self.root = root.rstrip("/")
         self.local = isinstance(self.fs, fsspec.implementations.local.LocalFileSystem)
-        self._check_mark(create)
+        try:
+            self._check_mark(create)
+        except (FleetError, OSError):
+            raise
+        except Exception as error:  # an object store's client has errors of its own
+            raise FleetError(
+                f"`{uri}` cannot be reached: {errors.one_line(error)}",
+                "check the URL, the endpoint, and your credentials",
+                4,
+            ) from error
 
     def _check_mark(self, create: bool) -> None:
         mark = self._path(_MARK)
@@ -77,7 +86,10 @@ class Fleet:
                 ) from None
             if self.fs.exists(self.root) and self.fs.ls(self.root):
                 raise FleetError(f"`{self.uri}` is not empty and no fleet", "give a new folder") from None
-            self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
+            try:
+                self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
+            except FileNotFoundError as error:
+                raise FleetError(f"`{self.uri}` cannot be made: {error}", "make the bucket first") from error
             return
         except (ValueError, KeyError, TypeError) as error:
             raise FleetError(
@@ -107,20 +119,9 @@ class Fleet:
         if not self.local:
             self.fs.pipe_file(path, bytes(contents))
             return
-        folder, name = posixpath.split(path)
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-        temporary = posixpath.join(folder, f".{name}.{os.getpid()}.tmp")
-        with open(temporary, "wb") as file:  # noqa: PTH123
-            file.write(contents)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)  # noqa: PTH105
-        # After a loss of power, too, what was written first is there first.
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        artifacts.replace_file(file, contents)
 
     def _remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # another compaction was faster
@@ -130,7 +131,7 @@ class Fleet:
         """By batch, what the file system says of a table's file, committed or not."""
         folder = self._path(table)
         try:
-            self.fs.invalidate_cache(folder)
+            self.fs.invalidate_cache()
             found = self.fs.find(folder, detail=True)
         except FileNotFoundError:
             return {}
@@ -168,7 +169,16 @@ class Fleet:
         """Return the files of each table, as paths of its file system."""
         batches = self.batches()
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        self._remember(details for files in stored.values() for details in files.values())
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
+
+    def _remember(self, found: Iterable[dict]) -> None:
+        """Tell an object store's client what was listed: else an engine costs several requests per file for its size."""
+        folders = defaultdict(list)
+        for details in found:
+            folders[posixpath.dirname(details["name"])].append(details)
+        for folder, files in folders.items():
+            self.fs.dircache[folder] = files
 
     def known_runs(self, batches: Iterable[Batch]) -> set[str]:
         """Return the digests of the runs in some batches."""
@@ -180,9 +190,10 @@ class Fleet:
         try:
             if self.local:
                 return pq.ParquetFile(path, read_dictionary=texts).read(columns)
-            # In this thread: a thread of Arrow's that drops a Python file while Python ends takes the process with it.
-            with self.fs.open(path, "rb") as file:
-                return pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
+            # All of it at once: one request, and no size that a client has cached. And in this thread: a thread of Arrow's
+            # that drops a Python object while Python ends takes the process with it.
+            contents = pa.BufferReader(self.fs.cat_file(path))
+            return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
         except pa.ArrowException as error:
             raise FleetError(
                 f"`{path}` is damaged: {str(error).splitlines()[0]}",
@@ -264,20 +275,21 @@ class Fleet:
                     part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
                 parts.append(part)
             if parts:
-                yield table.name, _by_run(pa.concat_tables(parts).unify_dictionaries(), order)
+                yield table.name, _by_run(_joined(parts), order)
 
     def _remove_replaced(self) -> int:
         """Finish compactions: the runs of what was replaced go first, and the list of it last."""
-        committed = self._stored(schema.RUNS.name)
+        lists = self._lists()
+        # What is listed later has all that they replace, whatever an object store's client has cached.
+        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         removed = 0
-        for new in self._stored(_REPLACES, ".json"):
-            if new not in committed:
+        for new, olds in lists.items():
+            if new not in stored[schema.RUNS.name]:
                 continue
-            for old in self._replaced_by(new):
+            for old in olds:
                 for table in reversed(schema.TABLES):
-                    path = self.path(table.name, old)
-                    if self.fs.exists(path):
-                        self._remove(path)
+                    if old in stored[table.name]:
+                        self._remove(self.path(table.name, old))
                         removed += 1
             self._remove(self._list_path(new))
         return removed
@@ -298,14 +310,15 @@ class Fleet:
         return removed
 
     def _half_written(self, table: str, grace_s: float) -> list[str]:
-        """What `_write` had not renamed."""
+        """What a kill kept `_write` from moving to its place."""
         if not self.local or not self.fs.exists(self._path(table)):
             return []
         found = self.fs.find(self._path(table), detail=True).items()
         return [
             path
             for path, detail in found
-            if re.fullmatch(r"\.[\w-]+\.(parquet|json)\.\d+\.tmp", posixpath.basename(path))
+            if (half := artifacts.HALF_WRITTEN.fullmatch(posixpath.basename(path)))
+            and half["name"].endswith((".parquet", ".json"))
             and _age_s(detail) >= grace_s
         ]
 
@@ -333,6 +346,11 @@ def _of_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]])
             yield some
             some, size = [], 0
     yield some
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    """One table of several. Older files say of columns that they have no nulls, which newer ones may have."""
+    return pa.concat_tables(parts, promote_options="default").unify_dictionaries()
 
 
 def _by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
