@@ -7,20 +7,20 @@ import signal
 import sys
 
 import pytest
-from program import ROOT
+from program import DATA, ROOT
 
 from etprof.fleet import ingest, jobs, query, store
 
-RUNS = 6
+RUNS = 7
 
 
 @pytest.fixture(scope="module")
 def folders(measured, tmp_path_factory):
-    """One measured run under several times."""
+    """One measured run under several times, and an ETDump."""
     place = tmp_path_factory.mktemp("runs")
     manifest = json.loads((measured / "manifest.json").read_text())
-    made = []
-    for i in range(RUNS):
+    made = [DATA / "toy_cnn.t1.etdump"]
+    for i in range(RUNS - 1):
         folder = place / f"run{i}"
         folder.mkdir()
         for part in measured.iterdir():

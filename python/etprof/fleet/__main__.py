@@ -19,6 +19,9 @@ EXIT_BAD_INPUT = 3
 EXIT_FAILED = 4
 EXIT_INTERRUPTED = 130
 
+# Clients of object stores, whose errors are not all OSError.
+_CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
+
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
@@ -32,7 +35,7 @@ def _add(chosen: Namespace) -> int:
     from etprof.fleet import ingest, store
 
     ingest.open_run(chosen.runs[0])  # no fleet is made for a wrong path
-    labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version)
+    labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version, chosen.model, chosen.day)
     done = ingest.add(store.Fleet(chosen.uri, create=True), chosen.runs, labels, chosen.events)
     known = f"; {_counted(done.known, 'run was', 'runs were')} there already" if done.known else ""
     _say(
@@ -150,6 +153,11 @@ def main(arguments: list[str]) -> int:
         return EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _CLIENTS:
+            raise
+        errors.report(errors.one_line(error), "check the endpoint and your credentials, and try again", sys.stderr)
+        return EXIT_FAILED
 
 
 if __name__ == "__main__":

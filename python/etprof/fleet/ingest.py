@@ -1,4 +1,4 @@
-"""Results directories as rows of a fleet's tables."""
+"""Results directories and bare ETDumps as rows of a fleet's tables."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from etprof import artifacts
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Batch, Fleet, Partition
@@ -24,21 +25,52 @@ _BATCH_ROWS = 4_000_000  # operator rows that are held in memory
 
 @dataclass(frozen=True)
 class Labels:
-    """What the person who adds runs says of all of them; None: what the manifest says."""
+    """What the person who adds runs says of all of them; None: what the manifest says, and of an ETDump nothing."""
 
     device: str | None = None
     device_class: str | None = None
     version: str | None = None
+    model: str | None = None  # of ETDumps: a results directory has one
+    day: str | None = None  # of ETDumps, as 2026-11-01
 
 
 @dataclass(frozen=True)
 class Run:
-    """A results directory whose manifest was read."""
+    """A results directory whose manifest was read; or an ETDump, with a manifest that says what is known of one."""
 
-    folder: Path
+    path: Path
     digest: str
     manifest: dict
     partition: Partition
+
+    @property
+    def is_etdump(self) -> bool:
+        """Whether it is one file."""
+        return self.manifest["status"] == _ETDUMP
+
+    @property
+    def how_to_look(self) -> str:
+        """The command that says what is wrong with it."""
+        return f"see `etprof {'analyze' if self.is_etdump else 'validate'} {self.path}`"
+
+
+# Of an ETDump's launch nothing is known but its traced runs.
+_ETDUMP = "etdump"
+_ETDUMPS_MANIFEST: dict = {
+    "status": _ETDUMP,
+    "generated_at": None,
+    "device": {},
+    "platform": None,
+    "etprof_version": None,
+    "results": [],
+}
+_ETDUMPS_LAUNCH = {"index": 0, "status": "complete", "load_ns": None, "first_run_ns": None, "peak_rss_bytes": None}
+_ETDUMPS_RESULT: dict = {
+    "mode": "timing",
+    "launches": [_ETDUMPS_LAUNCH],
+    **dict.fromkeys(("emulated", "executorch_version", "model_sha256", "configuration_sha256", "threads", "isa")),
+    "backends": None,
+}
 
 
 @dataclass
@@ -52,13 +84,44 @@ class Added:
     refused: list[FleetError] = field(default_factory=list)  # what could not be read, and why
 
 
-def open_run(folder: str | os.PathLike[str]) -> Run:
-    """Read a results directory's manifest.
+def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
+    """Read a results directory's manifest, or look at an ETDump.
 
     Raises:
-        FleetError: it is no results directory, or the measurement has not ended
+        FleetError: it is neither, or the measurement has not ended
     """
-    path = Path(folder)
+    path = Path(path)
+    return _open_etdump(path, labels or Labels()) if path.is_file() else _open_results(path)
+
+
+def _open_etdump(path: Path, labels: Labels) -> Run:
+    partition = labels.day or schema.NO_DAY, labels.model or "unknown"
+    try:
+        run = Run(path, artifacts.sha256_of(path)[:32], _ETDUMPS_MANIFEST, partition)
+        with path.open("rb") as file:
+            begin = file.read(12)
+    except OSError as error:
+        raise FleetError(f"`{path}` cannot be read: {error.strerror}", "check your access to it") from error
+    if b"ED00" not in (begin[4:8], begin[8:12]):  # with a size before it or without
+        _trace(run)
+    return run
+
+
+def _trace(run: Run) -> Any:
+    """An ETDump's events.
+
+    Raises:
+        FleetError: it is none, or is damaged
+    """
+    from etprof import _native
+
+    try:
+        return _native.read_etdump(str(run.path))
+    except ValueError as error:
+        raise FleetError(str(error).splitlines()[0], "give ETDumps, or results directories") from error
+
+
+def _open_results(path: Path) -> Run:
     try:
         if not (path / "manifest.json").is_file():
             raise FileNotFoundError
@@ -71,7 +134,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
             f"`{path}` is no results directory of etprof: {_reason(error)}",
-            "give directories that `etprof validate` accepts",
+            "give directories that `etprof validate` accepts, or ETDumps",
         ) from error
     if status != "complete":
         raise FleetError(
@@ -89,24 +152,23 @@ def _reason(error: BaseException) -> str:
     return f"manifest.json: {error}"
 
 
-def add(
-    fleet: Fleet, folders: Sequence[str | os.PathLike[str]], labels: Labels | None = None, events: int = 0
-) -> Added:
-    """Add results directories. Those that the fleet has are left out, so adding twice changes nothing.
+def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | None = None, events: int = 0) -> Added:
+    """Add results directories and ETDumps. Those that the fleet has are left out, so adding twice changes nothing.
 
     One that cannot be read does not keep the others out: `refused` of the result has it.
 
     Args:
         fleet: where to
-        folders: results directories
-        labels: what to call device, class, and version
+        paths: results directories, and ETDumps: each is one launch
+        labels: what to call device, class, and version; of ETDumps model and day, too
         events: keep the events of so many traced runs per experiment, spread evenly
     """
     done = Added()
+    labels = labels or Labels()
     by_partition: dict[Partition, dict[str, Run]] = {}
-    for folder in folders:
+    for path in paths:
         try:
-            run = open_run(folder)
+            run = open_run(path, labels)
         except FleetError as error:  # noqa: PERF203  opening a file takes longer
             done.refused.append(error)
         else:
@@ -118,7 +180,7 @@ def add(
         known = fleet.known_runs(there.get(partition, ())) & runs.keys()
         done.known += len(known)
         new = [run for digest, run in runs.items() if digest not in known]
-        for rows in _batches(new, labels or Labels(), events, done.refused):
+        for rows in _batches(new, labels, events, done.refused):
             tables = rows.tables()
             fleet.write(partition, tables)
             done.runs += len(rows.runs)
@@ -148,21 +210,42 @@ def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetEr
             yield rows
 
 
-def _read(run: Run) -> list[dict] | FleetError:
+def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
+    """By experiment: its entry of the manifest, and its runs."""
     from etprof import _native
 
     try:
-        return _native.run_experiments(str(run.folder))
+        if run.is_etdump:
+            return _read_etdump(run)
+        return list(zip(run.manifest["results"], _native.run_experiments(str(run.path)), strict=True))
+    except FleetError as error:
+        return error
     except ValueError as error:
-        return FleetError(str(error).splitlines()[0], f"see `etprof validate {run.folder}`")
+        return FleetError(str(error).splitlines()[0], run.how_to_look)
 
 
-def _named(run: Run, labels: Labels) -> tuple[str, str, str]:
+def _read_etdump(run: Run) -> list[tuple[dict, dict]]:
+    """One experiment per method, named as operators' keys name it: the file does not say."""
+    profiles = _trace(run).profiles()
+    if not any(profile.run_phase for profile in profiles):
+        raise FleetError(f"`{run.path}` has no complete run", run.how_to_look)
+    names = [f"method {i + 1}" for i in range(len(profiles))] if len(profiles) > 1 else ["forward"]
+    nothing = np.zeros(0, dtype=np.int64)
+    return [
+        (
+            {**_ETDUMPS_RESULT, "experiment": name, "label": name, "etdump": run.path.name},
+            {"launch": nothing, "latency_ns": nothing, "profile": profile},
+        )
+        for name, profile in zip(names, profiles, strict=True)
+    ]
+
+
+def _named(run: Run, labels: Labels) -> tuple[str | None, str, str]:
     """Device, class, and version."""
     device = run.manifest.get("device") or {}
     versions = {result.get("executorch_version") for result in run.manifest["results"]} - {None}
     return (
-        labels.device or device.get("name") or "unknown",
+        labels.device or device.get("name") or None,
         labels.device_class or device.get("cpu_model") or device.get("name") or "unknown",
         labels.version or " ".join(sorted(versions)) or "unknown",
     )
@@ -241,7 +324,7 @@ class Rows:
         """Return them as Arrow has them."""
         return {name: columns.arrow() for name, columns in self._tables.items()}
 
-    def add(self, run: Run, experiments: list[dict], labels: Labels, events: int = 0) -> None:
+    def add(self, run: Run, experiments: list[tuple[dict, dict]], labels: Labels, events: int = 0) -> None:
         """Add the rows of one run, all of them or none.
 
         Raises:
@@ -250,21 +333,19 @@ class Rows:
         try:
             parts = [
                 part
-                for result, read in zip(run.manifest["results"], experiments, strict=True)
+                for result, read in experiments
                 if result["mode"] == "timing"
                 for part in _of_experiment(run, result, read, _named(run, labels), events)
             ]
         except (KeyError, TypeError, ValueError) as error:
-            raise FleetError(
-                f"`{run.folder}` cannot be added: {_reason(error)}", f"see `etprof validate {run.folder}`"
-            ) from error
+            raise FleetError(f"`{run.path}` cannot be added: {_reason(error)}", run.how_to_look) from error
         self.runs.add(run.digest)
         for table, rows, values in parts:
             self._tables[table].extend(rows, values)
 
 
 def _of_experiment(
-    run: Run, result: dict, read: dict, named: tuple[str, str, str], events: int
+    run: Run, result: dict, read: dict, named: tuple[str | None, str, str], events: int
 ) -> Iterator[tuple[str, int, dict]]:
     """Table, number of rows, and their values."""
     device, device_class, version = named
@@ -278,27 +359,31 @@ def _of_experiment(
         "emulated": result["emulated"],
     }
     yield "runs", 1, same | _of_run(run, result, len(launches))
-    traced = _Traced(read["profile"])
+    traced = _Traced(read["profile"], run.is_etdump)
     order = np.argsort(read["launch"], kind="stable")
     latencies, of_launch = read["latency_ns"][order], read["launch"][order]
     for launch in launches:
         begin, end = np.searchsorted(of_launch, [launch["index"], launch["index"] + 1])
         row = _of_launch(launch, latencies[begin:end]) | traced.whole(launch["index"])
-        configuration = f"{result['label']} t{result['threads']} {result['isa']}".strip()
-        yield "launches", 1, same | row | {"configuration": configuration}
+        yield "launches", 1, same | row | {"configuration": _configuration(result)}
         operators = traced.operators(launch["index"])
         yield "operators", len(operators["key"]), same | operators | {"launch": launch["index"]}
     if events and result["etdump"] and read["profile"] is not None:
-        for rows, values in _sampled(run.folder / result["etdump"], read["profile"], events):
+        file = run.path if run.is_etdump else run.path / result["etdump"]
+        for rows, values in _sampled(file, read["profile"], events):
             yield "events", rows, same | values
+
+
+def _configuration(result: dict) -> str | None:
+    return None if result["threads"] is None else f"{result['label']} t{result['threads']} {result['isa']}".strip()
 
 
 def _of_run(run: Run, result: dict, launches: int) -> dict:
     device = run.manifest.get("device") or {}
-    when = datetime.strptime(run.manifest["generated_at"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    when = run.manifest["generated_at"]
     return {
         "label": result["label"],
-        "measured_at": when,
+        "measured_at": when and datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),
         "platform": run.manifest["platform"],
         "os": device.get("os") or None,
         "executorch_version": result["executorch_version"],
@@ -307,9 +392,9 @@ def _of_run(run: Run, result: dict, launches: int) -> dict:
         "configuration_sha256": result["configuration_sha256"],
         "threads": result["threads"],
         "isa": result["isa"],
-        "backends": ",".join(result["backends"]),
+        "backends": None if result["backends"] is None else ",".join(result["backends"]),
         "launches": launches,
-        "path": str(run.folder.resolve()),
+        "path": str(run.path.resolve()),
     }
 
 
@@ -338,10 +423,17 @@ def bucketed(latencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Traced:
-    """Sums of a Profile's self times by launch: of the steady runs, or where a launch has none, of its disturbed ones."""
+    """Sums of a Profile's self times by launch: of the steady runs, or where a launch has none, of its disturbed ones.
 
-    def __init__(self, profile: Any) -> None:
+    Of an ETDump it is not known which runs were disturbed, and where none is steady it is the sums of all.
+    """
+
+    def __init__(self, profile: Any, is_etdump: bool = False) -> None:
         self.profile = profile
+        self.choices: tuple[tuple[tuple[str, ...], bool | None], ...] = (
+            (("steady",), None if is_etdump else False),
+            (("first", "warmup") if is_etdump else ("disturbed",), True),
+        )
         if profile is None:
             return
         self.self_ns = profile.self_ns
@@ -354,14 +446,15 @@ class _Traced:
             key: [one[key] for one in described] for key in ("key", "name", "type", "kind", "category", "group")
         }
 
-    def runs(self, launch: int) -> tuple[np.ndarray, bool]:
+    def runs(self, launch: int) -> tuple[np.ndarray, bool | None]:
         """Indices of the runs, and whether they were disturbed."""
-        if self.profile is None:
-            return np.zeros(0, dtype=np.int64), False
-        ours = self.launch == launch
-        steady = np.flatnonzero(ours & (self.phase == "steady"))
-        disturbed = np.flatnonzero(ours & (self.phase == "disturbed"))
-        return (steady, False) if steady.size or not disturbed.size else (disturbed, True)
+        if self.profile is not None:
+            ours = self.launch == launch
+            for phases, disturbed in self.choices:
+                runs = np.flatnonzero(ours & np.isin(self.phase, phases))
+                if runs.size:
+                    return runs, disturbed
+        return np.zeros(0, dtype=np.int64), self.choices[0][1]
 
     def whole(self, launch: int) -> dict:
         runs, disturbed = self.runs(launch)

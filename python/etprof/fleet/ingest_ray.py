@@ -1,10 +1,10 @@
-"""Adding results directories to a fleet as a Ray Data job.
+"""Adding results directories and ETDumps to a fleet as a Ray Data job.
 
 import ray
 from etprof.fleet import ingest_ray
 
 ray.init()
-ingest_ray.ingest(folders, "s3://bucket/fleet")
+ingest_ray.ingest(paths, "s3://bucket/fleet")
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from etprof.fleet.ingest import Added, Labels
 
 
 def ingest(
-    folders: jobs.Paths, uri: str, labels: Labels | None = None, events: int = 0, runs_per_task: int = 64, add=jobs.add
+    paths: jobs.Paths, uri: str, labels: Labels | None = None, events: int = 0, runs_per_task: int = 64, add=jobs.add
 ) -> Added:
-    """Add results directories, a few of them per task. Ray starts a task again whose worker has died.
+    """Add results directories and ETDumps, a few of them per task. Ray starts a task again whose worker has died.
 
     Args:
-        folders: results directories that every worker sees
+        paths: results directories and ETDumps that every worker sees
         uri: the fleet, which every worker sees; made if absent
-        labels: what to call device, class, and version of all of them
+        labels: what to call device, class, and version of all of them; of ETDumps model and day, too
         events: keep the events of so many traced runs per experiment
         runs_per_task: how many a task adds: their rows are one batch per day and model
         add: what a task does
@@ -32,8 +32,8 @@ def ingest(
         ray.exceptions.RayError: a task failed; what others added stays, and may be added again
     """
     store.Fleet(uri, create=True)
-    tasks = [{"folders": some} for some in jobs.chunks(folders, runs_per_task)]
+    tasks = [{"paths": some} for some in jobs.chunks(paths, runs_per_task)]
     if not tasks:
         return Added()
     dataset = ray.data.from_items(tasks, override_num_blocks=len(tasks))
-    return jobs.total(dataset.map(lambda task: add(list(task["folders"]), uri, labels, events)).take_all())
+    return jobs.total(dataset.map(lambda task: add(list(task["paths"]), uri, labels, events)).take_all())

@@ -1,9 +1,9 @@
-"""Adding results directories to a fleet as a Spark job.
+"""Adding results directories and ETDumps to a fleet as a Spark job.
 
 from pyspark.sql import SparkSession
 from etprof.fleet import ingest_spark
 
-ingest_spark.ingest(SparkSession.builder.getOrCreate(), folders, "s3://bucket/fleet")
+ingest_spark.ingest(SparkSession.builder.getOrCreate(), paths, "s3://bucket/fleet")
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from etprof.fleet.ingest import Added, Labels
 
 def ingest(
     session: SparkSession,
-    folders: jobs.Paths,
+    paths: jobs.Paths,
     uri: str,
     labels: Labels | None = None,
     events: int = 0,
     runs_per_task: int = 64,
     add=jobs.add,
 ) -> Added:
-    """Add results directories, a few of them per task. Spark starts a task again whose worker has died.
+    """Add results directories and ETDumps, a few of them per task. Spark starts a task again whose worker has died.
 
     The arguments are those of `ingest_ray.ingest`.
 
@@ -31,7 +31,7 @@ def ingest(
         py4j.protocol.Py4JJavaError: a task failed; what others added stays, and may be added again
     """
     store.Fleet(uri, create=True)
-    tasks = jobs.chunks(folders, runs_per_task)
+    tasks = jobs.chunks(paths, runs_per_task)
     if not tasks:
         return Added()
     of_tasks = session.sparkContext.parallelize(tasks, len(tasks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import datetime
 from typing import NoReturn
 
 from etprof import errors
@@ -46,8 +47,12 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _day(text: str) -> str:
+    return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
+
+
 # What argparse says of a value that is refused.
-_count.__name__, _share.__name__, _variable.__name__ = "number", "share", "NAME=VALUE"
+_count.__name__, _share.__name__, _variable.__name__, _day.__name__ = "number", "share", "NAME=VALUE", "day"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -78,14 +83,18 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(actions: argparse._SubParsersAction) -> None:
-    parser = _action(actions, "add", "Add results directories; those that are there already change nothing")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory")
+    parser = _action(actions, "add", "Add results directories and ETDumps; those that are there already change nothing")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory, or ETDump: one launch, traced")
     parser.add_argument(
         "--to", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet; made if absent"
     )
     parser.add_argument("--device", help="Name of the single device (default: the manifest's)")
     parser.add_argument("--device-class", help="Kind of device (default: the processor's name)")
     parser.add_argument("--version", help="What verdicts compare (default: the version of ExecuTorch)")
+    parser.add_argument("--model", help="Model of the ETDumps (default: unknown); a results directory names its own")
+    parser.add_argument(
+        "--day", type=_day, metavar="DAY", help="Day of the ETDumps, such as 2026-11-01 (default: none)"
+    )
     parser.add_argument(
         "--events",
         type=_count,

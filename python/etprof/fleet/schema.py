@@ -47,49 +47,59 @@ SORTED_BY = ("device_class", "version", "run")
 
 # In the names of folders, as Hive has it; engines show them as columns of every table.
 PARTITIONS = (
-    Column("day", "date", "day of the measurement (UTC)"),
-    Column("model", "string", "model's name"),
+    Column("day", "date", "day of the measurement (UTC)", null="an ETDump without `--day`"),
+    Column("model", "string", "model's name; of an ETDump `--model`, or `unknown`"),
 )
+NO_DAY = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for null
 
-_RUN = Column("run", "string", "digest of the run's manifest.json: the first 32 hexadecimal digits of its SHA-256")
+_RUN = Column(
+    "run",
+    "string",
+    "digest of the run's manifest.json, or of the ETDump: the first 32 hexadecimal digits of its SHA-256",
+)
 _EXPERIMENT = Column("experiment", "string", "name of the experiment, unique within its run")
 _LAUNCH = Column("launch", "int32", "process, counted from 0")
-_CLASS = Column("device_class", "string", "kind of device: `--device-class`, or the processor's name")
-_VERSION = Column("version", "string", "what was compared over time: `--version`, or the version of ExecuTorch")
-_DEVICE = Column("device", "string", "the single device: `--device`, or its name in the manifest")
-_EMULATED = Column("emulated", "bool", "the CPU was emulated: times are not meaningful")
+_CLASS = Column("device_class", "string", "kind of device: `--device-class`, or the processor's name, or `unknown`")
+_VERSION = Column(
+    "version", "string", "what was compared over time: `--version`, or the version of ExecuTorch, or `unknown`"
+)
+_DEVICE = Column("device", "string", "the single device: `--device`, or its name in the manifest", null="unknown")
+_EMULATED = Column("emulated", "bool", "the CPU was emulated: times are not meaningful", null="an ETDump")
 _DISTURBED = Column(
-    "disturbed", "bool", "no traced steady-state run was clean, so `traced` values are of disturbed runs"
+    "disturbed",
+    "bool",
+    "no traced steady-state run was clean, so `traced` values are of disturbed runs; of an ETDump: of its first runs",
+    null="steady-state runs of an ETDump, which does not say",
 )
 
 RUNS = Table(
     "runs",
-    "one row per experiment of a results directory",
+    "one row per experiment of a results directory, or per method of an ETDump",
     (
         _RUN,
         _EXPERIMENT,
         Column("label", "string", "what reports call the experiment"),
-        Column("measured_at", "timestamp", "when it was measured (UTC)"),
+        Column("measured_at", "timestamp", "when it was measured (UTC)", null="an ETDump"),
         _DEVICE,
         _CLASS,
         _VERSION,
-        Column("platform", "string", "operating system and processor: linux-x86_64, android, mac"),
+        Column("platform", "string", "operating system and processor: linux-x86_64, android, mac", null="an ETDump"),
         Column("os", "string", "version of the operating system", null="unknown"),
         Column("executorch_version", "string", "of the runner", null="unknown"),
-        Column("etprof_version", "string", "which measured"),
+        Column("etprof_version", "string", "which measured", null="an ETDump"),
         Column("model_sha256", "string", "of the .pte", null="unknown"),
         Column("configuration_sha256", "string", "of everything that was configured except names", null="unknown"),
-        Column("threads", "int32", "threads of the runner"),
-        Column("isa", "string", "mask of CPU features as configured; empty: none"),
-        Column("backends", "string", "delegates, separated by commas"),
+        Column("threads", "int32", "threads of the runner", null="an ETDump"),
+        Column("isa", "string", "mask of CPU features as configured; empty: none", null="an ETDump"),
+        Column("backends", "string", "delegates, separated by commas", null="an ETDump"),
         _EMULATED,
         Column("launches", "int32", "rows of this experiment in `launches`"),
-        Column("path", "string", "results directory when it was added, for `etprof fleet traces`"),
+        Column("path", "string", "results directory or ETDump when it was added, for `etprof fleet traces`"),
     ),
 )
 LAUNCHES = Table(
     "launches",
-    "one row per launch of an experiment: the unit of all statistics",
+    "one row per launch of an experiment: the unit of all statistics. An ETDump is one launch, with traced runs only",
     (
         _RUN,
         _EXPERIMENT,
@@ -97,7 +107,12 @@ LAUNCHES = Table(
         _DEVICE,
         _CLASS,
         _VERSION,
-        Column("configuration", "string", "label, threads, and mask: what must agree for two launches to be compared"),
+        Column(
+            "configuration",
+            "string",
+            "label, threads, and mask: what must agree for two launches to be compared",
+            null="an ETDump",
+        ),
         _EMULATED,
         Column("runs", "int64", "clean untraced runs"),
         Column("latency_ns", "int64", "sum of their latencies", "ns"),
@@ -206,7 +221,8 @@ def page() -> str:
         "percent-encoded. Files are compressed with zstd, and rows are sorted by `device_class`, `version`,",
         "and `run`, so that engines skip row groups.",
         "",
-        "`day` (date of the measurement, UTC) and `model` are columns of every table.",
+        "`day` (date of the measurement, UTC) and `model` are columns of every table. Of an ETDump without",
+        f"`--day` the day is null, and its folder is Hive's `day={NO_DAY}`.",
     ]
     for table in reversed(TABLES):
         lines += ["", f"## {table.name}", "", _wrapped(f"{table.row[0].upper()}{table.row[1:]}."), ""]
