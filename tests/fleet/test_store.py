@@ -106,6 +106,9 @@ def test_files_are_what_the_schema_says(tmp_path):
                 column = group.column(i)
                 assert column.compression == "ZSTD"
                 assert column.statistics is not None, column.path_in_schema
+                encoding = {"string": "RLE_DICTIONARY", "int32": "RLE_DICTIONARY", "int64": "DELTA_BINARY_PACKED"}
+                kind = {one.name: one.type for one in table.columns}.get(column.path_in_schema)
+                assert encoding.get(kind, "RLE") in column.encodings, column.path_in_schema
             rows = read.read().to_pylist()
             keys = [tuple(row[key] for key in schema.SORTED_BY) for row in rows]
             assert keys == sorted(keys)

@@ -1,6 +1,6 @@
 -- Types of operators by their share of each model's time
 WITH operators_of_classes AS (
-  SELECT model, type, group_name, key, device_class, sum(self_ns::DOUBLE) AS self_ns, sum(runs::DOUBLE) AS runs
+  SELECT model, type, group_name, key, device_class, sum(self_ns) AS self_ns, sum(runs) AS runs
   FROM operators
   GROUP BY ALL
 )
