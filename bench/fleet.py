@@ -4,11 +4,13 @@
 
 Each run is one launch series of one device with one version: 4 launches of 60 operators. Rows come from a seed and are
 written by what `etprof fleet add` writes with. With --run, copies of a results directory are also parsed and added.
+Engines that are not installed (Spark, ClickHouse's chdb) are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -161,22 +163,82 @@ def write_all(fleet: store.Fleet, runs: int) -> tuple[int, float, float, float]:
     return rows, writing, processor, making
 
 
-def agreement(fleet: store.Fleet) -> list[tuple[str, str]]:
-    """Rows and sums of each table by three engines."""
+def by_clickhouse(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
+    """ClickHouse in this process, of the package chdb (560 MB, so no requirement); None: it is not installed."""
+    if importlib.util.find_spec("chdb") is None:
+        return None
+    import chdb
+
+    def ask(name: str, number: str) -> tuple[int, int]:
+        paths = ", ".join(f"'{path}'" for path in fleet.files()[name])
+        table = f"file('{fleet.root}/{name}/**/*.parquet', Parquet)"
+        sql = f"SELECT count(), toString(sum({number})) FROM {table} WHERE _path IN ({paths})"  # noqa: S608
+        rows, total = json.loads(str(chdb.query(sql, "JSONCompactEachRow")))
+        return int(rows), int(total)
+
+    return ask
+
+
+def by_spark(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
+    """Spark, a local one; None: it or Java is not installed."""
+    if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
+        return None
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+
+    def ask(name: str, number: str) -> tuple[int, int]:
+        return tuple(session.read.parquet(*fleet.files()[name]).selectExpr("count(*)", f"sum({number})").first())
+
+    return ask
+
+
+def by_pyarrow(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """Arrow's datasets."""
+
+    def ask(name: str, number: str) -> tuple[int, int]:
+        table = ds.dataset(fleet.files()[name]).to_table(columns=[number])
+        return table.num_rows, pc.sum(table[number].cast(pa.int64())).as_py()
+
+    return ask
+
+
+def by_polars(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """Polars, lazily."""
+
+    def ask(name: str, number: str) -> tuple[int, int]:
+        total = pl.col(number).cast(pl.Int64).sum().alias("sum")
+        return pl.scan_parquet(fleet.files()[name]).select(pl.len(), total).collect().row(0)
+
+    return ask
+
+
+def by_duckdb(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """DuckDB, as `etprof fleet query` asks it."""
+    return lambda name, number: query.ask(fleet, f"FROM {name} SELECT count(*), sum({number})::BIGINT").rows[0]
+
+
+ENGINES = {
+    "DuckDB": by_duckdb,
+    "Polars": by_polars,
+    "pyarrow": by_pyarrow,
+    "Spark": by_spark,
+    "ClickHouse": by_clickhouse,
+}
+
+
+def agreement(fleet: store.Fleet) -> list[str]:
+    """Rows and sums of each table by each engine that is installed."""
+    engines = {name: made for name, make in ENGINES.items() if (made := make(fleet)) is not None}
     lines = []
     for name, number in (("runs", "launches"), ("launches", "latency_ns"), ("operators", "self_ns")):
-        files = fleet.files()[name]
-        arrow = ds.dataset(files).to_table(columns=[number])
-        frame = (
-            pl.scan_parquet(files).select(pl.len(), pl.col(number).cast(pl.Int64).sum().alias("sum")).collect().row(0)
-        )
-        told = {
-            "DuckDB": query.ask(fleet, f"FROM {name} SELECT count(*), sum({number})::BIGINT").rows[0],
-            "Polars": frame,
-            "pyarrow": (arrow.num_rows, pc.sum(arrow[number].cast(pa.int64())).as_py()),
-        }
+        told = {engine: ask(name, number) for engine, ask in engines.items()}
         same = len(set(told.values())) == 1
-        lines.append((name, f"{told['DuckDB'][0]} rows, " + ("the same sums" if same else f"OTHER SUMS {told}")))
+        lines.append(
+            f"- {name}: {told['DuckDB'][0]} rows, "
+            + (f"the same sums by {', '.join(told)}" if same else f"OTHER SUMS {told}")
+        )
     return lines
 
 
@@ -225,6 +287,8 @@ def added(run: Path, folder: Path, copies: int = 200) -> str:
 
 def report(options: argparse.Namespace, root: Path) -> list[str]:
     """Do it, and say it."""
+    others = os.getloadavg()[0]
+    load = f" Other work shared the machine: {others:.1f} processes before it began." if others > 0.5 else ""
     fleet = store.Fleet(str(root / "fleet"), create=True)
     rows, writing, processor, making = write_all(fleet, options.runs)
     size = sum(file.stat().st_size for file in root.rglob("*.parquet"))
@@ -234,7 +298,7 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
     compacted_mib = peak_mib()
     lines = [
         f"{options.runs} runs, {options.runs * LAUNCHES} launches, {rows} operator rows on {os.cpu_count()} cores, "
-        f"one run of the bench. Other work shared the machine.",
+        f"one run of the bench.{load}",
         "",
         "| what | wall time | processor time | |",
         "| --- | ---: | ---: | --- |",
@@ -253,7 +317,7 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
         "",
     ]
     lines += [f"Of 20000 intervals at 95% of simulated classes, these cover the truth: {coverage()}.", ""]
-    lines += [f"- {name}: {said} by DuckDB, Polars, and pyarrow" for name, said in agreement(fleet)]
+    lines += agreement(fleet)
     if options.run:
         lines += ["", "Parsed and added: " + added(options.run, root / "copies") + "."]
     return [*lines, ""]
