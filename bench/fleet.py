@@ -40,13 +40,18 @@ DEVICE_SD, LAUNCH_SD = 0.02, 0.01
 # log(1.4 / 1.5) by class: a quarter became 3% slower, a quarter 3% faster, the others are as they were.
 EFFECTS = [(-0.03, 0.03, 0.0, 0.0)[i % 4] for i in range(CLASSES)]
 BATCH = 5000  # runs
+TIMES = 5  # of each query, of which the fastest is told: other work may share the machine
 
 
-def seconds(call: Callable) -> tuple[str, object]:
-    """Wall and processor time of a call as two cells, and what it returned."""
-    wall, processor = time.perf_counter(), time.process_time()
-    result = call()
-    return f"{time.perf_counter() - wall:.2f} s | {time.process_time() - processor:.2f} s", result
+def seconds(call: Callable, times: int = 1) -> tuple[str, object]:
+    """Wall and processor time of the fastest of some calls as two cells, and what it returned."""
+    took = []
+    for _ in range(times):
+        wall, processor = time.perf_counter(), time.process_time()
+        result = call()
+        took.append((time.perf_counter() - wall, time.process_time() - processor))
+    wall, processor = min(took)
+    return f"{wall:.2f} s | {processor:.2f} s", result
 
 
 def peak_mib() -> float:
@@ -298,7 +303,7 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
     compacted_mib = peak_mib()
     lines = [
         f"{options.runs} runs, {options.runs * LAUNCHES} launches, {rows} operator rows on {os.cpu_count()} cores, "
-        f"one run of the bench.{load}",
+        f"one run of the bench. Of queries and the verdict it is the fastest of {TIMES}.{load}",
         "",
         "| what | wall time | processor time | |",
         "| --- | ---: | ---: | --- |",
@@ -306,9 +311,9 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
         f"| compact | {compacting} | {before} batches became {compacted.after} |",
     ]
     for name in query.names():
-        took, answer = seconds(lambda name=name: query.ask(fleet, query.text_of(name)))
+        took, answer = seconds(lambda name=name: query.ask(fleet, query.text_of(name)), TIMES)
         lines.append(f"| query {name} | {took} | {len(answer.rows)} rows |")
-    took, judged = seconds(lambda: verdict.judge(fleet, verdict.Question("1.4", "1.5")))
+    took, judged = seconds(lambda: verdict.judge(fleet, verdict.Question("1.4", "1.5")), TIMES)
     lines += [
         f"| verdict | {took} | {right_verdicts(judged)} |",
         "",
