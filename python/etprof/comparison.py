@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from etprof import _native
-from etprof.arrow import Records
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from etprof.arrow import Records
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Comparison:
 
     def rows(self, name: str = "operators") -> Records:
         """Return "operators", "groups", or another list of `data`: rows, and a table for any Arrow library."""
+        from etprof.arrow import Records  # which needs NumPy
+
         return Records(self.data[name])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
