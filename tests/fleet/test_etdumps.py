@@ -109,6 +109,9 @@ def test_launches_without_latencies_change_no_verdict(fleet):
         assert ingest.add(fleet, [ETDUMP if labels.device else OTHER], labels).runs == 1
     assert verdict.judge(fleet, question) == before
     assert pl.DataFrame(before).to_dicts() == [vars(one)]
+    ingest.add(fleet, [ETDUMP], ingest.Labels("a/0", "a", "1.6"))
+    with pytest.raises(FleetError, match=r"no measured launches of version `1\.6`"):
+        verdict.judge(fleet, verdict.Question("1.4", "1.6"))
 
 
 def test_compacting_takes_both(fleet, measured):

@@ -130,8 +130,8 @@ def judge(fleet: Fleet, question: Question) -> Records:
     for version in (question.baseline, question.candidate):
         if version not in found:
             raise FleetError(
-                f"the fleet has no launches of version `{version}`, or none that was asked for",
-                "see `etprof fleet query coverage`",
+                f"the fleet has no measured launches of version `{version}`, or none that was asked for",
+                "see `etprof fleet query coverage`; ETDumps have no latencies",
             )
     answer = ask(fleet, _EFFECTS, variables)
     effects = [row[1] for row in answer.rows]
