@@ -59,6 +59,7 @@ class Measurement {
     WithReconnection([&] {
       run_.device = device_.Properties();
       CheckForDevice(config_, device_.Name(), *run_.device);
+      if (options_.take_turn) options_.take_turn();
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
       ProbeRunners();

@@ -12,7 +12,9 @@ namespace etprof {
 
 struct MeasureOptions {
   bool resume = false;
-  bool look_at_load = true;           // at what other processes use, before it begins
+  bool look_at_load = true;  // at what other processes use, before it begins
+  // Waits until nobody else measures there, before anything runs on the device; may be called again.
+  std::function<void()> take_turn;
   bool counters = false;              // read the processor's counters in runs of their own, too
   bool watch = false;                 // watch XNNPACK's calls in runs of their own, too
   std::function<bool()> interrupted;  // Ctrl-C

@@ -235,9 +235,11 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
   if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
   Checked checked;
   RunData& run = checked.measured.emplace();
+  // One for all of it: between two looks nobody else is to be measured.
+  DeviceTurn turn(*device, "check " + std::filesystem::path(sides.baseline).stem().string(), progress);
   for (const int look : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
     config.launches = look;
-    run = MeasureConfig(config, *device, options.measure, progress, measure);
+    run = MeasureConfig(config, turn, options.measure, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
     measure.resume = true;
     measure.look_at_load = false;  // it was looked at before the first launches
@@ -250,6 +252,7 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
     const Report so_far = ReportOf(OpenRunDirectory(run.folder), {.join = false});
     if (!MoreLaunchesMayDecide(AssembleCheck(so_far, options.limits))) break;
   }
+  turn.End();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
   return checked;
 }

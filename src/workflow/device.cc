@@ -16,6 +16,7 @@
 #include "measure/participants/participants.h"
 #include "measure/store/peaks.h"
 #include "workflow/locate.h"
+#include "workflow/turn.h"
 
 namespace etprof {
 
@@ -99,6 +100,8 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   request.threads = options.threads;
   request.cpus = options.cpus;
   request.isa = options.isa;
+  DeviceTurn turn(*device, "peaks", progress);
+  turn.Take();
   try {
     return {AskForPeaks(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};

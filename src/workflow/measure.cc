@@ -96,6 +96,8 @@ fs::path FolderOfDevices(const Config& config) {
   return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
 }
 
+std::string StemOf(const std::string& path) { return fs::path(path).stem().string(); }
+
 // --- measuring it ----------------------------------------------------------------------------------------
 
 std::optional<fs::file_time_type> TimeOf(const fs::path& file) {
@@ -118,14 +120,15 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& st
 
 class SeveralDevices {
  public:
-  SeveralDevices(const std::vector<MeasureJob>& jobs, const MeasureRequest& request, bool dry_run,
+  SeveralDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                  WorkflowProgress& progress)
-      : jobs_(jobs),
+      : jobs_(jobs.jobs),
+        what_(jobs.what),
         request_(request),
         dry_run_(dry_run),
         progress_(progress),
-        states_(jobs.size()),
-        known_(static_cast<std::ptrdiff_t>(jobs.size())) {}
+        states_(jobs_.size()),
+        known_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
 
   // Returns how far every device got, index by index of the jobs.
   std::vector<Measured> Run() {
@@ -190,7 +193,8 @@ class SeveralDevices {
     try {
       MeasureOptions options;
       options.progress = progress_.Of(i);
-      state.run = MeasureConfig(state.config, device, request_, progress_, options);
+      DeviceTurn turn(device, what_, progress_, i);
+      state.run = MeasureConfig(state.config, turn, request_, progress_, options);
       state.measured = true;
     } catch (...) {
       // Where the device was lost, what was measured before is kept.
@@ -220,6 +224,7 @@ class SeveralDevices {
   }
 
   const std::vector<MeasureJob>& jobs_;
+  const std::string& what_;
   const MeasureRequest& request_;
   const bool dry_run_;
   WorkflowProgress& progress_;
@@ -236,7 +241,7 @@ MeasureJobs JobsOf(const ProfileOptions& options) {
   CheckDeviceNames(devices);
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireSensible(options.measure);
-  MeasureJobs all{{}, devices.size() > 1};
+  MeasureJobs all{{}, devices.size() > 1, "profile " + StemOf(options.model)};
   for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
     all.jobs.push_back({device, [&options, several = all.several](Device& on, const DeviceProperties& what) {
                           return ConfigOf(options, several, on, what);
@@ -248,7 +253,8 @@ MeasureJobs JobsOf(const ProfileOptions& options) {
 MeasureJobs JobsOf(const RunOptions& options) {
   Config config = ReadConfig(options.config, {.default_runner = {}, .runner_of_device = true});
   // Where several devices are named, each has a folder of its own, however few of them are asked for now.
-  MeasureJobs all{{}, GroupByDevice(config, options.measure.devices).size() > 1};
+  MeasureJobs all{
+      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + StemOf(options.config)};
   if (!options.only.empty()) KeepOnly(config, options.only);
   for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
     if (!all.several) {
@@ -272,7 +278,9 @@ MeasureJobs JobsOf(const RunOptions& options) {
 MeasureJobs JobsOf(const LadderOptions& options) {
   RequireSensible(options.measure);
   return {{{options.measure.FirstDevice(),
-            [&options](Device& on, const DeviceProperties& what) { return ConfigOf(options, on, what); }}}};
+            [&options](Device& on, const DeviceProperties& what) { return ConfigOf(options, on, what); }}},
+          false,
+          "isa " + StemOf(options.model)};
 }
 
 bool Measured::Interrupted() const {
@@ -280,7 +288,7 @@ bool Measured::Interrupted() const {
          (run && run->status == RunData::Status::kInterrupted);
 }
 
-RunData MeasureConfig(const Config& config, Device& device, const MeasureRequest& request,
+RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
@@ -289,7 +297,8 @@ RunData MeasureConfig(const Config& config, Device& device, const MeasureRequest
   if (options.progress == nullptr) options.progress = progress.Of(0);
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
-  return Measure(config, device, options);
+  options.take_turn = [&turn] { turn.Take(); };
+  return Measure(config, turn.device(), options);
 }
 
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
@@ -302,11 +311,12 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     state.device = job.device;
     Configure(job, dry_run, *device, state);
     if (dry_run) return states;
-    state.run = MeasureConfig(state.config, *device, request, progress, {});
+    DeviceTurn turn(*device, jobs.what, progress);
+    state.run = MeasureConfig(state.config, turn, request, progress, {});
     state.measured = true;
     return states;
   }
-  states = SeveralDevices(jobs.jobs, request, dry_run, progress).Run();
+  states = SeveralDevices(jobs, request, dry_run, progress).Run();
   const Measured& first = states.front();
   const bool alike = std::ranges::all_of(states, [&](const Measured& state) {
     return state.error && !state.measured && state.error->Message() == first.error->Message();

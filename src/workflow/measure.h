@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "isa/ladder.h"
+#include "measure/measure.h"
 #include "measure/store/run_data.h"
 #include "workflow/request.h"
+#include "workflow/turn.h"
 
 namespace etprof {
-
-struct MeasureOptions;
 
 // What is to be measured on one device.
 struct MeasureJob {
@@ -25,7 +25,8 @@ struct MeasureJob {
 };
 struct MeasureJobs {
   std::vector<MeasureJob> jobs;
-  bool several = false;  // devices with a run directory of their own each, however few of them are asked for
+  bool several = false;   // devices with a run directory of their own each, however few of them are asked for
+  std::string what = {};  // as of DeviceTurn
 };
 
 // A model, as it is or against variants.
@@ -76,9 +77,9 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
 std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
                                    WorkflowProgress& progress);
 
-// Measures what `config` says on one device that is open; `options` but for what `request` and `progress`
-// say.
-RunData MeasureConfig(const Config& config, Device& device, const MeasureRequest& request,
+// Measures what `config` says on one device that is open, once it is its turn, which it keeps; `options` but
+// for what the others say.
+RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 
 }  // namespace etprof

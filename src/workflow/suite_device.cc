@@ -1,12 +1,9 @@
 #include "workflow/suite_device.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
@@ -29,13 +26,8 @@ constexpr double kLeastSecondsOfCell = 1;
 constexpr double kMostGrowth =
     0.6;  // of a cell's time in one step: its next look needs 1.4 times the launches
 
-// What others who wait for the device are told: "anna@desk, suite nightly".
-std::string WhoWeAre(const SuiteConfig& suite) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const char* user = std::getenv("USER");
-  return fmt::format("{}@{}, suite {} (process {})", user != nullptr && *user != '\0' ? user : "somebody",
-                     host.data(), suite.file.stem().string(), ::getpid());
+double SecondsWithout(double waited, double start) {
+  return std::max(0.0, MonotonicSeconds() - start - waited);
 }
 
 }  // namespace
@@ -184,7 +176,7 @@ bool SuiteDevice::Open() {
   }
 }
 
-void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
+void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again) {
   const ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
   Config config = ConfigOfCell(suite_, profile, *device_, properties_);
   MakePlan(config);
@@ -201,63 +193,52 @@ void SuiteDevice::Measure(SuiteTask& task, double max_seconds, bool again) {
   MeasureRequest request = profile.measure;
   request.resume = same;
   progress_.State(place_, NameOf(task));
-  device_->SetInterrupted([this] { return progress_.Interrupted(); });
-  bool waits = false;
-  device_->TakeTurn(WhoWeAre(suite_), [&](const std::string& text) {
-    progress_.State(place_, fmt::format("{}: {}", NameOf(task), text));
-    waits = true;
-  });
-  if (waits) progress_.State(place_, NameOf(task));
   const double start = MonotonicSeconds();
   double waited = 0;
-  std::optional<Error> failed;
-  bool lost = false;
   std::string problem;
   try {
     MeasureOptions measure;
     measure.progress = progress_.Of(place_);
     measure.look_at_load = !again;
-    const RunData run = MeasureConfig(config, *device_, request, progress_, measure);
+    const RunData run = MeasureConfig(config, turn, request, progress_, measure);
     waited = run.schedule.waited_seconds - before.waited;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }
-  } catch (const DeviceLost& error) {
-    failed = error;
-    lost = true;
-  } catch (const Error& error) {
-    failed = error;
-  }
-  const double seconds = std::max(0.0, MonotonicSeconds() - start - waited);
-  if (progress_.Interrupted()) return Set(task, task.state->status, "", seconds);
-  if (failed) {
+  } catch (...) {
+    const double seconds = SecondsWithout(turn.waited_seconds(), start);
     change_([&] { task.state->seconds += seconds; });
-    if (lost) device_.reset();
-    throw Error(*failed);
+    throw;
   }
+  const double seconds = SecondsWithout(turn.waited_seconds() + waited, start);
+  if (progress_.Interrupted()) return Set(task, task.state->status, "", seconds);
   Set(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
 }
 
 void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool again) {
   std::optional<Error> failed;
-  try {
-    Measure(task, max_seconds, again);
-  } catch (const Error& error) {
-    failed = error;
-  } catch (const std::exception& error) {
-    failed = AsError(error);
+  bool lost = false;
+  {
+    DeviceTurn turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, NameOf(task));
+    try {
+      Measure(task, turn, max_seconds, again);
+    } catch (const DeviceLost& error) {
+      failed = error;
+      lost = true;
+    } catch (const std::exception& error) {
+      failed = AsError(error);
+    }
+    try {
+      turn.End();
+    } catch (const Error&) {
+      lost = true;  // the connection broke, and the turn ends with it
+    }
   }
+  if (lost) device_.reset();
   task.stored.reset();
   if (failed && !progress_.Interrupted()) {
     // What was measured before more of it was asked for stays measured.
     Set(task, again ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
-  }
-  if (!device_) return;
-  try {
-    device_->SetInterrupted({});
-    device_->EndTurn();
-  } catch (const Error&) {
-    device_.reset();  // the connection broke, and the turn ends with it
   }
 }
 

@@ -55,7 +55,7 @@ class SuiteDevice {
  private:
   bool Open();
   void Attempt(SuiteTask& task, double max_seconds, bool again);
-  void Measure(SuiteTask& task, double max_seconds, bool again);
+  void Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again);
   void Extend();
   void Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // Reading a run directory takes longer the more is in it, and only measuring changes it.

@@ -8,6 +8,7 @@
 #include "device/bundle.h"
 #include "device/local/local_process.h"
 #include "device/local/local_properties.h"
+#include "device/local/local_turn.h"
 #include "device/remote/remote.h"
 
 namespace etprof {
@@ -44,17 +45,23 @@ class LocalDevice : public Device {
 
   // As others take it who come to this machine by ssh.
   void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+    if (alone_ || queue_) return;
+    alone_ = LocalTurn::TakeIfAlone(who);
+    if (alone_) return;
     RemoteOptions options;
-    options.interrupted = interrupted_;
-    turn_ = MakeRemoteDevice(MakeLocalConnection(), options);
+    options.interrupted = [this] { return interrupted_ && interrupted_(); };
+    queue_ = MakeRemoteDevice(MakeLocalConnection(), options);
     try {
-      turn_->TakeTurn(who, waits);
+      queue_->TakeTurn(who, waits);
     } catch (...) {
-      turn_.reset();
+      EndTurn();
       throw;
     }
   }
-  void EndTurn() override { turn_.reset(); }
+  void EndTurn() override {
+    alone_.reset();
+    queue_.reset();
+  }
 
   bool WaitUntilBack(double) override { return true; }
 
@@ -65,7 +72,8 @@ class LocalDevice : public Device {
 
  private:
   std::function<bool()> interrupted_;
-  std::unique_ptr<Device> turn_;
+  std::unique_ptr<LocalTurn> alone_;  // the turn, in one of two ways
+  std::unique_ptr<Device> queue_;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <map>
-#include <random>
 #include <sstream>
 #include <thread>
 
@@ -28,13 +27,6 @@ constexpr double kAnswerSeconds = 30;  // for what a device does at once
 constexpr double kDigestSeconds = 600;
 constexpr int kLookSeconds = 20;      // that one look at the queue waits there
 constexpr double kGuardSeconds = 30;  // it may have settings to put back
-
-// Unique among all who use a device. kDefineOurs knows this form.
-std::string NewRunId() {
-  std::random_device random;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
-}
 
 // What is left of a run: ends what runs, puts the power mode back, removes the folder. For a shell in that
 // folder.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <random>
 #include <sstream>
 
 #include "core/escape.h"
@@ -9,6 +11,12 @@
 #include "device/device.h"
 
 namespace etprof {
+
+std::string NewRunId() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
+}
 
 std::string QueueScript(const std::string& run_id, const std::string& who) {
   // The number is whole or not there: who reads it meanwhile finds `choosing`, or the number.

@@ -12,6 +12,9 @@ namespace etprof {
 // It is the turn of the run with the smallest number (of equal ones, the first name). One that is `over`
 // (remote.cc) has none: what it left running is ended before another takes its place.
 
+// The name of a run's folder: unique among all who use a device. kDefineOurs (remote.cc) knows its form.
+std::string NewRunId();
+
 // A script, for a shell in etprof's folder, that queues the run; where it has a number already, it keeps
 // that. `who` is for people.
 std::string QueueScript(const std::string& run_id, const std::string& who);

@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "device/device.h"
+#include "device/local/local.h"
 #include "device/remote/remote.h"
 
 namespace etprof {
@@ -110,7 +111,7 @@ TEST_F(Turns, MoreThanOneNeverHasIt) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      const auto device = Open();
+      const auto device = i % 2 == 0 ? Open() : MakeLocalDevice();
       for (int n = 0; n < 2; ++n) {
         device->TakeTurn(fmt::format("thread {}", i), {});
         const int now = ++inside;
@@ -125,6 +126,28 @@ TEST_F(Turns, MoreThanOneNeverHasIt) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most, 1);
   EXPECT_EQ(turns, 8);
+}
+
+TEST_F(Turns, ThisMachineAloneTakesItWithoutAShellAndOthersWait) {
+  Open();  // makes the folder
+  const auto here = MakeLocalDevice();
+  here->TakeTurn("here", {});
+  std::ifstream file(RunOf("here") / "guard");
+  pid_t guard = 0;
+  ASSERT_TRUE(file >> guard);
+  EXPECT_EQ(guard, ::getpid());
+  std::atomic<bool> waits = false;
+  const auto other = std::async(std::launch::async, [&] {
+    const auto device = Open();
+    device->TakeTurn("other", [&](const std::string& text) { waits = text == "waiting for here"; });
+  });
+  WaitFor([&] { return waits.load(); });
+  here->EndTurn();
+  other.wait();
+  here->TakeTurn("here again", {});
+  EXPECT_FALSE(RunOf("here again").empty());
+  here->EndTurn();
+  WaitFor([&] { return fs::is_empty(Runs()); });
 }
 
 TEST_F(Turns, WhatADeadHolderLeftIsEndedFirst) {

@@ -1,0 +1,141 @@
+"""Measurements on one device take turns, whichever command they are of."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from measure_bench import FAKE_WORKER, MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOLDER = "1700000000-0123abcd"
+
+
+def wait_until(true, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+
+
+class Queue:
+    """This machine's queue, in a folder of the test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.runs = folder / "etprof" / "runs"
+        self.environment = {**os.environ, "ETPROF_DEVICE_DIR": str(folder)}
+        self.guard: subprocess.Popen | None = None
+
+    def hold(self) -> None:
+        """Somebody else has the turn, as long as `guard` lives."""
+        run = self.runs / HOLDER
+        run.mkdir(parents=True)
+        self.guard = subprocess.Popen(["/bin/sleep", "300"])
+        (run / "guard").write_text(f"{self.guard.pid}\n")
+        (run / "turn").write_text("1 the test\n")
+
+    def release(self) -> None:
+        if self.guard is not None:
+            self.guard.kill()
+            self.guard.wait()
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.runs.iterdir())
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Queue]:
+    made = Queue(tmp_path / "queue")
+    made.runs.parent.parent.mkdir()
+    yield made
+    made.release()
+
+
+SHORT = ("--launches", "2", "--runs", "2", "--runner", FAKE_WORKER)
+
+
+def command(bench, name: str) -> list:
+    if name == "run":
+        return ["run", bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)]
+    if name == "check":
+        return ["check", MODEL, "threads=2", "--output-root", bench.out, *SHORT]
+    if name == "peaks":
+        return ["peaks"]
+    return ["profile", MODEL, "--output-root", bench.out, "--no-peaks", *SHORT]
+
+
+@pytest.mark.parametrize("name", ["profile", "run", "check", "peaks"])
+def test_each_command_waits_and_ctrl_c_leaves_the_queue(bench, queue, name):
+    queue.hold()
+    log = bench.folder / "log"
+    with log.open("w") as file:
+        arguments = [str(word) for word in [bench.etprof, *command(bench, name)]]
+        process = subprocess.Popen(
+            arguments, cwd=bench.folder, env=queue.environment, stdout=subprocess.DEVNULL, stderr=file
+        )
+    wait_until(lambda: "waiting for the test" in log.read_text() or process.poll() is not None)
+    assert len(queue.names()) == 2, log.read_text()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert queue.names() == [HOLDER]
+    assert not list(bench.folder.rglob("manifest.json"))
+
+
+def test_two_at_once_are_measured_one_after_the_other(bench, queue):
+    queue.hold()
+    processes = []
+    for who in ("one", "two"):
+        alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": who}
+        config = bench.write(
+            [bench.experiment("a", env=alone)],
+            output_root=str(bench.folder / who),
+            launches=2,
+            rounds=2,
+            peaks=False,
+        ).rename(bench.folder / f"{who}.json")
+        processes.append(bench.start("run", config, env=queue.environment))
+    wait_until(lambda: len(list(queue.runs.glob("*/turn"))) == 3)
+    queue.release()
+    said = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    assert all("waiting for the test" in text for text in said)
+    assert any(", run one (process" in text or ", run two (process" in text for text in said), said
+    met = bench.folder / "at_work" / "met"
+    assert not met.exists(), met.read_text()
+    assert queue.names() == []
+
+
+def test_what_a_killed_one_left_is_passed_over(bench, queue):
+    log = bench.folder / "state_a"
+    config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "60"})], launches=2, rounds=1, peaks=False)
+    # Once with the shell, which makes the folder, and once without.
+    for _ in range(2):
+        process = bench.start("run", config, env=queue.environment)
+        wait_until(lambda: log.exists() and any(log.iterdir()))
+        assert len(queue.names()) == 1
+        process.kill()
+        process.communicate()
+        for file in log.iterdir():
+            file.unlink()
+    config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
+    done = bench.run("run", config, env=queue.environment)
+    assert done.returncode == 0, done.stderr
+    assert "waiting" not in done.stderr
+    assert queue.names() == []
+
+
+def test_where_there_can_be_no_queue_it_is_measured_anyway(bench):
+    file = bench.folder / "file"
+    file.touch()
+    config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
+    done = bench.run("run", config, env={**os.environ, "ETPROF_DEVICE_DIR": str(file)})
+    assert done.returncode == 0, done.stderr
+    (warning,) = [line for line in done.stderr.splitlines() if "No turn is taken" in line]
+    assert warning.startswith("warning: ") and "make a folder for etprof's files" in warning
