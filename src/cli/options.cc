@@ -167,6 +167,11 @@ void AddCoolingOptions(CLI::App& app, DeviceUse& use) {
                  "Maximum seconds to wait for cooling, per round (default: 300)")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
+  app.add_option("--wait-minutes", use.wait_minutes,
+                 "Before it begins, wait so many minutes at most for a device that is hot or that other "
+                 "processes keep busy (default: 0)")
+      ->check(CLI::Range(0.0, 1e4))
+      ->type_name("MIN");
 }
 
 void AddModelOptions(CLI::App& app, MeasureRequest& request) {

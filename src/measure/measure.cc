@@ -18,6 +18,7 @@
 #include "measure/conditions/check_device.h"
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
+#include "measure/conditions/quiet.h"
 #include "measure/config/export_info.h"
 #include "measure/measure_besides.h"
 #include "measure/measure_peaks.h"
@@ -71,6 +72,7 @@ class Measurement {
           .Remedy("start it again without --resume");
     }
     const bool resumed = options_.resume && TakeOver(hash);
+    const Quiet before = LookBefore();  // Ctrl-C in it leaves all as it was
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
@@ -78,7 +80,7 @@ class Measurement {
     }
     if (!directory_.Holds(config_.file, "config.json"))
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");
-    LookBefore();
+    Note(before);
     run_.status = RunData::Status::kRunning;
     directory_.WriteManifest(run_);
     try {
@@ -345,17 +347,39 @@ class Measurement {
     return true;
   }
 
-  // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
-  void LookBefore() {
-    if (!options_.look_at_load || Interrupted()) return;
-    const std::optional<OtherLoad> load = LookAtOtherLoad(device_, run_.device->cores);
-    if (!load) return;
+  int MostThreads() const {
     int threads = 1;
     for (const Unit& unit : plan_.units) threads = std::max(threads, unit.threads);
-    const std::string warning = LoadWarningBefore(*load, threads);
+    return threads;
+  }
+
+  // How busy the device is, once it is quiet, or was waited for long enough. Throws Error (kInterrupted).
+  Quiet LookBefore() {
+    if (!options_.look_at_load || Interrupted()) return {};
+    const CoolingOptions cooling = Cooling();
+    Quiet quiet = WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
+                                  .threads = MostThreads(),
+                                  .max_celsius = config_.max_temp,
+                                  .load = [this] { return LookAtOtherLoad(device_, run_.device->cores); },
+                                  .vitals = [this] { return vitals_.Read(/*all=*/true); },
+                                  .now = cooling.now,
+                                  .sleep = cooling.sleep,
+                                  .interrupted = cooling.interrupted,
+                                  .progress = cooling.progress});
+    if (quiet.waited_seconds > 0 && Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
+    return quiet;
+  }
+
+  // Says so where the device is busy. Of a measurement that was begun earlier the busier moment counts.
+  void Note(const Quiet& before) {
+    if (before.waited_seconds > 0)
+      run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + before.waited_seconds;
+    if (!before.warning.empty()) run_.warnings.push_back(before.warning);
+    if (!before.load) return;
+    const std::string warning = LoadWarningBefore(*before.load, MostThreads());
     if (!warning.empty() && options_.progress != nullptr) options_.progress->Message("warning: " + warning);
-    if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= load->CoresUsed())
-      run_.other_load_before = load;
+    if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= before.load->CoresUsed())
+      run_.other_load_before = before.load;
   }
 
   std::filesystem::path SavedOutputs(std::size_t unit) const {

@@ -291,7 +291,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
-      !m.use.power_mode.empty()) {
+      m.use.wait_minutes || !m.use.power_mode.empty()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply");
   }
   RunData run = OpenRunDirectory(sides.baseline);

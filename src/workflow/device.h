@@ -19,7 +19,7 @@ struct DeviceUse {
   bool keep = false;
   double wait_seconds = 60;  // for a device whose connection broke
   std::string power_mode;    // empty: none, or the configuration's
-  std::optional<double> max_temp, max_temp_wait;
+  std::optional<double> max_temp, max_temp_wait, wait_minutes;
 };
 
 // Opens it; what takes long there is a message. `progress` outlives the device. Throws as OpenDevice.

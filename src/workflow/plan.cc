@@ -117,6 +117,10 @@ std::vector<std::string> BesidesWords(const Planned& planned, const MeasureReque
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
   if (planned.forecast.roofs > 0 && planned.forecast.roof_seconds == 0)
     words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's roofs");
+  if (config.wait_minutes > 0) {
+    words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
+                                Seconds(60 * config.wait_minutes)));
+  }
   if (config.max_temp) {
     words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
                                 Seconds(config.max_temp_wait)));

@@ -91,6 +91,7 @@ void Apply(const MeasureRequest& request, Config& config) {
   if (!request.use.power_mode.empty()) config.power_mode = request.use.power_mode;
   if (request.use.max_temp) config.max_temp = request.use.max_temp;
   if (request.use.max_temp_wait) config.max_temp_wait = *request.use.max_temp_wait;
+  if (request.use.wait_minutes) config.wait_minutes = *request.use.wait_minutes;
 }
 
 void ApplyToExperiments(const MeasureRequest& request, Config& config) {

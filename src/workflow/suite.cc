@@ -274,6 +274,7 @@ SuiteConfig LoadSuite(const SuiteOptions& options) {
   if (!options.use.power_mode.empty()) suite.power_mode = options.use.power_mode;
   if (options.use.max_temp) suite.max_temp = options.use.max_temp;
   if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
+  if (options.use.wait_minutes) suite.wait_minutes = options.use.wait_minutes;
   DevicesOf(suite, options);
   CellsOf(suite);
   return suite;
@@ -366,7 +367,8 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                                                   "least certain ones",
                                                   *suite.max_minutes));
   }
-  totals.facts.emplace_back("besides", "exports, waiting for a free or cool device, starting, and analysis");
+  totals.facts.emplace_back("besides",
+                            "exports, waiting for a free, quiet, and cool device, starting, and analysis");
   totals.facts.emplace_back("into", FromHere(suite.output_root));
   document.sections = {{"", say::Level::kUsual, {std::move(totals)}}};
   std::vector<say::Part>& parts = document.sections.front().parts;

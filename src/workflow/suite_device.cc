@@ -43,6 +43,7 @@ ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const 
   measure.use.power_mode = suite.power_mode;
   measure.use.max_temp = suite.max_temp;
   measure.use.max_temp_wait = suite.max_temp_wait;
+  measure.use.wait_minutes = suite.wait_minutes;
   measure.cpus = suite.cpus;
   measure.period = suite.period;
   measure.runner = suite.runner.string();
@@ -76,7 +77,7 @@ StoredCell LookAtCell(const fs::path& folder) {
     stored.hash = run.config_hash;
     stored.complete = run.status == RunData::Status::kComplete;
     stored.seconds = run.schedule.seconds;
-    stored.waited = run.schedule.waited_seconds;
+    stored.waited = run.schedule.Waited();
     stored.launches = run.schedule.launches;
     for (const ExperimentData& data : run.experiments) {
       if (data.error.empty()) continue;
@@ -199,9 +200,9 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds,
   try {
     MeasureOptions measure;
     measure.progress = progress_.Of(place_);
-    measure.look_at_load = !again;
+    measure.look_at_load = !again || config.wait_minutes > 0;
     const RunData run = MeasureConfig(config, turn, request, progress_, measure);
-    waited = run.schedule.waited_seconds - before.waited;
+    waited = run.schedule.Waited() - before.waited;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }

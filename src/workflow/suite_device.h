@@ -27,7 +27,7 @@ struct StoredCell {
   std::string hash;       // of its configuration
   std::string problem;    // of an experiment that failed
   double seconds = 0;     // that measuring took
-  double waited = 0;      // beside that, for the device to cool
+  double waited = 0;      // beside that, for a quiet and cool device
   int launches = 0;
   // The largest half-width of its pairs, or of its experiments where there is none, as a multiple of the
   // precision; infinity where there is no interval yet.

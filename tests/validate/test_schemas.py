@@ -19,7 +19,7 @@ WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Keys that are only there where they have something to say.
 OPTIONAL = {
-    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built"},
+    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built", "quiet_seconds"},
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
         *("memory", "load", "delegates"),  # as of watch

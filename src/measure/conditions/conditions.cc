@@ -170,6 +170,10 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
       how += (how.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
     texts.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), how));
   }
+  if (run.schedule.quiet_seconds.value_or(0) >= 1) {
+    texts.push_back(
+        fmt::format("{:.0f} s were waited for a quiet and cool device", *run.schedule.quiet_seconds));
+  }
   if (run.schedule.waited_seconds >= 1) {
     texts.push_back(fmt::format("{:.0f} s were waited for the device to cool", run.schedule.waited_seconds));
   }

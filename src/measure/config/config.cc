@@ -193,6 +193,7 @@ class Reader {
     config.power_mode = keys.schedule.power_mode.value_or("");
     config.max_temp = keys.schedule.max_temp;
     config.max_temp_wait = keys.schedule.max_temp_wait.value_or(config.max_temp_wait);
+    config.wait_minutes = keys.schedule.wait_minutes.value_or(0);
     if (config.power_mode.empty()) return;
     try {
       FindPowerMode(config.power_mode);
@@ -602,6 +603,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   if (config.max_temp) object["max_temp"] = *config.max_temp;
   if (config.max_temp) object["max_temp_wait"] = config.max_temp_wait;
+  if (config.wait_minutes > 0) object["wait_minutes"] = config.wait_minutes;
   return object;
 }
 

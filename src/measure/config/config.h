@@ -69,6 +69,7 @@ struct Config {
   std::string power_mode;             // as FindPowerMode; empty: none
   std::optional<double> max_temp;     // degrees Celsius of the hottest CPU or skin sensor before a round
   double max_temp_wait = 300;         // seconds to wait for that before one round, at most
+  double wait_minutes = 0;            // to wait for a quiet and cool device before it begins, at most
 
   double Precision() const { return precision.value_or(margin / 2); }
 };

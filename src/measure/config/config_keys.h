@@ -156,7 +156,7 @@ struct AnalysisKeys {
 // How to measure, and under which conditions: of a configuration, and of each cell of a suite.
 struct ScheduleKeys {
   std::optional<int> launches, rounds;
-  std::optional<double> margin, precision, max_temp, max_temp_wait;
+  std::optional<double> margin, precision, max_temp, max_temp_wait, wait_minutes;
   std::optional<bool> peaks;
   std::optional<std::string> power_mode;
 
@@ -183,6 +183,10 @@ struct ScheduleKeys {
            .most = 150}));
     v("max_temp_wait", &K::max_temp_wait,
       Key({.meaning = "seconds: for so long at most, before one round", .least = 0, .most = 1e6}));
+    v("wait_minutes", &K::wait_minutes,
+      Key({.meaning = "before it begins, wait for a quiet and cool device, for so long at most; 0 without it",
+           .least = 0,
+           .most = 1e4}));
   }
 };
 

@@ -79,6 +79,7 @@ class SuiteReader {
     suite.precision = keys.schedule.precision;
     suite.max_temp = keys.schedule.max_temp;
     suite.max_temp_wait = keys.schedule.max_temp_wait;
+    suite.wait_minutes = keys.schedule.wait_minutes;
     suite.launches = keys.schedule.launches;
     suite.rounds = keys.schedule.rounds;
     suite.runs = keys.runs;

@@ -35,7 +35,7 @@ struct SuiteConfig {
   std::vector<SuiteRule> include, exclude;
   std::string backend;                // empty: as the export chooses
   std::optional<double> max_minutes;  // of each device; absent: as long as it takes
-  std::optional<double> max_seconds, margin, precision, max_temp, max_temp_wait;
+  std::optional<double> max_seconds, margin, precision, max_temp, max_temp_wait, wait_minutes;
   std::optional<int> launches, rounds, runs, warmup, threads;
   std::optional<double> max_slowdown;  // 0.02 for +2 %; absent: nothing fails for being slow
   std::filesystem::path runner;        // empty: etprof-runner

@@ -470,6 +470,9 @@ struct ScheduleData {
   int repeated_bursts = 0;  // since they were disturbed, over all resumptions
   double seconds = 0;       // of wall clock, over all resumptions; without waiting
   double waited_seconds = 0;  // for the device to cool (Config::max_temp), over all resumptions
+  // Before it began, for a quiet and cool device (Config::wait_minutes), over all resumptions.
+  std::optional<double> quiet_seconds;
+  double Waited() const { return waited_seconds + quiet_seconds.value_or(0); }
   double max_seconds = 0;
   double precision = 0;  // relative half-width asked for
   double sustained_seconds =
@@ -493,6 +496,8 @@ struct ScheduleData {
     v("stopped", &ScheduleData::stopped);
     v("seconds", &ScheduleData::seconds, {.meaning = "without waited_seconds", .least = 0});
     v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
+    v("quiet_seconds", &ScheduleData::quiet_seconds,
+      {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .if_any = true});
     v("max_seconds", &ScheduleData::max_seconds, {.least = 0});
     v("precision", &ScheduleData::precision, {.least = 0});
     v("margin", &ScheduleData::margin, {.least = 0});

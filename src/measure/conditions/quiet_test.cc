@@ -1,0 +1,139 @@
+#include "measure/conditions/quiet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace etprof {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+OtherLoad LoadOf(double cores) {
+  OtherLoad load;
+  load.seconds = 0.25;
+  load.cores = 2;
+  load.machine_cores = load.process_cores = cores;
+  load.processes = {{"cc1plus", 1, cores}};
+  return load;
+}
+
+// A device of which one second after the other is written down; the last one goes on.
+class QuietTest : public ::testing::Test, public Progress {
+ protected:
+  struct Second {
+    std::optional<OtherLoad> load;
+    std::optional<DeviceVitals> vitals;
+  };
+  Quiet Wait(double minutes, std::optional<double> limit = {}) {
+    return WaitUntilQuiet({.wait_seconds = 60 * minutes,
+                           .threads = 1,
+                           .max_celsius = limit,
+                           .load = [this] { return Now().load; },
+                           .vitals =
+                               [this] {
+                                 ++looks_at_vitals_;
+                                 return Now().vitals;
+                               },
+                           .now = [this] { return now_; },
+                           .sleep =
+                               [this](double seconds) {
+                                 now_ += seconds;
+                                 if (now_ >= interrupted_at_) interrupted_ = true;
+                               },
+                           .interrupted = [this] { return interrupted_; },
+                           .progress = this});
+  }
+  const Second& Now() const {
+    return seconds_[std::min(static_cast<std::size_t>(now_), seconds_.size() - 1)];
+  }
+  void Update(const ProgressUpdate&) override {}
+  void Message(const std::string&) override {}
+  void Waiting(const std::string& text) override { waits_.push_back(text); }
+
+  std::vector<Second> seconds_;
+  std::vector<std::string> waits_;
+  double now_ = 0, interrupted_at_ = 1e9;
+  bool interrupted_ = false;
+  int looks_at_vitals_ = 0;
+};
+
+TEST_F(QuietTest, WithoutTimeToWaitItLooksOnce) {
+  seconds_ = {{LoadOf(1.9), {}}};
+  const Quiet quiet = Wait(0);
+  EXPECT_EQ(quiet.load->CoresUsed(), 1.9);
+  EXPECT_EQ(quiet.waited_seconds, 0);
+  EXPECT_EQ(quiet.warning, "");
+  EXPECT_EQ(looks_at_vitals_, 0);
+}
+
+TEST_F(QuietTest, AQuietDeviceIsNotWaitedFor) {
+  seconds_ = {{LoadOf(0.05), DeviceVitals()}};
+  EXPECT_EQ(Wait(10).waited_seconds, 0);
+  EXPECT_EQ(now_, 0);
+  EXPECT_THAT(waits_, ElementsAre());
+}
+
+TEST_F(QuietTest, APauseOfABuildIsNotItsEnd) {
+  const Second busy{LoadOf(1.9), {}}, idle{LoadOf(0.01), {}};
+  seconds_ = {busy, busy, idle, idle, busy, idle};
+  const Quiet quiet = Wait(10);
+  EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, in three looks
+  EXPECT_EQ(quiet.warning, "");
+  EXPECT_LT(quiet.load->CoresUsed(), 0.1);
+  ASSERT_EQ(waits_.size(), 3U);
+  EXPECT_THAT(waits_[0],
+              HasSubstr("waiting for a quiet and cool device: 1 other process uses 1.9 of 2 cores"));
+}
+
+TEST_F(QuietTest, AHotDeviceIsWaitedFor) {
+  DeviceVitals slowed, warm, cool;
+  slowed.thermal_status = 3;
+  slowed.cooling = {{"fan", 2, 3, false}, {"cpufreq-cpu4", 2, 10, true}};
+  slowed.cpu_celsius = 80;
+  warm.cpu_celsius = 46;
+  cool.cpu_celsius = 45;
+  seconds_ = {{{}, slowed}, {{}, warm}, {{}, cool}};
+  EXPECT_EQ(Wait(10, 45).waited_seconds, 4);
+  ASSERT_EQ(waits_.size(), 2U);
+  EXPECT_THAT(waits_[0],
+              HasSubstr("80.0 °C > 45 °C, thermal status severe, cpufreq-cpu4 slows CPUs down (2 of 10)"));
+  EXPECT_THAT(waits_[1], HasSubstr(": 46.0 °C > 45 °C"));
+  // Without a limit only what slows it down counts.
+  now_ = 0;
+  EXPECT_EQ(Wait(10).waited_seconds, 3);
+}
+
+TEST_F(QuietTest, ALimitOfTheClocksAloneIsASetting) {
+  DeviceVitals capped;
+  capped.clocks = {{{0, 1}, 1'800'000, 1'800'000, 3'250'000}};
+  seconds_ = {{{}, capped}};
+  EXPECT_EQ(Wait(10).waited_seconds, 0);
+}
+
+TEST_F(QuietTest, InTheEndItIsMeasuredAnyway) {
+  seconds_ = {{LoadOf(1.9), {}}};
+  const Quiet quiet = Wait(2);
+  EXPECT_EQ(quiet.waited_seconds, 120);
+  EXPECT_THAT(quiet.warning, HasSubstr("after waiting 2 min"));
+  EXPECT_THAT(quiet.warning, HasSubstr("cc1plus"));
+  EXPECT_EQ(quiet.load->CoresUsed(), 1.9);  // as the conditions say then
+}
+
+TEST_F(QuietTest, WhatCannotBeReadIsNotWaitedFor) {
+  seconds_ = {{LoadOf(1.9), {}}, {{}, {}}};
+  EXPECT_EQ(Wait(10).waited_seconds, 3);
+}
+
+TEST_F(QuietTest, CtrlCEndsIt) {
+  seconds_ = {{LoadOf(1.9), {}}};
+  interrupted_at_ = 5;
+  EXPECT_EQ(Wait(10).waited_seconds, 5);
+}
+
+}  // namespace
+}  // namespace etprof
