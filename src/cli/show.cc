@@ -16,9 +16,11 @@
 #include "render/json/json.h"
 #include "render/page/html.h"
 #include "render/report.h"
+#include "render/suite.h"
 #include "say/breakdown_by.h"
 #include "say/devices.h"
 #include "say/report.h"
+#include "say/suite.h"
 #include "say/views.h"
 #include "say/wording.h"
 
@@ -121,6 +123,12 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
   if (!shown || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, ScreenOf(view, ""), std::cout << '\n');
   FlushStdout();
+}
+
+void ShowSuite(const SuiteReport& suite, const View& view) {
+  ShowDocument(say::SaySuite(suite), view,
+               FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
+               [&](std::ostream& out) { RenderSuiteJson(suite, out); });
 }
 
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "report/devices.h"
 #include "report/report.h"
+#include "report/suite.h"
 #include "say/document.h"
 #include "workflow/measure.h"
 #include "workflow/validate.h"
@@ -25,6 +26,7 @@ std::vector<std::string> AllByNames();
 // (kUsage) for a table that is not there.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
+void ShowSuite(const SuiteReport& suite, const View& view);
 // Writes the document to the files that were asked for; then, unless one of them is stdout, shows JSON (what
 // `json` writes, else the document's) where that is asked for, the table of the id view.csv, or the screen.
 // Whether it showed one of these.

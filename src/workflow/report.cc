@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDevicesFile = "devices_report.md";
 
-bool IsPage(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
-
-bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
-
 fs::path FolderOfRuns(const std::vector<Report>& runs) {
   fs::path common;
   for (const Report& report : runs) {
@@ -34,6 +30,10 @@ fs::path FolderOfRuns(const std::vector<Report>& runs) {
 }
 
 }  // namespace
+
+bool IsPage(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
+
+bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
 
 Report ReadReport(const std::string& path) {
   RunData run = OpenRun({path});

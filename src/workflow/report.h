@@ -9,6 +9,10 @@
 
 namespace etprof {
 
+// What the option `--out` of a report says: a page (else Markdown), a folder.
+bool IsPage(const std::filesystem::path& file);
+bool NamesFolder(const std::string& out);
+
 // The report of a run directory, an ETDump or a timeline CSV, from its files: where `etprof analyze` has made
 // one, with its list of files. Nothing is written. Throws Error.
 Report ReadReport(const std::string& path);

@@ -214,15 +214,6 @@ SuiteReport ReportOfSuite(const SuiteState& state, const fs::path& folder, bool 
   return suite;
 }
 
-void WriteSuiteReport(const SuiteReport& suite, const fs::path& folder) {
-  const say::Document document = say::SaySuite(suite);
-  WriteFileAtomically(folder / "suite_report.md",
-                      [&](std::ostream& out) { RenderDocumentMarkdown(document, 1, out); });
-  WriteFileAtomically(folder / "suite_report.html",
-                      [&](std::ostream& out) { RenderDocumentHtml(document, out); });
-  WriteFileAtomically(folder / "suite_report.json", [&](std::ostream& out) { RenderSuiteJson(suite, out); });
-}
-
 // --- plan ------------------------------------------------------------------------------------------------
 
 struct PlannedCell {
@@ -428,18 +419,36 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   if (progress.Interrupted()) return {{}, true};
   if (failed) throw Error(*failed);
   SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false};
-  WriteSuiteReport(outcome.report, suite.output_root);
+  WriteSuite(outcome.report, "");
   return outcome;
 }
 
+bool IsSuiteFolder(const std::string& path) { return Exists(fs::path(path) / kStateFile); }
+
 SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress) {
   const fs::path folder = fs::absolute(options.path).lexically_normal();
-  if (!Exists(folder / kStateFile)) {
+  if (!IsSuiteFolder(options.path)) {
     throw Error(ExitCode::kBadInput, "is not a suite's folder: it has no suite_state.json")
         .InFile(options.path)
         .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
   }
   return ReportOfSuite(ReadState(folder), folder, false, options, progress);
+}
+
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out) {
+  std::vector<fs::path> files = {out};
+  if (out.empty() || NamesFolder(out)) {
+    const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
+    files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
+  }
+  const say::Document document = say::SaySuite(suite);
+  for (const fs::path& file : files) {
+    WriteOutput(file, [&](std::ostream& stream) {
+      if (file.extension() == ".json") return RenderSuiteJson(suite, stream);
+      IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+    });
+  }
+  return files;
 }
 
 }  // namespace etprof

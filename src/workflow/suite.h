@@ -44,8 +44,14 @@ struct SuiteOutcome {
 // where the folder cannot be written, or another etprof works in it.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
+// Whether it is a suite's folder.
+bool IsSuiteFolder(const std::string& path);
 // A suite's folder as it is; nothing is measured, and nothing written. Throws Error (kBadInput) where it is
 // none.
 SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress);
+// Writes suite_report.md, .html, and .json into `out`, a folder, or one of them as the file `out` (by its
+// extension; else Markdown; "-": stdout). `out` empty: into the suite's folder. Returns what was written.
+// Throws Error (kDeviceFailed).
+std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out);
 
 }  // namespace etprof

@@ -74,10 +74,10 @@ class Suite:
             check=False,
         )
 
-    def start(self, path: Path, log: str = "stderr") -> subprocess.Popen:
+    def start(self, path: Path, log: str = "stderr", **environment: str) -> subprocess.Popen:
         with (self.folder / log).open("w") as file:
             return subprocess.Popen(
-                self.command(path), env=self.lab.environment, stdout=subprocess.DEVNULL, stderr=file
+                self.command(path), env=self.lab.environment | environment, stdout=subprocess.DEVNULL, stderr=file
             )
 
     def runs(self, root: Path | None = None) -> dict[str, dict]:
@@ -131,7 +131,18 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
         assert word in words
     for cell in cells:
         assert suite.lab.run([program.etprof(), "validate", suite.root / "runs" / cell]).returncode == 0
-    # Shown again, from its folder; and the same command measures nothing.
+    # Shown again, from its folder, by either command; and the same command measures nothing.
+    written = {name: (suite.root / name).read_text() for name in ("suite_report.json", "suite_report.md")}
+    for name in written:
+        (suite.root / name).unlink()
+    assert "suite_report.html" in suite.run(suite.root, "--all").stdout
+    done_report = suite.lab.run([program.etprof(), "report", suite.root])
+    assert done_report.returncode == 0 and [Path(line).name for line in done_report.stdout.splitlines()] == [
+        "suite_report.md",
+        "suite_report.html",
+        "suite_report.json",
+    ]
+    assert {name: (suite.root / name).read_text() for name in written} == written
     before = {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
     again = suite.run(suite.root, "--json")
     assert again.returncode == 0 and json.loads(again.stdout) == report
@@ -307,6 +318,88 @@ def test_a_limit_fails_the_suite(suite):
     done = suite.run(path, "--junit", suite.folder / "junit.xml")
     assert done.returncode == 1, done.stderr + done.stdout
     assert "FAIL" in done.stdout and 'type="regression"' in (suite.folder / "junit.xml").read_text()
+
+
+def test_what_is_not_certain_is_neither_passed_nor_failed(suite):
+    # One side takes twice as long in the first of two launches.
+    path = suite.write(
+        environment={"FAKE_LAUNCH_FACTORS": "1,2,1", "FAKE_STATE": str(suite.folder / "state")},
+        devices=["local"],
+        dtypes=["fp32"],
+        models=[{"name": "net", "programs": {"fp32": suite.programs["first"]["fp32"]}}],
+        max_slowdown="5%",
+    )
+    done = suite.run(path)
+    assert done.returncode == 5, done.stderr + done.stdout
+    # As many ways to show it, from its folder.
+    junit, summary, page = (suite.folder / name for name in ("junit.xml", "summary.md", "page.html"))
+    for word, code in (("skipped", 5), ("failure", 1)):
+        strict = ["--require-conclusive"] if code == 1 else []
+        again = suite.run(suite.root, *strict, "--junit", junit, f"--github-summary={summary}", "--html", page)
+        assert again.returncode == code
+        assert f"<{word}" in junit.read_text()
+        assert "| net " in summary.read_text()
+        assert page.read_text().lstrip().lower().startswith("<!doctype html")
+    assert suite.run(suite.root, "--max-slowdown", "1000%").returncode == 0
+    # `etprof report` shows it, too, and is no gate.
+    report = [program.etprof(), "report", suite.root]
+    done = suite.lab.run([*report, "--json"])
+    assert done.returncode == 0 and json.loads(done.stdout)["cells"][0]["model"] == "net"
+    done = suite.lab.run([*report, "--csv=latency"])
+    assert done.returncode == 0 and "net,fp32" in done.stdout
+    done = suite.lab.run([*report, "--out", suite.folder / "own.html"])
+    assert done.returncode == 0 and (suite.folder / "own.html").read_text().lower().startswith("<!doctype html")
+    done = suite.lab.run([*report, "--out", "-", "--title", "nightly"])
+    assert done.returncode == 0 and "nightly" in done.stdout
+    for wrong in (["--brief"], ["--by", "layer"], [suite.root]):
+        done = suite.lab.run([*report, *wrong])
+        assert done.returncode == 2, done.stderr
+        program.one_error(done.stderr)
+
+
+def test_a_cell_waits_for_a_cool_device(suite):
+    # As /sys has it: the CPU is slowed down.
+    cooler = suite.folder / "sys" / "class" / "thermal" / "cooling_device0"
+    cooler.mkdir(parents=True)
+    for name, text in (("type", "cpufreq-cpu0"), ("max_state", "10"), ("cur_state", "3")):
+        (cooler / name).write_text(text)
+    (suite.folder / "proc").mkdir()  # nothing is known of other processes
+    path = suite.write(
+        devices=["local"],
+        dtypes=["fp32"],
+        models=[{"name": "net", "programs": {"fp32": suite.programs["first"]["fp32"]}}],
+        wait_minutes=10,
+    )
+    scripted = {"ETPROF_SYSFS_ROOT": str(suite.folder), "ETPROF_PROC_ROOT": str(suite.folder / "proc")}
+    began = time.monotonic()
+    process = suite.start(path, **scripted)
+    waiting = "waiting for a quiet and cool device: cpufreq-cpu0 slows CPUs down (3 of 10)"
+    wait_until(lambda: waiting in (suite.folder / "stderr").read_text() or process.poll() is not None)
+    assert not suite.runs(), (suite.folder / "stderr").read_text()
+    (cooler / "cur_state").write_text("0")
+    assert process.wait(60) == 0, (suite.folder / "stderr").read_text()
+    took = time.monotonic() - began
+    ((cell, manifest),) = suite.runs().items()
+    assert manifest["schedule"]["quiet_seconds"] > 0
+    assert any("were waited for a quiet and cool device" in text for text in manifest["warnings"])
+    assert suite.lab.run([program.etprof(), "validate", suite.root / "runs" / cell]).returncode == 0
+    state = json.loads((suite.root / "suite_state.json").read_text())
+    (of,) = state["cells"]
+    assert of["seconds"] + manifest["schedule"]["quiet_seconds"] <= took  # it is no time of measuring
+    # In the end it is measured anyway.
+    (cooler / "cur_state").write_text("5")
+    done = suite.run(path, "--output-root", suite.folder / "again", "--wait-minutes", "0.02", **scripted)
+    assert done.returncode == 0, done.stderr
+    ((_, manifest),) = suite.runs(suite.folder / "again").items()
+    assert any("it was measured although, after waiting 0.02 min" in text for text in manifest["warnings"])
+    # Ctrl-C while it waits changes nothing.
+    before = suite.runs()
+    (suite.folder / "first_xnnpack_fp32.pte").write_bytes((program.DATA / "toy_cnn.pte").read_bytes() + b" ")
+    process = suite.start(path, **scripted)
+    wait_until(lambda: "(5 of 10)" in (suite.folder / "stderr").read_text() or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert suite.runs() == before
 
 
 def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):

@@ -6,10 +6,12 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
+#include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "render/report.h"
 #include "workflow/report.h"
+#include "workflow/suite.h"
 
 namespace etprof {
 namespace {
@@ -30,6 +32,12 @@ void ReportSeveral(const ReportArguments& arguments) {
   const View& view = arguments.view;
   if (arguments.brief || view.all)
     throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--all"));
+  for (const std::string& run : arguments.runs) {
+    if (!IsSuiteFolder(run)) continue;
+    throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
+        .InFile(run)
+        .Remedy("give it alone, or the run directories in its runs/");
+  }
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
   if (view.json || !view.csv.empty() || view.HasFiles()) return ShowDevicesReport(report, view, "");
@@ -37,10 +45,30 @@ void ReportSeveral(const ReportArguments& arguments) {
   PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
 }
 
+void ReportSuite(const ReportArguments& arguments) {
+  const View& view = arguments.view;
+  if (arguments.brief || !view.by.empty())
+    throw Error(ExitCode::kUsage, fmt::format("{} is for one run", arguments.brief ? "--brief" : "--by"));
+  SuiteReport suite = [&] {
+    TerminalProgress progress;
+    SuiteOptions options;
+    options.path = arguments.runs.front();
+    return ReadSuiteFolder(options, progress);
+  }();
+  if (!arguments.title.empty()) suite.name = arguments.title;
+  if (view.json || !view.csv.empty() || view.all || view.HasFiles()) return ShowSuite(suite, view);
+  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out))
+    PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
+}
+
 int RunReport(const ReportArguments& arguments) {
   const auto& [runs, out, title, view, brief] = arguments;
   if (runs.size() > 1) {
     ReportSeveral(arguments);
+    return 0;
+  }
+  if (IsSuiteFolder(runs.front())) {
+    ReportSuite(arguments);
     return 0;
   }
   if (brief && view.HasFiles())
@@ -70,14 +98,14 @@ std::function<int()> ReportCommand(CLI::App& app) {
   auto& [runs, out, title, view, brief] = *arguments;
   CLI::Option* const run =
       app.add_option("run", runs,
-                     "Run directory, ETDump file, or timeline CSV; several, e.g., of several devices, are "
-                     "compared side by side")
+                     "Run directory, ETDump file, timeline CSV, or a suite's folder; several runs, e.g., of "
+                     "several devices, are compared side by side")
           ->required();
   for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
   app.add_option("--out", out,
                  "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
                  "report.html in the run directory; of several runs devices_report.md in the folder that "
-                 "holds them)")
+                 "holds them; of a suite suite_report.md, .html, and .json in its folder)")
       ->type_name("PATH");
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
   app.add_flag("--brief", brief, "Write the short form, for a comment on a pull request, to stdout or --out");

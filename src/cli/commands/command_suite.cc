@@ -7,7 +7,6 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "render/suite.h"
 #include "say/suite.h"
 #include "workflow/suite.h"
 
@@ -23,10 +22,8 @@ struct SuiteArguments {
 };
 
 int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
-  const say::Document document = say::SaySuite(suite);
-  files.Write(say::TestSuiteOf(suite), document);
-  ShowDocument(document, arguments.view, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
-               [&](std::ostream& out) { RenderSuiteJson(suite, out); });
+  files.Write(say::TestSuiteOf(suite), say::SaySuite(suite));
+  ShowSuite(suite, arguments.view);
   return static_cast<int>(CodeOf(suite.decision, suite.require_conclusive, suite.error));
 }
 
