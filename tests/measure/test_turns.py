@@ -46,6 +46,17 @@ class Queue:
             self.guard.kill()
             self.guard.wait()
 
+    def start(self, log: Path, *arguments: object) -> subprocess.Popen:
+        """A command that says what it says on stderr into `log`."""
+        with log.open("w") as file:
+            return subprocess.Popen(
+                [str(word) for word in arguments],
+                cwd=log.parent,
+                env=self.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+            )
+
     def names(self) -> list[str]:
         return sorted(path.name for path in self.runs.iterdir())
 
@@ -75,11 +86,7 @@ def command(bench, name: str) -> list:
 def test_each_command_waits_and_ctrl_c_leaves_the_queue(bench, queue, name):
     queue.hold()
     log = bench.folder / "log"
-    with log.open("w") as file:
-        arguments = [str(word) for word in [bench.etprof, *command(bench, name)]]
-        process = subprocess.Popen(
-            arguments, cwd=bench.folder, env=queue.environment, stdout=subprocess.DEVNULL, stderr=file
-        )
+    process = queue.start(log, bench.etprof, *command(bench, name))
     wait_until(lambda: "waiting for the test" in log.read_text() or process.poll() is not None)
     assert len(queue.names()) == 2, log.read_text()
     process.send_signal(signal.SIGINT)
@@ -100,13 +107,16 @@ def test_two_at_once_are_measured_one_after_the_other(bench, queue):
             rounds=2,
             peaks=False,
         ).rename(bench.folder / f"{who}.json")
-        processes.append(bench.start("run", config, env=queue.environment))
-    wait_until(lambda: len(list(queue.runs.glob("*/turn"))) == 3)
+        processes.append(queue.start(bench.folder / f"{who}.log", bench.etprof, "run", config))
+    logs = [bench.folder / f"{who}.log" for who in ("one", "two")]
+    # Not before both have said so: who comes to the queue late has nobody to wait for.
+    wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
+    turns = " ".join(path.read_text() for path in queue.runs.glob("*/turn"))
+    assert ", run one (process" in turns and ", run two (process" in turns
     queue.release()
-    said = [process.communicate(timeout=120)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], said
-    assert all("waiting for the test" in text for text in said)
-    assert any(", run one (process" in text or ", run two (process" in text for text in said), said
+    codes = [process.wait(120) for process in processes]
+    said = [log.read_text() for log in logs]
+    assert codes == [0, 0], said
     met = bench.folder / "at_work" / "met"
     assert not met.exists(), met.read_text()
     assert queue.names() == []
