@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/process_folder.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "device/tool.h"
@@ -25,6 +26,8 @@ constexpr double kSecondsOfBuild = 24 * 3600;
 constexpr int kNeighbors = 3;    // tried in the place of a commit that cannot be told or built
 constexpr double kLevel = 0.05;  // of a false answer in any step
 constexpr std::size_t kShortCommit = 12;
+constexpr const char* kFolderOfCheckout = "etprof-bisect";
+constexpr const char* kCheckout = "checkout";
 
 // The files of one commit.
 struct BuiltVersion {
@@ -38,7 +41,9 @@ class BisectTree {
   BisectTree(std::string repository, WorkflowProgress& progress)
       : repository_(std::move(repository)),
         progress_(progress),
-        folder_(MakeTemporaryFolder("etprof-bisect", "a folder for a checkout")) {}
+        folder_(kFolderOfCheckout, "a folder for a checkout") {
+    RemoveAbandoned();
+  }
   BisectTree(const BisectTree&) = delete;
   BisectTree& operator=(const BisectTree&) = delete;
   ~BisectTree() {
@@ -46,11 +51,9 @@ class BisectTree {
       if (added_) RunTool({"git", "-C", repository_, "worktree", "remove", "--force", tree().string()});
     } catch (const std::exception&) {  // what is left of it is removed all the same
     }
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
 
-  std::filesystem::path tree() const { return folder_ / "checkout"; }
+  std::filesystem::path tree() const { return folder_.path() / kCheckout; }
 
   // stdout without the line's end. Throws Error (kUsage) with what git says.
   std::string Git(std::vector<std::string> words) const {
@@ -87,6 +90,26 @@ class BisectTree {
   }
 
  private:
+  // What bisections left that were killed, whatever their repository was. Nothing else is pruned: a worktree
+  // of somebody's may only be out of reach.
+  static void RemoveAbandoned() {
+    for (const std::filesystem::path& folder : AbandonedFolders(kFolderOfCheckout)) {
+      try {
+        const std::string checkout = folder / kCheckout;
+        if (std::filesystem::is_regular_file(folder / kCheckout / ".git")) {
+          const ToolResult where =
+              RunTool({"git", "-C", checkout, "rev-parse", "--path-format=absolute", "--git-common-dir"});
+          const std::string repository(Trimmed(where.output));
+          if (where.Success())
+            RunTool({"git", "--git-dir", repository, "worktree", "remove", "--force", "--force", checkout});
+        }
+      } catch (const std::exception&) {  // what is left of it is removed all the same
+      }
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);
+    }
+  }
+
   ToolResult Run(const std::vector<std::string>& words, double seconds) const {
     return RunTool(words,
                    {.timeout_seconds = seconds, .interrupted = [this] { return progress_.Interrupted(); }});
@@ -94,7 +117,7 @@ class BisectTree {
 
   std::string repository_;
   WorkflowProgress& progress_;
-  std::filesystem::path folder_;
+  ProcessFolder folder_;
   bool added_ = false;
 };
 

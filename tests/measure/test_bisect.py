@@ -5,12 +5,14 @@ import io
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
 
 import pytest
 from measure_bench import FAKE_WORKER, MODEL
 
-FOUND, NOT_SLOWER, USAGE, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3, 5
+FOUND, NOT_SLOWER, USAGE, BAD_INPUT, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 5, 130
 RUNNER = """#!/bin/sh
 export FAKE_LATENCY_NS={latency}
 export FAKE_LAUNCH_FACTORS={factors}
@@ -114,6 +116,92 @@ def test_nothing_to_find(bench, repository):
     repository.commit(900_000)
     assert bisect(bench, repository, "--launches", "2", bad=3).returncode == NOT_SLOWER
     assert bisect(bench, repository, "--launches", "2", bad=2).returncode == INCONCLUSIVE
+
+
+class Started:
+    """A bisection that waits in the build of its bad commit, as long as a file is there, or is measuring already."""
+
+    def __init__(self, bench, repository: Repository, name: str, *, measures: bool = False):
+        self.temporary = bench.folder / "tmp"
+        self.temporary.mkdir(exist_ok=True)
+        self.gate, building = bench.folder / f"gate_{name}", bench.folder / f"building_{name}"
+        if not measures:
+            self.gate.touch()
+        self.out = bench.folder / f"bisect_{name}"
+        wait = f"touch {building}; while test -e {self.gate}; do sleep 0.05; done"
+        ends = ["--good", repository.commits[0], "--bad", repository.commits[-1], "--repository", repository.folder]
+        build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", self.out, "--max-seconds", "60"]
+        self.process = bench.start(
+            *("bisect", *ends, *build, "--", "sh", "-c", f"{BUILD}; if grep -q '# 1' runner; then {wait}; fi"),
+            env=os.environ | {"TMPDIR": str(self.temporary)},
+            start_new_session=True,
+        )
+        for _ in range(400):
+            if building.exists() if not measures else any(self.out.glob("*/manifest.json")):
+                return
+            assert self.process.poll() is None, self.process.stderr.read()
+            time.sleep(0.05)
+        raise AssertionError("it does not come that far")
+
+    def left(self) -> set[pathlib.Path]:
+        return set(self.temporary.glob("etprof-bisect-*"))
+
+    def end(self, number: int, *, group: bool) -> str:
+        """What it said on stderr."""
+        os.killpg(self.process.pid, number) if group else self.process.send_signal(number)
+        err = self.process.communicate(timeout=60)[1]
+        self.gate.unlink(missing_ok=True)
+        return err
+
+
+def noisy_pair(repository: Repository) -> None:
+    """The second is so noisy that its measurement goes on as long as it may."""
+    repository.commit(1_000_000)
+    repository.commit(1_050_000, ",".join(["0.8", "1.4"] * 200))
+
+
+@pytest.mark.parametrize("measures", [False, True], ids=["in a build", "in a measurement"])
+def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
+    noisy_pair(repository)
+    (repository.folder / "runner").write_text("what the user is working on")
+    state = [("status", "--porcelain", "--branch"), ("worktree", "list"), ("rev-parse", "HEAD"), ("stash", "list")]
+    before = [repository.git(*words) for words in state]
+    started = Started(bench, repository, "one", measures=measures)
+    assert len(started.left()) == 1
+    # As a terminal does: git, the build, and the workers get it, too.
+    said = started.end(signal.SIGINT, group=True)
+    assert started.process.returncode == INTERRUPTED, said
+    assert [repository.git(*words) for words in state] == before
+    assert started.left() == set()
+    assert (repository.folder / "runner").read_text() == "what the user is working on"
+
+
+def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
+    noisy_pair(repository)
+    # A worktree of the user's that is out of reach stays known.
+    mine = bench.folder / "mine"
+    repository.git("worktree", "add", "-q", str(mine))
+    mine.rename(bench.folder / "moved")
+    before = repository.git("worktree", "list")
+    killed = Started(bench, repository, "killed")
+    (folder,) = killed.left()
+    killed.end(signal.SIGKILL, group=False)
+    assert killed.left() == {folder}
+    assert len(repository.git("worktree", "list").splitlines()) == 3
+    others = [killed.temporary / name for name in ("etprof-bisect-mine", "etprof-bisect", "other-1-x")]
+    for other in others:
+        other.mkdir()
+    living = Started(bench, repository, "living")
+    assert not folder.exists()
+    (of_living,) = living.left() - set(others)
+    other = Started(bench, repository, "other")
+    assert of_living.exists()
+    assert other.end(signal.SIGINT, group=True) is not None
+    assert (of_living / "checkout").is_dir()
+    living.end(signal.SIGINT, group=True)
+    assert [living.process.returncode, other.process.returncode] == [INTERRUPTED] * 2
+    assert repository.git("worktree", "list") == before
+    assert all(other.is_dir() for other in others)
 
 
 def test_bad_input(bench, repository):

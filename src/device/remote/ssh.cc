@@ -1,14 +1,11 @@
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <string_view>
 #include <thread>
 
 #include "core/file.h"
+#include "core/process_folder.h"
 #include "core/text.h"
 #include "device/local/local_process.h"
 #include "device/remote/connection.h"
@@ -19,27 +16,17 @@ namespace {
 
 constexpr double kConnectSeconds = 20;
 constexpr double kCopySeconds = 3600;
-constexpr std::string_view kFolderStart = "etprof-ssh-";  // of the folder of a control socket
+constexpr const char* kFolderStart = "etprof-ssh";  // of the folder of a control socket
 
 // Removes the folders of those who were killed: of this user, with nothing but a socket in them.
 void RemoveStaleFolders() {
   namespace fs = std::filesystem;
-  std::error_code error;
-  for (fs::directory_iterator at(fs::temp_directory_path(error), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(kFolderStart)) continue;
-    const auto process = AsNumber<pid_t>(std::string_view(name).substr(
-        kFolderStart.size(), name.find('-', kFolderStart.size()) - kFolderStart.size()));
-    struct stat status {};
-    if (!process || *process <= 0 || ::kill(*process, 0) == 0 || errno != ESRCH ||
-        ::lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
-      continue;
+  for (const fs::path& folder : AbandonedFolders(kFolderStart)) {
     std::error_code ignored;
-    for (const auto& file : fs::directory_iterator(at->path(), ignored)) {
+    for (const auto& file : fs::directory_iterator(folder, ignored)) {
       if (file.symlink_status(ignored).type() == fs::file_type::socket) fs::remove(file.path(), ignored);
     }
-    ::rmdir(at->path().c_str());
+    fs::remove(folder, ignored);
   }
 }
 
@@ -60,7 +47,7 @@ class SshConnection : public Connection {
     Close();
     // The path of a socket is short, so it is not below a folder of the user's.
     RemoveStaleFolders();
-    folder_ = MakeTemporaryFolder(fmt::format("{}{}", kFolderStart, ::getpid()),
+    folder_ = MakeTemporaryFolder(fmt::format("{}-{}", kFolderStart, ::getpid()),
                                   "a folder for ssh's control socket");
     std::vector<std::string> words = Client();
     // Three unanswered messages, one every five seconds, and the connection counts as lost.
