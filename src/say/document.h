@@ -200,6 +200,8 @@ struct Chart {
     Cell (*cell)(double) = nullptr;  // of one value, for what the scale is
   };
   std::vector<Series> series;
+  std::vector<std::string> points =
+      {};  // what each of the values is of ("c7, 2026-01-31"); empty: nothing is
 };
 
 // How often which times were measured, on one axis. Only a screen has it.

@@ -48,7 +48,7 @@ function everything(): Document {
       { title: "Many rows", level: "usual", parts: [{ table: { id: "many", level: "usual", columns, rows: many } }] },
       { title: kHostile[3] as string, level: "usual", parts: [{ list: { level: "usual", numbered: true, items: list } }] },
       { title: "Facts", level: "page", parts: [{ facts: { id: "facts", level: "usual", facts: [{ name: "warning", value: kHostile[1] as string }, { name: "warning", value: "other" }] } }] },
-      { title: "Chart", level: "page", parts: [{ chart: { series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
+      { title: "Chart", level: "page", parts: [{ chart: { points: kHostile, series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
       { title: "Folded section", level: "folded", parts: [{ paragraph: { text: "words that are folded", level: "usual" } }] },
     ],
     notes: ["a note"],

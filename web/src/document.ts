@@ -60,7 +60,7 @@ export interface Part {
   table?: Table;
   list?: List;
   facts?: FactList;
-  chart?: { series: Series[] };
+  chart?: { series: Series[]; points?: string[] };
 }
 
 export interface Section {

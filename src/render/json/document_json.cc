@@ -224,6 +224,8 @@ struct ChartJson {
   static void Describe(auto& v) {
     v("series", [](const ChartJson& json) { return ViewsOf<SeriesJson>(json.chart.series); },
       {.meaning = "over the same stretch of time, each on its own scale"});
+    v("points", [](const ChartJson& json) -> const auto& { return json.chart.points; },
+      {.meaning = "what each of the values is of", .if_any = true});
   }
 };
 

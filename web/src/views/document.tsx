@@ -118,7 +118,9 @@ function markOf(like: Cell | undefined): (value: number) => string {
 const kSeriesHeight = 120;
 
 // Series over the same stretch of time, under each other.
-function ChartPart({ series }: { series: Series[] }) {
+const kNoPoints: string[] = [];
+
+function ChartPart({ series, points }: { series: Series[]; points: string[] }) {
   const shown = useMemo(() => series.filter((one) => one.values.some((cell) => cell.value !== undefined)), [series]);
   const option = useMemo<EChartsCoreOption>(
     () => ({
@@ -127,9 +129,10 @@ function ChartPart({ series }: { series: Series[] }) {
       axisPointer: { link: [{ xAxisIndex: "all" }] },
       tooltip: {
         trigger: "axis",
-        formatter: (points: { dataIndex: number }[]) => {
-          const at = points[0]?.dataIndex ?? 0;
-          return shown.map((one) => `${escapeHtml(one.name)}: ${escapeHtml(one.values[at]?.text ?? "")}`).join("<br>");
+        formatter: (under: { dataIndex: number }[]) => {
+          const at = under[0]?.dataIndex ?? 0;
+          const lines = shown.map((one) => `${one.name}: ${one.values[at]?.text ?? ""}`);
+          return [points[at] ?? "", ...lines].filter((line) => line).map(escapeHtml).join("<br>");
         },
       },
       xAxis: shown.map((one, i) => ({ type: "category", gridIndex: i, data: one.values.map((_, n) => n), axisLabel: { show: false }, axisTick: { show: false } })),
@@ -144,7 +147,7 @@ function ChartPart({ series }: { series: Series[] }) {
       })),
       series: shown.map((one, i) => ({ name: one.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: one.values.map((cell) => cell.value ?? null) })),
     }),
-    [shown],
+    [shown, points],
   );
   if (shown.length === 0) return null;
   const label = shown.map((one) => `${one.name}, from ${one.values.find((cell) => cell.value !== undefined)?.text} to ${one.values.findLast((cell) => cell.value !== undefined)?.text}`);
@@ -205,7 +208,7 @@ function PartView({ part, section, of }: { part: Part; section: string; of: Of }
       </Folded>
     );
   }
-  return chart ? <ChartPart series={chart.series} /> : null;
+  return chart ? <ChartPart series={chart.series} points={chart.points ?? kNoPoints} /> : null;
 }
 
 function SectionView({ section, slug, of }: { section: Section; slug: string; of: Of }) {
