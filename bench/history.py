@@ -3,7 +3,7 @@
     .venv/bin/python bench/history.py [--runs 1000000] [--out bench/results/history.md]
 
 The runs are made: 20 models, 4 devices, and 5 experiments, each of them with a commit an hour, 10 launches, and the self
-times of 12 operators. Only the first one is measured, with the tests' scripted worker, so that etprof makes the file.
+times of 12 operators by launch. Only the first one is measured, with the tests' scripted worker, so that etprof makes the file.
 """
 
 import argparse
@@ -64,17 +64,22 @@ def fill(file: pathlib.Path, runs: int) -> None:
             level = levels[i] + step + draw.gauss(0, 0.004)
             run_rows.append((ident, f"made {made}", f"c{hour:08x}", moment, moment + 60, machine, LAUNCHES))
             result_rows.append((ident, 100 + i, ident, moment, moment + 60, artifact, 20))
-            launch_rows += [(ident, n, round(math.exp(level + draw.gauss(0, 0.01))), 90, 100) for n in range(LAUNCHES)]
+            times = [round(math.exp(level + draw.gauss(0, 0.01))) for _ in range(LAUNCHES)]
+            launch_rows += [(ident, n, times[n], 90, 100, times[n]) for n in range(LAUNCHES)]
             total = round(20 * math.exp(level) / OPERATORS)
-            operator_rows += [(ident, 1000 + n, total + draw.randrange(1000)) for n in range(OPERATORS)]
+            for n in range(OPERATORS):
+                parts = [round(time / OPERATORS + draw.gauss(0, 1000)) for time in times]
+                operator_rows.append(
+                    (ident, 1000 + n, total + draw.randrange(1000), json.dumps(parts, separators=(",", ":")))
+                )
         database.executemany(
             "INSERT INTO run(id, identity, commit_name, time, measured_at, etprof_version, reference, machine, launches, "
             "rounds, hot_rounds, capped_rounds, repeated_bursts) VALUES(?, ?, ?, ?, ?, '0', '', ?, ?, 70, 0, 0, 0)",
             run_rows,
         )
         database.executemany("INSERT INTO result VALUES(?, ?, ?, ?, ?, ?, ?)", result_rows)
-        database.executemany("INSERT INTO launch VALUES(?, ?, ?, ?, ?, NULL)", launch_rows)
-        database.executemany("INSERT INTO operator_time VALUES(?, ?, ?)", operator_rows)
+        database.executemany("INSERT INTO launch VALUES(?, ?, ?, ?, ?, NULL, ?)", launch_rows)
+        database.executemany("INSERT INTO operator_time VALUES(?, ?, ?, ?)", operator_rows)
     database.commit()
     database.close()
 

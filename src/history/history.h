@@ -44,14 +44,20 @@ struct HistoryLaunch {
   std::optional<Nanoseconds> latency;  // median over its rounds of the medians of clean runs; absent: none
   std::int64_t clean_runs = 0, runs = 0;
   // log(this / the reference) of this launch, the median over its rounds; absent: there is no reference.
-  std::optional<double> log_relative;
+  std::optional<double> log_relative = {};
+  // Method::execute of its clean traced runs, the median over its rounds of their medians; absent: none.
+  std::optional<Nanoseconds> traced = {};
 };
 
 struct HistoryOperator {
   std::string key;             // KeyText of its identity
   std::string name;            // as ExecuTorch's Inspector shows it
   Nanoseconds total_self = 0;  // over the common set of runs
+  // Of the launches in the order of HistoryResult::launches, as HistoryLaunch::traced; 0: none. Empty: not
+  // kept, since it has less than kLeastShareByLaunch of all self time, or not known.
+  std::vector<Nanoseconds> by_launch = {};
 };
+inline constexpr double kLeastShareByLaunch = 0.005;
 
 // An experiment of one run.
 struct HistoryResult {

@@ -1,9 +1,11 @@
 #include "history/history_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -17,7 +19,7 @@ namespace {
 
 // In the file's header, by which it is known: "ETPH".
 constexpr std::uint32_t kApplicationId = 0x45545048;
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 // Times of launches and sums of operators are integers of nanoseconds. `result` is found by series and time,
 // its launches and operators by their result.
@@ -56,6 +58,11 @@ CREATE TABLE operator_time(
   result INTEGER NOT NULL REFERENCES result(id), operator INTEGER NOT NULL REFERENCES operator(id),
   self_ns INTEGER NOT NULL, PRIMARY KEY(result, operator)) WITHOUT ROWID;
 )sql";
+// What version 2 adds. `by_launch` is a JSON array of integers, in the order of the launches.
+constexpr const char* kSchemaOf2 = R"sql(
+ALTER TABLE launch ADD COLUMN traced_ns INTEGER;
+ALTER TABLE operator_time ADD COLUMN by_launch TEXT;
+)sql";
 
 std::uint32_t BigEndian(const char* at) {
   std::uint32_t value = 0;
@@ -78,9 +85,9 @@ bool RequireHistory(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("name another file; `etprof history add` creates one that does not exist");
   }
-  if (const std::uint32_t version = BigEndian(&header[60]); version != kVersion) {
+  if (const std::uint32_t version = BigEndian(&header[60]); version < 1 || version > kVersion) {
     throw Error(ExitCode::kBadInput,
-                fmt::format("is a history of version {}; this etprof knows {}", version, kVersion))
+                fmt::format("is a history of version {}; this etprof knows 1 to {}", version, kVersion))
         .InFile(file.string())
         .Remedy("use the etprof that wrote it");
   }
@@ -96,6 +103,21 @@ void RequireRegular(const std::filesystem::path& file) {
       .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
 }
 
+// "[1,22,0]"; empty for anything else.
+std::vector<Nanoseconds> NumbersIn(std::string_view text) {
+  std::vector<Nanoseconds> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && (*at == '[' || *at == ',')) {
+    Nanoseconds number = 0;
+    const auto [next, error] = std::from_chars(at + 1, end, number);
+    if (error != std::errc()) return {};
+    numbers.push_back(number);
+    at = next;
+  }
+  return at != end && *at == ']' ? numbers : std::vector<Nanoseconds>();
+}
+
 constexpr std::string_view kSeriesMatch =
     "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
     "instr(lower(experiment), lower(?3)) > 0";
@@ -105,28 +127,43 @@ constexpr std::string_view kSeriesMatch =
 HistoryFile::HistoryFile(const std::filesystem::path& file, Database::Mode mode)
     : file_(file), database_(file, mode) {
   if (mode == Database::Mode::kCreate) CreateTables();
+  Statement version(database_, "PRAGMA user_version");
+  if (version.Step()) version_ = version.Integer(0);
 }
 
 void HistoryFile::CreateTables() {
   // What is committed survives a loss of power, too.
   database_.Execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   Transaction transaction(database_);
-  {
-    Statement tables(database_, "SELECT count(*) FROM sqlite_master");
-    if (tables.Step() && tables.Integer(0) > 0) return;  // also where another process has just made them
-  }
-  database_.Execute(kSchema);
+  const auto number = [&](const char* sql) {
+    Statement statement(database_, sql);
+    return statement.Step() ? statement.Integer(0) : 0;
+  };
+  // Also where another process has just made them.
+  const bool there = number("SELECT count(*) FROM sqlite_master") > 0;
+  if (there && number("PRAGMA user_version") == kVersion) return;
+  if (!there) database_.Execute(kSchema);
+  database_.Execute(kSchemaOf2);
   database_.Execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion).c_str());
   transaction.Commit();
 }
 
-HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
+void HistoryFile::RequireAddable(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::exists(file, error)) {
     RequireRegular(file);
     RequireHistory(file);
+  } else if (const auto folder = std::filesystem::absolute(file, error).parent_path();
+             !std::filesystem::is_directory(folder, error)) {
+    throw Error(ExitCode::kBadInput, "cannot be created: there is no such folder")
+        .InFile(file.string())
+        .Remedy("name a file in a folder that exists");
   }
+}
+
+HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
+  RequireAddable(file);
   return {file, Database::Mode::kCreate};
 }
 
@@ -191,33 +228,39 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   add.Bind(6, result.operator_runs).Run();
   const std::int64_t id = database_.LastRowId();
   Statement add_launch(database_,
-                       "INSERT INTO launch(result, launch, latency_ns, clean_runs, runs, log_relative) "
-                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+                       "INSERT INTO launch(result, launch, latency_ns, clean_runs, runs, log_relative, "
+                       "traced_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   for (const HistoryLaunch& launch : result.launches) {
     add_launch.Bind(1, id).Bind(2, launch.index).Bind(3, launch.latency).Bind(4, launch.clean_runs);
-    add_launch.Bind(5, launch.runs).Bind(6, launch.log_relative).Run();
+    add_launch.Bind(5, launch.runs).Bind(6, launch.log_relative).Bind(7, launch.traced).Run();
   }
-  Statement add_time(database_, "INSERT INTO operator_time(result, operator, self_ns) VALUES(?1, ?2, ?3)");
+  Statement add_time(
+      database_, "INSERT INTO operator_time(result, operator, self_ns, by_launch) VALUES(?1, ?2, ?3, ?4)");
   for (const HistoryOperator& op : result.operators) {
     const std::int64_t name = IdOf("SELECT id FROM operator WHERE key = ?1 AND name = ?2",
                                    "INSERT INTO operator(key, name) VALUES(?1, ?2)", {op.key, op.name});
-    add_time.Bind(1, id).Bind(2, name).Bind(3, op.total_self).Run();
+    const auto by_launch = op.by_launch.empty()
+                               ? std::nullopt
+                               : std::optional(fmt::format("[{}]", fmt::join(op.by_launch, ",")));
+    add_time.Bind(1, id).Bind(2, name).Bind(3, op.total_self).Bind(4, by_launch).Run();
   }
 }
 
-HistoryFile::Added HistoryFile::Add(const HistoryRun& run) {
+HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
   Transaction transaction(database_);
   const auto launches = static_cast<std::int64_t>(run.Launches());
   Added added = Added::kNew;
   {
-    Statement find(database_, "SELECT id, commit_name, launches FROM run WHERE identity = ?1");
+    Statement find(database_, "SELECT id, commit_name, launches, time FROM run WHERE identity = ?1");
     if (find.Bind(1, run.identity).Step()) {
-      if (find.Text(1) != run.commit) {
+      if (find.Text(1) != run.commit && of_other == OfOther::kRefused) {
         throw Error(ExitCode::kUsage,
                     fmt::format("has this measurement already, as one of commit {}", find.Text(1)))
             .InFile(file_.string())
             .Remedy("add it with that commit, or measure again");
       }
+      run.commit = find.Text(1);
+      run.time = find.Integer(3);
       if (find.Integer(2) >= launches) return Added::kAlreadyThere;
       added = Added::kReplaced;
       for (const char* const sql :
@@ -264,7 +307,8 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
     trend.key = {find.Text(1), find.Text(2), find.Text(3), static_cast<int>(find.Integer(4)),
                  find.Text(5), find.Text(6)};
     ReadPoints(find.Integer(0), filter, trend);
-    if (!filter.operator_name.empty()) ReadOperators(filter, trend);
+    if (!filter.operator_name.empty()) ReadNamedOperators(filter, trend);
+    if (filter.operators) ReadOperators(trend);
     if (!trend.points.empty()) trends.push_back(std::move(trend));
   }
   return trends;
@@ -279,12 +323,16 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                  "JOIN machine ON machine.id = run.machine JOIN artifact ON artifact.id = result.artifact "
                  "WHERE series = ?1 ORDER BY result.time DESC, result.measured_at DESC, result.id DESC "
                  "LIMIT ?2");
-  Statement launches(
-      database_, "SELECT launch, latency_ns, clean_runs, runs, log_relative FROM launch WHERE result = ?1");
+  Statement launches(database_, fmt::format("SELECT launch, latency_ns, clean_runs, runs, log_relative, {} "
+                                            "FROM launch WHERE result = ?1 ORDER BY launch",
+                                            SinceVersion2("traced_ns")));
   Statement reference(
       database_,
-      "SELECT model_sha256, runner_sha256 FROM result JOIN series ON series.id = result.series "
+      "SELECT model_sha256, runner_sha256, result.id FROM result JOIN series ON series.id = result.series "
       "JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 AND experiment = ?2");
+  Statement all_self(database_,
+                     "SELECT 1.0 * sum(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
+                     "result.id = result WHERE result = ?1 AND operator_runs > 0");
   find.Bind(1, series).Bind(2, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
   while (find.Step()) {
     TrendPoint point;
@@ -306,20 +354,38 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.model_sha256 = find.Text(20);
     point.runner_sha256 = find.Text(21);
     point.executorch_version = find.Text(22);
+    std::optional<std::int64_t> of_reference;
     if (!point.reference.empty()) {
       reference.Bind(1, find.Integer(23)).Bind(2, point.reference);
       if (reference.Step()) {
         point.reference_model_sha256 = reference.Text(0);
         point.reference_runner_sha256 = reference.Text(1);
+        of_reference = reference.Integer(2);
       }
       reference.Reset();
     }
-    launches.Bind(1, point.result);
-    while (launches.Step()) {
-      point.launches.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1),
-                                launches.Integer(2), launches.Integer(3), launches.MaybeReal(4)});
+    const auto launches_of = [&](std::int64_t result) {
+      std::vector<HistoryLaunch> found;
+      launches.Bind(1, result);
+      while (launches.Step()) {
+        found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), launches.Integer(2),
+                         launches.Integer(3), launches.MaybeReal(4), launches.MaybeInteger(5)});
+      }
+      launches.Reset();
+      return found;
+    };
+    point.launches = launches_of(point.result);
+    // Relative to the reference are self times only where they are asked for.
+    if (of_reference && (filter.operators || !filter.operator_name.empty())) {
+      std::map<int, Nanoseconds> traced;
+      for (const HistoryLaunch& launch : launches_of(*of_reference))
+        traced[launch.index] = launch.traced.value_or(0);
+      for (const HistoryLaunch& launch : point.launches)
+        point.reference_traced.push_back(traced[launch.index]);
+      all_self.Bind(1, *of_reference);
+      if (all_self.Step() && all_self.Real(0) > 0) point.reference_mean = all_self.Real(0);
+      all_self.Reset();
     }
-    launches.Reset();
     trend.points.push_back(std::move(point));
   }
   std::ranges::reverse(trend.points);
@@ -328,16 +394,75 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   trend.earlier = static_cast<std::size_t>(count.Integer(0)) - trend.points.size();
 }
 
-void HistoryFile::ReadOperators(const HistoryFilter& filter, TrendData& trend) {
-  Statement sum(database_,
-                "SELECT sum(self_ns), operator_runs FROM operator_time JOIN result ON result.id = result "
-                "JOIN operator ON operator.id = operator WHERE result = ?1 AND "
-                "(instr(lower(name), lower(?2)) > 0 OR key = ?2)");
+void HistoryFile::ReadNamedOperators(const HistoryFilter& filter, TrendData& trend) {
+  Statement find(database_,
+                 fmt::format("SELECT self_ns, operator_runs, {} FROM operator_time "
+                             "JOIN result ON result.id = result JOIN operator ON operator.id = operator "
+                             "WHERE result = ?1 AND (instr(lower(name), lower(?2)) > 0 OR key = ?2)",
+                             SinceVersion2("by_launch")));
   for (TrendPoint& point : trend.points) {
-    sum.Bind(1, point.result).Bind(2, filter.operator_name);
-    if (sum.Step() && !sum.IsNull(0) && sum.Integer(1) > 0)
-      point.operator_self = sum.Real(0) / static_cast<double>(sum.Integer(1));
-    sum.Reset();
+    double sum = 0, runs = 0;
+    bool by_launch = true;
+    std::vector<Nanoseconds> launches(point.launches.size(), 0);
+    find.Bind(1, point.result).Bind(2, filter.operator_name);
+    while (find.Step()) {
+      sum += find.Real(0);
+      runs = find.Real(1);
+      const std::vector<Nanoseconds> of_one = NumbersIn(find.Text(2));
+      by_launch = by_launch && of_one.size() == launches.size();
+      for (std::size_t i = 0; i < launches.size() && by_launch; ++i) launches[i] += of_one[i];
+    }
+    find.Reset();
+    if (runs <= 0) continue;
+    point.self.mean = sum / runs;
+    if (by_launch) point.self.by_launch = std::move(launches);
+  }
+}
+
+void HistoryFile::ReadOperators(TrendData& trend) {
+  Statement find(database_, fmt::format("SELECT operator, self_ns, operator_runs, {} FROM operator_time "
+                                        "JOIN result ON result.id = result WHERE result = ?1 ORDER BY 1",
+                                        SinceVersion2("by_launch")));
+  struct Row {
+    std::size_t point = 0;
+    double self = 0, runs = 0;
+    std::string by_launch;
+  };
+  std::map<std::int64_t, std::vector<Row>> rows;
+  std::map<std::int64_t, double> shares;
+  for (std::size_t i = 0; i < trend.points.size(); ++i) {
+    double all = 0;
+    std::uint64_t digest = 14695981039346656037U;  // FNV-1a
+    find.Bind(1, trend.points[i].result);
+    std::vector<std::int64_t> found;
+    while (find.Step()) {
+      const std::int64_t op = find.Integer(0);
+      rows[op].push_back({i, find.Real(1), find.Real(2), find.Text(3)});
+      found.push_back(op);
+      all += find.Real(1);
+      digest = (digest ^ static_cast<std::uint64_t>(op)) * 1099511628211U;
+    }
+    find.Reset();
+    trend.points[i].operators_digest = digest;
+    for (const std::int64_t op : found) {
+      if (all > 0) shares[op] += rows[op].back().self / all / static_cast<double>(trend.points.size());
+    }
+  }
+  Statement name(database_, "SELECT key, name FROM operator WHERE id = ?1");
+  for (const auto& [op, of_op] : rows) {
+    if (shares[op] < kLeastShareOfOperator) continue;
+    name.Bind(1, op);
+    if (!name.Step()) continue;
+    OperatorTimes times{name.Text(0), name.Text(1), shares[op], {}};
+    name.Reset();
+    times.times.resize(trend.points.size());
+    for (const Row& row : of_op) {
+      if (row.runs <= 0) continue;
+      std::vector<Nanoseconds> by_launch = NumbersIn(row.by_launch);
+      if (by_launch.size() != trend.points[row.point].launches.size()) by_launch.clear();
+      times.times[row.point] = {row.self / row.runs, std::move(by_launch)};
+    }
+    trend.operators.push_back(std::move(times));
   }
 }
 

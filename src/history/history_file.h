@@ -16,7 +16,14 @@ inline constexpr const char* kHistoryFile = "etprof-history.sqlite";
 struct HistoryFilter {
   std::string model = {}, device = {}, experiment = {};
   std::string operator_name = {};  // its self time in place of the latency
+  bool operators = false;          // the self times of each one, too
   std::size_t last = 200;          // runs of a series; 0: all
+};
+
+// Of one operator, or of several together, in one run.
+struct SelfTime {
+  std::optional<double> mean;          // ns of an inference; absent: it did not run
+  std::vector<Nanoseconds> by_launch;  // as HistoryOperator::by_launch
 };
 
 // One run of a series.
@@ -30,20 +37,35 @@ struct TrendPoint {
   MachineIdentity machine;
   HistoryConditions conditions;
   std::vector<HistoryLaunch> launches;
-  // Mean self time of the operators asked for, ns; absent: none was asked for, or they did not run.
-  std::optional<double> operator_self;
+  // HistoryLaunch::traced of the reference in the same launches, 0: none; empty: there is no reference.
+  std::vector<Nanoseconds> reference_traced;
+  std::optional<double> reference_mean;  // of its inference over its common set, ns, as SelfTime::mean
+  SelfTime self;                         // of the operators asked for by name
+  std::uint64_t operators_digest = 0;    // of all operators; equal ones have the same. 0: not read
 };
+
+// An operator of a series, with its self time in each run.
+struct OperatorTimes {
+  std::string key, name;
+  double share = 0;             // of all self time, the mean over the runs
+  std::vector<SelfTime> times;  // by TrendData::points
+};
+// Smaller ones are left out.
+inline constexpr double kLeastShareOfOperator = 0.01;
 
 struct TrendData {
   SeriesKey key;
-  std::vector<TrendPoint> points;  // by time of the commit, then by time of the measurement
-  std::size_t earlier = 0;         // runs before them that were left out
+  std::vector<TrendPoint> points;        // by time of the commit, then by time of the measurement
+  std::size_t earlier = 0;               // runs before them that were left out
+  std::vector<OperatorTimes> operators;  // where HistoryFilter::operators asks for them
 };
 
 // The history of a project in one SQLite file (docs/guides/history.md). Any number of processes may read and
 // write it at once. What is written is there as a whole, or, after a kill or on a full disk, not at all.
 class HistoryFile {
  public:
+  // Throws as OpenToAdd would, as far as that is known without writing.
+  static void RequireAddable(const std::filesystem::path& file);
   // Opens it, and creates one that does not exist. Throws Error (kBadInput) for a file that is no history of
   // etprof's or one of a newer version, and leaves it as it is.
   static HistoryFile OpenToAdd(const std::filesystem::path& file);
@@ -51,9 +73,10 @@ class HistoryFile {
   static HistoryFile OpenToRead(const std::filesystem::path& file);
 
   enum class Added { kNew, kAlreadyThere, kReplaced };
-  // One that was resumed since it was added replaces what it was. Throws Error (kUsage) where the run was
-  // added with another commit.
-  Added Add(const HistoryRun& run);
+  // A run that was added with another commit: an Error (kUsage), or it stays that one's.
+  enum class OfOther { kRefused, kStays };
+  // One that was resumed since it was added replaces what it was.
+  Added Add(HistoryRun run, OfOther of_other = OfOther::kRefused);
 
   std::int64_t CountRuns();
   // By the names of their keys. Series without a run are not there.
@@ -66,10 +89,14 @@ class HistoryFile {
   std::int64_t AddMachine(const MachineIdentity& machine);
   void AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result);
   void ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend);
-  void ReadOperators(const HistoryFilter& filter, TrendData& trend);
+  void ReadNamedOperators(const HistoryFilter& filter, TrendData& trend);
+  void ReadOperators(TrendData& trend);
+  // A column that files of version 1 have not.
+  const char* SinceVersion2(const char* column) const { return version_ < 2 ? "NULL" : column; }
 
   std::filesystem::path file_;
   Database database_;
+  std::int64_t version_ = 0;  // of the file
 };
 
 }  // namespace etprof

@@ -81,9 +81,64 @@ TEST_F(HistoryFileTest, FiltersAndLeavesOutWhatIsEarlier) {
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].earlier, 3U);
   EXPECT_EQ(last[0].points.front().commit, "c3");
-  EXPECT_EQ(last[0].points.front().operator_self, 13 / 4.0);
+  EXPECT_EQ(last[0].points.front().self.mean, 13 / 4.0);
   EXPECT_TRUE(history.Trends({.model = "other"}).empty());
   EXPECT_TRUE(history.Trends({.device = "pi"}).empty());
+}
+
+TEST_F(HistoryFileTest, KeepsSelfTimesByLaunchBesideTheReference) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  HistoryRun run = MakeRun(1);
+  run.reference = "fixed";
+  run.results[0].operators[0].by_launch = {100, 0, 102, 99};
+  run.results.push_back(run.results[0]);
+  run.results[1].series.experiment = "fixed";
+  run.results[1].launches.erase(run.results[1].launches.begin());
+  for (HistoryLaunch& launch : run.results[1].launches) launch.traced = 1000 + launch.index;
+  history.Add(run);
+  history.Add(MakeRun(2));
+  const std::vector<TrendData> trends = history.Trends({.experiment = "base", .operators = true});
+  const TrendData& base = trends.at(0);
+  EXPECT_THAT(base.points[0].reference_traced, testing::ElementsAre(0, 1001, 1002, 1003));
+  EXPECT_EQ(base.points[0].reference_mean, 413 / 4.0);
+  EXPECT_THAT(base.points[1].reference_traced, testing::IsEmpty());
+  EXPECT_EQ(base.points[1].reference_mean, std::nullopt);
+  EXPECT_EQ(base.points[0].operators_digest, base.points[1].operators_digest);
+  ASSERT_EQ(base.operators.size(), 2U);
+  const OperatorTimes& mul = base.operators[0];
+  EXPECT_EQ(mul.key, "forward/0/kernel/0");
+  EXPECT_NEAR(mul.share, 400 / 413.0, 1e-9);
+  EXPECT_EQ(mul.times[0].mean, 100);
+  EXPECT_THAT(mul.times[0].by_launch, testing::ElementsAre(100, 0, 102, 99));
+  EXPECT_THAT(mul.times[1].by_launch, testing::IsEmpty());
+  // Of several together only where all of them are known by launch.
+  EXPECT_THAT(history.Trends({.operator_name = "mul"})[0].points[0].self.by_launch,
+              testing::ElementsAre(100, 0, 102, 99));
+  const SelfTime both = history.Trends({.operator_name = "forward"})[0].points[0].self;
+  EXPECT_EQ(both.mean, std::nullopt);  // a part of a key is none
+  const SelfTime all = history.Trends({.operator_name = "l"})[0].points[0].self;
+  EXPECT_EQ(all.mean, 100);
+}
+
+TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  {
+    Database database(file_, Database::Mode::kWrite);
+    database.Execute(
+        "ALTER TABLE launch DROP COLUMN traced_ns; ALTER TABLE operator_time DROP COLUMN by_launch; "
+        "PRAGMA user_version = 1;");
+  }
+  const std::string before = ReadTextFile(file_);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.operators = true})[0].operators.size(), 2U);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.operator_name = "add"})[0].points[0].self.mean, 13 / 4.0);
+  EXPECT_EQ(ReadTextFile(file_), before);
+  HistoryRun run = MakeRun(2);
+  run.results[0].operators[0].by_launch = {1, 2, 3, 4};
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  history.Add(run);
+  EXPECT_EQ(history.CountRuns(), 2);
+  const TrendData trend = history.Trends({.operators = true}).at(0);
+  EXPECT_THAT(trend.operators.at(0).times.at(1).by_launch, testing::ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(HistoryFileTest, KnowsWhatTheReferenceWas) {
@@ -112,6 +167,12 @@ TEST_F(HistoryFileTest, ARunIsThereOnce) {
   HistoryRun other = MakeRun(1);
   other.commit = "another";
   EXPECT_THROW(history.Add(other), Error);
+  EXPECT_EQ(history.Add(other, HistoryFile::OfOther::kStays), Added::kAlreadyThere);
+  other = MakeRun(1, 6);
+  other.commit = "another";
+  EXPECT_EQ(history.Add(other, HistoryFile::OfOther::kStays), Added::kReplaced);
+  EXPECT_EQ(history.Trends({})[0].points[0].commit, "c1");
+  EXPECT_EQ(history.Trends({})[0].points[0].time, 1001);
 }
 
 TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
@@ -129,7 +190,7 @@ TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
   refused(HistoryFile::OpenToRead);
   fs::remove(file_);
   { HistoryFile::OpenToAdd(file_).Add(MakeRun(1)); }
-  { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 2"); }
+  { Database(file_, Database::Mode::kWrite).Execute("PRAGMA user_version = 3"); }
   refused(HistoryFile::OpenToAdd);
   refused(HistoryFile::OpenToRead);
 }

@@ -88,6 +88,60 @@ std::vector<HistoryLaunch> LaunchesOf(const ExperimentData& data, const Experime
   return launches;
 }
 
+// What traced runs say of each launch: the median over its rounds of the medians of their clean runs.
+class TracedLaunches {
+ public:
+  TracedLaunches(const Profile& profile, const std::vector<HistoryLaunch>& launches) : launches_(launches) {
+    for (std::size_t run = 0; run < profile.runs.size(); ++run) {
+      const RunLabel& label = profile.runs[run].label;
+      if (label.phase == Phase::kSteady && label.round >= 0) runs_[label.launch][label.round].push_back(run);
+    }
+  }
+
+  // By launch; 0: none. `time_of(run)` is in ns.
+  std::vector<Nanoseconds> Of(const auto& time_of) const {
+    std::vector<Nanoseconds> times;
+    for (const HistoryLaunch& launch : launches_) {
+      std::vector<double> medians;
+      if (const auto rounds = runs_.find(launch.index); rounds != runs_.end()) {
+        for (const auto& [round, runs] : rounds->second) {
+          std::vector<double> values;
+          for (const std::size_t run : runs)
+            values.push_back(static_cast<double>(std::max<Nanoseconds>(0, time_of(run))));
+          medians.push_back(*stats::Median(values));
+        }
+      }
+      times.push_back(medians.empty() ? 0 : std::llround(*stats::Median(medians)));
+    }
+    return times;
+  }
+
+ private:
+  const std::vector<HistoryLaunch>& launches_;
+  std::map<int, std::map<int, std::vector<std::size_t>>> runs_;
+};
+
+void KeepOperators(const Profile& profile, std::int64_t common_runs, HistoryResult& result) {
+  const TracedLaunches traced(profile, result.launches);
+  const std::vector<Nanoseconds> totals = traced.Of([&](std::size_t run) { return profile.runs[run].total; });
+  bool by_launch = false;  // it is known of which launch a run is
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] > 0) result.launches[i].traced = totals[i];
+    by_launch = by_launch || totals[i] > 0;
+  }
+  result.operator_runs = common_runs;
+  const std::size_t count = std::min(profile.operators.size(), profile.statistics.size());
+  double all = 0;
+  for (std::size_t op = 0; op < count; ++op) all += static_cast<double>(profile.statistics[op].total_self);
+  for (std::size_t op = 0; op < count; ++op) {
+    HistoryOperator kept{KeyText(profile.operators[op].key), profile.operators[op].name,
+                         profile.statistics[op].total_self};
+    if (by_launch && static_cast<double>(kept.total_self) >= kLeastShareByLaunch * all)
+      kept.by_launch = traced.Of([self = profile.Self(op)](std::size_t run) { return self[run]; });
+    result.operators.push_back(std::move(kept));
+  }
+}
+
 HistoryConditions ConditionsIn(const RunData& run) {
   HistoryConditions conditions;
   conditions.rounds = static_cast<std::int64_t>(run.conditions.size());
@@ -227,14 +281,7 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
       leave_out("no launch has times");
       continue;
     }
-    if (experiment.profile) {
-      const Profile& profile = *experiment.profile;
-      result.operator_runs = experiment.common_runs;
-      for (std::size_t op = 0; op < profile.operators.size() && op < profile.statistics.size(); ++op) {
-        result.operators.push_back({KeyText(profile.operators[op].key), profile.operators[op].name,
-                                    profile.statistics[op].total_self});
-      }
-    }
+    if (experiment.profile) KeepOperators(*experiment.profile, experiment.common_runs, result);
     kept.results.push_back(std::move(result));
   }
   if (kept.results.empty()) {

@@ -42,6 +42,23 @@ TEST(Record, KeepsLaunchesAndSumsThatAddUp) {
   const Profile& profile = *report.experiments[0].profile;
   for (const std::size_t i : profile.CommonSet()) total += profile.runs[i].total;
   EXPECT_EQ(sum, total);
+  // By launch, for those that are a part of the time worth looking at.
+  for (const HistoryOperator& op : off.operators) {
+    const bool large = static_cast<double>(op.total_self) >= kLeastShareByLaunch * static_cast<double>(sum);
+    EXPECT_EQ(op.by_launch.size(), large ? off.launches.size() : 0) << op.name;
+  }
+  for (std::size_t launch = 0; launch < off.launches.size(); ++launch) {
+    Nanoseconds of_launch = 0, largest = 0;
+    for (const HistoryOperator& op : off.operators) {
+      if (op.by_launch.empty()) continue;
+      of_launch += op.by_launch[launch];
+      largest = std::max(largest, op.by_launch[launch]);
+    }
+    if (!off.launches[launch].traced) continue;
+    EXPECT_GT(largest, 0);
+    EXPECT_NEAR(static_cast<double>(of_launch), static_cast<double>(*off.launches[launch].traced),
+                0.05 * static_cast<double>(of_launch));
+  }
   EXPECT_EQ(off.operator_runs, static_cast<std::int64_t>(profile.CommonSet().size()));
 }
 

@@ -5,15 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "core/error.h"
 #include "stats/change_point.h"
+#include "stats/multiple.h"
 #include "stats/student_t.h"
 
 namespace etprof {
 namespace {
+
+constexpr double kLeastP = 5e-6;  // seconds for hundreds of operators that changed
 
 TrendValue ValueOf(const std::vector<double>& logs) {
   const stats::MiddleMean mean = stats::MiddleMeanOf(logs);
@@ -72,67 +76,94 @@ std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after, boo
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-class Analysis {
- public:
-  Analysis(Trend& trend, const HistoryReport& report, double level, bool of_operators)
-      : trend_(trend),
-        points_(trend.data.points),
-        report_(report),
-        level_(level),
-        of_operators_(of_operators) {}
+// ln of each launch's value; none: the run has none of that kind.
+using LogsOf = std::function<std::vector<double>(const TrendPoint&)>;
 
-  void Run() {
-    Collect();
-    stats::ChangePointOptions options;
-    options.level = level_;
-    const stats::ChangePoints found = stats::FindChangePoints(runs_, options);
-    trend_.run_sd = found.run_sd;
-    trend_.between_sd = found.between_sd;
-    for (const stats::LevelChange& change : found.changes) Add(change);
-    Decide(found);
+std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool relative) {
+  std::vector<double> logs;
+  const auto reference = [&](std::size_t launch) {
+    return launch < point.reference_traced.size() ? point.reference_traced[launch] : 0;
+  };
+  for (std::size_t i = 0; i < self.by_launch.size(); ++i) {
+    if (self.by_launch[i] <= 0 || (relative && reference(i) <= 0)) continue;
+    logs.push_back(std::log(static_cast<double>(self.by_launch[i])) -
+                   (relative ? std::log(static_cast<double>(reference(i))) : 0));
+  }
+  // Of which launch a run was is not always known.
+  if (!logs.empty() || !self.mean || *self.mean <= 0) return logs;
+  if (!relative) return {std::log(*self.mean)};
+  return point.reference_mean ? std::vector{std::log(*self.mean / *point.reference_mean)} : logs;
+}
+
+// The runs of a series that are judged by something.
+struct Judged {
+  std::vector<stats::RunLaunches> runs;
+  std::vector<std::size_t> of_run;  // index into TrendData::points
+  bool relative = false;
+};
+
+// Those relative to one reference where enough are, else all times.
+Judged Collect(const std::vector<TrendPoint>& points, const LogsOf& relative, const LogsOf& absolute) {
+  Judged judged;
+  std::map<std::string, std::size_t> references;
+  std::size_t all = 0;
+  for (const TrendPoint& point : points) {
+    if (!point.reference.empty() && !relative(point).empty()) ++references[point.reference];
+    all += absolute(point).empty() ? 0 : 1;
+  }
+  std::string reference;
+  for (const auto& [name, count] : references) {
+    if (count > (reference.empty() ? 0 : references[reference])) reference = name;
+  }
+  judged.relative = !reference.empty() && references[reference] >= std::min(all, stats::kLeastRunsOfSeries);
+  std::string commit;
+  std::int64_t group = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::vector<double> logs;
+    if (!judged.relative) {
+      logs = absolute(points[i]);
+    } else if (points[i].reference == reference) {
+      logs = relative(points[i]);
+    }
+    if (logs.empty()) continue;
+    if (points[i].commit != commit) ++group;
+    commit = points[i].commit;
+    judged.runs.push_back({std::move(logs), group});
+    judged.of_run.push_back(i);
+  }
+  return judged;
+}
+
+Judged CollectOperator(const TrendData& data, const OperatorTimes& op) {
+  const auto logs = [&](bool relative) {
+    return [&, relative](const TrendPoint& point) {
+      const auto at = static_cast<std::size_t>(&point - data.points.data());
+      return SelfLogs(op.times[at], point, relative);
+    };
+  };
+  return Collect(data.points, logs(true), logs(false));
+}
+
+// What changes of a series come to.
+class Changes {
+ public:
+  Changes(const Trend& trend, const std::string& since)
+      : trend_(trend), points_(trend.data.points), since_(since) {}
+
+  std::vector<TrendChange> Of(const stats::ChangePoints& found, const Judged& judged,
+                              bool of_operator) const {
+    std::vector<TrendChange> changes;
+    for (const stats::LevelChange& change : found.changes)
+      changes.push_back(ChangeOf(change, judged, of_operator));
+    return changes;
   }
 
  private:
-  // The runs that are judged: those relative to one reference where enough are, else all times.
-  void Collect() {
-    std::map<std::string, std::size_t> references;
-    for (std::size_t i = 0; i < points_.size() && !of_operators_; ++i) {
-      if (trend_.runs[i].relative) ++references[points_[i].reference];
-    }
-    std::string reference;
-    for (const auto& [name, count] : references) {
-      if (count > (reference.empty() ? 0 : references[reference])) reference = name;
-    }
-    trend_.relative =
-        !reference.empty() && references[reference] >= std::min(points_.size(), stats::kLeastRunsOfSeries);
-    std::string commit;
-    std::int64_t group = 0;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      std::vector<double> logs;
-      if (of_operators_) {
-        if (points_[i].operator_self && *points_[i].operator_self > 0)
-          logs = {std::log(*points_[i].operator_self)};
-      } else if (trend_.relative) {
-        if (points_[i].reference == reference) logs = RelativeLogs(points_[i]);
-      } else {
-        logs = LatencyLogs(points_[i]);
-      }
-      if (logs.empty()) {
-        ++trend_.unused_runs;
-        continue;
-      }
-      if (points_[i].commit != commit) ++group;
-      commit = points_[i].commit;
-      runs_.push_back({std::move(logs), group});
-      of_run_.push_back(i);
-    }
-  }
-
-  void Add(const stats::LevelChange& found) {
+  TrendChange ChangeOf(const stats::LevelChange& found, const Judged& judged, bool of_operator) const {
     TrendChange change;
-    change.before = of_run_[found.earliest - 1];
-    change.at = of_run_[found.at];
-    change.after = of_run_[found.latest];
+    change.before = judged.of_run[found.earliest - 1];
+    change.at = judged.of_run[found.at];
+    change.after = judged.of_run[found.latest];
     change.growth = std::expm1(found.log_size);
     change.low = std::expm1(found.log_low);
     change.high = std::expm1(found.log_high);
@@ -140,62 +171,127 @@ class Analysis {
     const TrendPoint& before = points_[change.before];
     const TrendPoint& after = points_[change.after];
     const std::string device = DifferencesOf(before, after, true), code = DifferencesOf(before, after, false);
-    change.differs = fmt::format("{}{}{}", device, device.empty() || code.empty() ? "" : ", ", code);
+    std::vector<std::string> differs;
+    for (const std::string& text : {device, code}) {
+      if (!text.empty()) differs.push_back(text);
+    }
     const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
                                 before.reference_runner_sha256 == after.reference_runner_sha256;
-    if (trend_.relative && !same_reference)
-      change.differs += std::string(change.differs.empty() ? "" : ", ") + "the reference's model or runner";
+    if (judged.relative && !same_reference) differs.emplace_back("the reference's model or runner");
+    if (of_operator && before.operators_digest != after.operators_digest)
+      differs.emplace_back("the model's operators, so this may be another one of the same name");
+    change.differs = fmt::format("{}", fmt::join(differs, ", "));
     if (!device.empty()) {
       change.cause = ChangeCause::kDevice;
-    } else if (trend_.relative && same_reference) {
+    } else if (judged.relative && same_reference) {
       change.cause = ChangeCause::kCode;
     } else if (trend_.of_reference && code.empty()) {
       change.cause = ChangeCause::kMachine;
     }
-    change.counts = (change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown) &&
-                    IsAfter(report_.since, change);
-    trend_.changes.push_back(std::move(change));
+    change.counts =
+        (change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown) && IsAfterSince(change);
+    return change;
   }
 
-  bool IsAfter(const std::string& since, const TrendChange& change) const {
-    if (since.empty()) return true;
+  bool IsAfterSince(const TrendChange& change) const {
+    if (since_.empty()) return true;
     for (std::size_t i = change.at; i < points_.size(); ++i) {
-      if (points_[i].commit.starts_with(since)) return false;
+      if (points_[i].commit.starts_with(since_)) return false;
     }
     return true;
   }
 
-  void Decide(const stats::ChangePoints& found) {
-    const double smallest = std::log1p(report_.smallest);
-    trend_.shows_after = stats::RunsToShow(found, smallest, level_);
-    const bool can_show = runs_.size() >= stats::kLeastRunsOfSeries && trend_.shows_after &&
-                          *trend_.shows_after <= std::max(found.last_runs, std::size_t{2});
-    if (!can_show) {
-      // As if more runs like these followed.
-      stats::ChangePoints longer = found;
-      const std::size_t least =
-          runs_.size() < stats::kLeastRunsOfSeries ? stats::kLeastRunsOfSeries - runs_.size() : 1;
-      for (std::size_t more = least; more <= 1000 && !trend_.more_runs; ++more) {
-        longer.last_runs = found.last_runs + more;
-        const auto shows = stats::RunsToShow(longer, smallest, level_, longer.last_runs);
-        if (shows || !found.run_sd) trend_.more_runs = more;
-      }
-    }
-    const bool slower = std::ranges::any_of(
-        trend_.changes, [](const TrendChange& change) { return change.counts && change.low > 0; });
-    trend_.decision = slower     ? GateDecision::kFail
-                      : can_show ? GateDecision::kPass
-                                 : GateDecision::kInconclusive;
-  }
-
-  Trend& trend_;
+  const Trend& trend_;
   const std::vector<TrendPoint>& points_;
-  const HistoryReport& report_;
-  const double level_;
-  const bool of_operators_;
-  std::vector<stats::RunLaunches> runs_;
-  std::vector<std::size_t> of_run_;  // index into points_
+  const std::string& since_;
 };
+
+void Decide(const stats::ChangePoints& found, std::size_t runs, double smallest, double level, Trend& trend) {
+  const double log_smallest = std::log1p(smallest);
+  trend.shows_after = stats::RunsToShow(found, log_smallest, level);
+  const bool can_show = runs >= stats::kLeastRunsOfSeries && trend.shows_after &&
+                        *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
+  if (!can_show) {
+    // As if more runs like these followed.
+    stats::ChangePoints longer = found;
+    const std::size_t least = runs < stats::kLeastRunsOfSeries ? stats::kLeastRunsOfSeries - runs : 1;
+    for (std::size_t more = least; more <= 1000 && !trend.more_runs; ++more) {
+      longer.last_runs = found.last_runs + more;
+      const auto shows = stats::RunsToShow(longer, log_smallest, level, longer.last_runs);
+      if (shows || !found.run_sd) trend.more_runs = more;
+    }
+  }
+  const bool slower = std::ranges::any_of(
+      trend.changes, [](const TrendChange& change) { return change.counts && change.low > 0; });
+  trend.decision = slower     ? GateDecision::kFail
+                   : can_show ? GateDecision::kPass
+                              : GateDecision::kInconclusive;
+}
+
+// By the latency, or the self times that were asked for.
+void JudgeSeries(Trend& trend, const HistoryReport& report, double level) {
+  const bool of_operators = !report.operator_name.empty();
+  const auto logs = [&](bool relative) -> LogsOf {
+    return [=](const TrendPoint& point) {
+      return of_operators ? SelfLogs(point.self, point, relative)
+             : relative   ? RelativeLogs(point)
+                          : LatencyLogs(point);
+    };
+  };
+  const Judged judged = Collect(trend.data.points, logs(true), logs(false));
+  stats::ChangePointOptions options;
+  options.level = level;
+  const stats::ChangePoints found = stats::FindChangePoints(judged.runs, options);
+  trend.relative = judged.relative;
+  trend.unused_runs = trend.data.points.size() - judged.runs.size();
+  trend.run_sd = found.run_sd;
+  trend.between_sd = found.between_sd;
+  trend.changes = Changes(trend, report.since).Of(found, judged, false);
+  Decide(found, judged.runs.size(), report.smallest, level, trend);
+}
+
+// Of all series together: those whose first split Benjamini and Hochberg's procedure takes.
+void JudgeOperators(HistoryReport& report, double level) {
+  struct One {
+    Trend* trend = nullptr;
+    const OperatorTimes* op = nullptr;
+    Judged judged;
+  };
+  std::vector<One> all;
+  for (Trend& trend : report.trends) {
+    for (const OperatorTimes& op : trend.data.operators) {
+      if (trend.of_reference) continue;
+      One one{&trend, &op, CollectOperator(trend.data, op)};
+      if (one.judged.runs.size() < stats::kLeastRunsOfSeries) continue;
+      ++trend.judged_operators;
+      all.push_back(std::move(one));
+    }
+  }
+  const auto count = static_cast<double>(all.size());
+  std::vector<double> p_values;
+  // A single one of all of them has to be able to show.
+  const double least_p = std::max(level / (10 * count), kLeastP);
+  for (const One& one : all) {
+    stats::ChangePointOptions options;
+    options.level = level;
+    p_values.push_back(stats::PValueOfChange(one.judged.runs, least_p, options));
+  }
+  const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
+  const auto taken =
+      static_cast<double>(std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; }));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (adjusted[i] > level) continue;
+    Trend& trend = *all[i].trend;
+    stats::ChangePointOptions options;
+    options.level = level * taken / count;
+    const stats::ChangePoints found = stats::FindChangePoints(all[i].judged.runs, options);
+    OperatorTrend op{all[i].op->key, all[i].op->name, all[i].op->share, all[i].judged.relative,
+                     Changes(trend, report.since).Of(found, all[i].judged, true)};
+    if (!op.changes.empty()) trend.operators.push_back(std::move(op));
+  }
+  for (Trend& trend : report.trends)
+    std::ranges::stable_sort(trend.operators, std::greater<>(), &OperatorTrend::share);
+}
 
 bool IsReferenceOf(const SeriesKey& key, const TrendData& other) {
   return other.key.device == key.device && std::ranges::any_of(other.points, [&](const TrendPoint& point) {
@@ -231,25 +327,24 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
     trend.of_reference = std::ranges::any_of(
         report.trends, [&](const Trend& other) { return IsReferenceOf(trend.data.key, other.data); });
   }
-  // Each of the series has an equal part of the level (Bonferroni).
-  const double level = options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
+  // Each of the series has an equal part of theirs (Bonferroni).
+  const double level =
+      kPartOfSeries * options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
   bool fails = false, passes = !report.trends.empty(), without = false;
   for (Trend& trend : report.trends) {
-    Analysis(trend, report, level, !operator_name.empty()).Run();
+    JudgeSeries(trend, report, level);
     if (trend.of_reference) continue;
     fails = fails || trend.decision == GateDecision::kFail;
     passes = passes && trend.decision == GateDecision::kPass;
     without = without || !trend.relative;
   }
   report.decision = fails ? GateDecision::kFail : passes ? GateDecision::kPass : GateDecision::kInconclusive;
-  if (without && !report.trends.empty()) {
+  JudgeOperators(report, (1 - kPartOfSeries) * options.level);
+  if (without) {
     report.notes.emplace_back(
-        operator_name.empty()
-            ? "Without a reference, a change of the machine cannot be told from one of the code: measure a "
-              "model "
-              "that does not change in every measurement, and name its experiment with `--reference` when "
-              "adding."
-            : "Self times have no reference: a change of the machine cannot be told from one of the code.");
+        "Without a reference, a change of the machine cannot be told from one of the code: measure a model "
+        "that does not change in every measurement, and name its experiment with `--reference` when "
+        "adding.");
   }
   return report;
 }

@@ -49,6 +49,14 @@ struct TrendChange {
   bool counts = true;  // for the check: after the commit since which changes count, and of the code
 };
 
+// An operator of which the self time changed.
+struct OperatorTrend {
+  std::string key, name;
+  double share = 0;                  // of all self time, the mean over the runs
+  bool relative = false;             // changes are of the ratio to the reference's traced inference
+  std::vector<TrendChange> changes;  // by place
+};
+
 struct Trend {
   TrendData data;
   std::vector<TrendRun> runs;        // by TrendData::points
@@ -57,8 +65,10 @@ struct Trend {
   std::size_t unused_runs = 0;       // of `data`, which have no value of that kind
   std::vector<TrendChange> changes;  // by place
   std::optional<double> run_sd,
-      between_sd;  // relative: from run to run, and what launches do not explain of it
-  GateDecision decision = GateDecision::kInconclusive;
+      between_sd;                        // relative: from run to run, and what launches do not explain of it
+  std::vector<OperatorTrend> operators;  // those that changed, the largest part of an inference first
+  std::size_t judged_operators = 0;
+  GateDecision decision = GateDecision::kInconclusive;  // by the latency
   std::optional<std::size_t> shows_after;  // runs of a new level until a change of `smallest` shows
   std::optional<std::size_t> more_runs;    // until the series can show such a change; absent: it can, or no
                                            // number of runs is enough
@@ -67,12 +77,15 @@ struct Trend {
 struct HistoryReport {
   std::vector<Trend> trends;
   std::string operator_name;  // whose self times they are; "": latencies
-  double level = 0.05;        // of a false change in any of the series
+  double level = 0.05;        // of a false change in any of the series, or of their operators
   double smallest = 0.02;     // change to look for, relative
   std::string since;          // changes after this commit count; "": all
   GateDecision decision = GateDecision::kInconclusive;
   std::vector<std::string> notes;
 };
+
+// Of the level, what the series share; the rest is the operators', which are many and less certain.
+inline constexpr double kPartOfSeries = 0.8;
 
 struct TrendOptions {
   double level = 0.05;
@@ -82,7 +95,10 @@ struct TrendOptions {
 
 // What runs show, and when they changed (stats/change_point.h). A series whose runs have a reference is
 // judged by its ratio to that, so that what the machine does cancels out; the reference's own series shows
-// that. Throws Error (kUsage) where no series has the commit `since`.
+// that. Operators are judged together over all series (Benjamini & Hochberg, stats/multiple.h), by self times
+// relative to the reference's traced inference of the same launch; those of the reference's own series are
+// not judged. The chance of a false change of a latency or operator, where nothing changed, is at most
+// `level`. Throws Error (kUsage) where no series has the commit `since`.
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options = {});
 

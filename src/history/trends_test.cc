@@ -156,11 +156,110 @@ TEST(Trends, OfOperators) {
   Made made;
   std::vector<TrendData> data = made.Data(false);
   for (std::size_t i = 0; i < data[0].points.size(); ++i)
-    data[0].points[i].operator_self = 1e5 + static_cast<double>(i % 3) * 100 + (i >= 10 ? 2e4 : 0);
+    data[0].points[i].self.mean = 1e5 + static_cast<double>(i % 3) * 100 + (i >= 10 ? 2e4 : 0);
   const HistoryReport report = FindTrends(data, "GEMM");
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
   EXPECT_EQ(report.trends[0].changes[0].at, 10U);
   EXPECT_NEAR(report.trends[0].changes[0].growth, 0.2, 0.01);
+}
+
+// Operators of a candidate that is measured with a reference: self times by launch, with known effects.
+struct MadeOperators {
+  Made made;
+  int count = 10;
+  double noise = 0.03;
+  std::function<double(int, int)> effect = [](int, int) { return 0.0; };  // log, by operator and run
+
+  std::vector<TrendData> Data(bool by_launch = true) {
+    std::vector<TrendData> data = made.Data();
+    std::normal_distribution<double> normal;
+    TrendData& base = data[0];
+    for (int op = 0; op < count; ++op) {
+      OperatorTimes times{"forward/" + std::to_string(op), "op " + std::to_string(op), 1.0 / count, {}};
+      for (int i = 0; i < made.runs; ++i) {
+        TrendPoint& point = base.points[static_cast<std::size_t>(i)];
+        point.reference_mean = 0;
+        for (const HistoryLaunch& launch : data[1].points[static_cast<std::size_t>(i)].launches)
+          *point.reference_mean += static_cast<double>(*launch.latency) / made.launches;
+        SelfTime self;
+        double sum = 0;
+        if (op == 0) point.reference_traced.clear();
+        for (const HistoryLaunch& launch : data[1].points[static_cast<std::size_t>(i)].launches) {
+          if (op == 0) point.reference_traced.push_back(*launch.latency);
+          const double log = std::log(static_cast<double>(*launch.latency) / count) + effect(op, i) +
+                             noise * normal(made.random);
+          self.by_launch.push_back(std::llround(std::exp(log)));
+          sum += std::exp(log) / made.launches;
+        }
+        self.mean = sum;
+        if (!by_launch) self.by_launch.clear();
+        times.times.push_back(std::move(self));
+      }
+      base.operators.push_back(std::move(times));
+    }
+    return data;
+  }
+};
+
+TEST(Trends, AnOperatorThatChangedIsNamedWithItsCause) {
+  MadeOperators operators;
+  // The machine changes, too: the reference takes that out.
+  operators.made.machine = [](int i) { return i >= 12 ? 0.1 : 0.0; };
+  operators.effect = [](int op, int i) { return op == 3 && i >= 18 ? 0.2 : 0.0; };
+  for (const bool by_launch : {true, false}) {
+    const HistoryReport report = FindTrends(operators.Data(by_launch), "");
+    const Trend& base = report.trends[0];
+    EXPECT_EQ(base.judged_operators, 10U);
+    ASSERT_EQ(base.operators.size(), 1U) << by_launch;
+    EXPECT_EQ(base.operators[0].key, "forward/3");
+    EXPECT_TRUE(base.operators[0].relative);
+    ASSERT_EQ(base.operators[0].changes.size(), 1U);
+    const TrendChange& change = base.operators[0].changes[0];
+    EXPECT_EQ(change.at, 18U);
+    EXPECT_LE(change.before, 17U);
+    EXPECT_GE(change.after, 18U);
+    EXPECT_EQ(change.cause, ChangeCause::kCode);
+    EXPECT_LE(change.low, std::expm1(0.2));
+    EXPECT_GE(change.high, std::expm1(0.2));
+    // They decide nothing.
+    EXPECT_EQ(report.decision, GateDecision::kPass);
+  }
+}
+
+TEST(Trends, AnOperatorWithoutAReferenceMayBeTheMachines) {
+  MadeOperators operators;
+  operators.effect = [](int op, int i) { return op == 3 && i >= 18 ? 0.2 : 0.0; };
+  std::vector<TrendData> data = operators.Data();
+  for (TrendPoint& point : data[0].points) {
+    point.reference.clear();
+    point.reference_traced.clear();
+    point.reference_mean.reset();
+    point.operators_digest = point.time < 18 ? 1 : 2;
+  }
+  const HistoryReport report = FindTrends({data[0]}, "");
+  const Trend& base = report.trends[0];
+  ASSERT_EQ(base.operators.size(), 1U);
+  EXPECT_FALSE(base.operators[0].relative);
+  EXPECT_EQ(base.operators[0].changes.at(0).cause, ChangeCause::kUnknown);
+  EXPECT_THAT(base.operators[0].changes.at(0).differs, testing::HasSubstr("another one of the same name"));
+}
+
+TEST(Trends, OperatorsThatDidNotChangeRarelySeemTo) {
+  int alarms = 0, series = 0;
+  for (int i = 0; i < 60; ++i) {
+    MadeOperators operators;
+    operators.made.random.seed(static_cast<std::uint64_t>(i) + 1000);
+    operators.made.launches = 6;
+    const HistoryReport report = FindTrends(operators.Data(), "");
+    ++series;
+    alarms += report.trends[0].operators.empty() && report.trends[0].changes.empty() &&
+                      report.trends[1].changes.empty()
+                  ? 0
+                  : 1;
+  }
+  // Of 60 whole reports at 5 %, 8 or more have a chance of 1 %; the seeds are fixed. Of 4400 that were
+  // counted once, 4.1 % showed any change, and 0.8 % one of an operator.
+  EXPECT_LT(alarms, 8) << "of " << series;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/units.h"
 #include "core/utc.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kUsualRuns = 10;
 constexpr std::size_t kPointsOfChart = 60;
+constexpr std::size_t kUsualChangedOperators = 5;
 constexpr std::size_t kShownCommit = 12;
 
 // A hash is long, a name is not cut.
@@ -25,13 +27,14 @@ std::string CommitText(const std::string& commit) {
 }
 
 std::optional<double> MiddleOf(const Trend& trend, std::size_t run, bool of_operators) {
-  if (of_operators) return trend.data.points[run].operator_self;
+  if (of_operators) return trend.data.points[run].self.mean;
   const auto& value = trend.runs[run].latency;
   return value ? std::optional(value->middle) : std::nullopt;
 }
 
-// "between 1f0c (old level) and 83aa (new level), most likely 83aa"
-std::string PlaceText(const Trend& trend, const TrendChange& change) {
+// "between 1f0c (old level) and 83aa (new level), most likely 83aa". `run_sd`: what the changed runs differ
+// by.
+std::string PlaceText(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
   std::size_t candidates = 0;
   std::string last = trend.data.points[change.before].commit;
@@ -44,7 +47,7 @@ std::string PlaceText(const Trend& trend, const TrendChange& change) {
                                  commit(change.after), commit(change.at));
   // A commit is found where a run lies a fifth of the change from its level
   // (bench/results/change_point.md).
-  const double factor = trend.run_sd ? std::pow(5 * *trend.run_sd / std::log1p(change.growth), 2) : 0;
+  const double factor = run_sd ? std::pow(5 * *run_sd / std::log1p(change.growth), 2) : 0;
   if (factor > 1)
     text += fmt::format(" (measurements of {} times as many launches would tell)", std::ceil(factor));
   return text;
@@ -71,14 +74,18 @@ std::string SizeText(const TrendChange& change) {
                      slower ? "(slower)" : "(faster)");
 }
 
-std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
-  std::string text =
-      fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change), CauseOfChange(change));
+std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
+  std::string text = fmt::format("{} {}. Cause: {}", SizeText(change), PlaceText(trend, change, run_sd),
+                                 CauseOfChange(change));
   if (!change.differs.empty()) text += fmt::format(". There also differs: {}", change.differs);
   if (!change.counts && change.low > 0 && change.cause != ChangeCause::kMachine &&
       change.cause != ChangeCause::kDevice)
     text += ". Accepted";
   return text;
+}
+
+std::string ChangeSentence(const Trend& trend, const TrendChange& change) {
+  return ChangeSentence(trend, change, trend.run_sd);
 }
 
 std::string SmallestText(double smallest) { return fmt::format("{:g}%", 100 * smallest); }
@@ -107,26 +114,55 @@ std::string NeedText(const Trend& trend, double smallest) {
                      SmallestText(smallest));
 }
 
+// Of one change: where, how large, and why.
+std::vector<Table::Column> ColumnsOfChange() {
+  return {{"commit", "most likely at"}, {"after", "after", false, 2}, {"not_after", "not after", false, 2},
+          {"change", "change", true},   {"cause", "cause"},           {"differs", "differs", false, 1}};
+}
+std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
+  const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
+  const Tone tone = !change.counts ? Tone::kPlain : change.low > 0 ? Tone::kBad : Tone::kGood;
+  return {commit(change.at),
+          commit(change.before),
+          commit(change.after),
+          Cell(Change{change.growth, change.low, change.high}, tone),
+          std::string(NameOf(change.cause)),
+          change.differs};
+}
+
 Table ChangesTable(const Trend& trend) {
-  Table table{"changes",
-              "",
-              {{"commit", "most likely at"},
-               {"after", "after", false, 2},
-               {"not_after", "not after", false, 2},
-               {"change", "change", true},
-               {"cause", "cause"},
-               {"differs", "differs", false, 1}},
-              {}};
-  for (const TrendChange& change : trend.changes) {
-    const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
-    table.rows.push_back(
-        {commit(change.at), commit(change.before), commit(change.after),
-         Cell(Change{change.growth, change.low, change.high}, !change.counts   ? Tone::kPlain
-                                                              : change.low > 0 ? Tone::kBad
-                                                                               : Tone::kGood),
-         std::string(NameOf(change.cause)), change.differs});
+  Table table{"changes", "", ColumnsOfChange(), {}};
+  for (const TrendChange& change : trend.changes) table.rows.emplace_back(CellsOf(trend, change));
+  return table;
+}
+
+Table OperatorsTable(const Trend& trend) {
+  Table table{"operator_changes", "", ColumnsOfChange(), {}};
+  table.columns.insert(
+      table.columns.begin(),
+      {{"operator", "operator"}, {"key", "key", false, 2}, {"share", "of an inference", true, 1}});
+  table.level = Level::kPage;
+  for (const OperatorTrend& op : trend.operators) {
+    for (const TrendChange& change : op.changes) {
+      std::vector<Cell> cells = {op.name, op.key, Share{op.share}};
+      std::ranges::move(CellsOf(trend, change), std::back_inserter(cells));
+      table.rows.emplace_back(std::move(cells));
+    }
   }
   return table;
+}
+
+List OperatorsList(const Trend& trend) {
+  List list{"Operators that changed", {}};
+  list.usual_items = kUsualChangedOperators;
+  for (const OperatorTrend& op : trend.operators) {
+    for (const TrendChange& change : op.changes) {
+      list.items.emplace_back(fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
+                                          PercentText(op.share), ChangeSentence(trend, change, std::nullopt)),
+                              std::vector<std::string>{}, Level::kUsual, "operator_changes");
+    }
+  }
+  return list;
 }
 
 Cell BoundsOf(const std::optional<TrendValue>& value) {
@@ -183,12 +219,15 @@ Chart ChartOf(const Trend& trend, bool of_operators) {
       of_operators ? "self time" : "latency", {}, [](double ns) { return Cell(Duration{ns}); }};
   Chart::Series relative{"/ reference", {}, [](double ratio) { return Cell(Number{ratio, ""}); }};
   const std::size_t from = trend.runs.size() > kPointsOfChart ? trend.runs.size() - kPointsOfChart : 0;
+  std::vector<std::string> points;
   for (std::size_t i = from; i < trend.runs.size(); ++i) {
+    const TrendPoint& point = trend.data.points[i];
+    points.push_back(fmt::format("{}, {}", CommitText(point.commit), UtcOfUnix(point.measured_at)));
     times.values.push_back(MiddleOf(trend, i, of_operators));
     const auto& ratio = trend.runs[i].relative;
     relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
   }
-  Chart chart{{std::move(times)}};
+  Chart chart{{std::move(times)}, std::move(points)};
   if (std::ranges::any_of(relative.values, [](const auto& value) { return value.has_value(); }))
     chart.series.push_back(std::move(relative));
   return chart;
@@ -222,6 +261,13 @@ Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
     changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
   }
   section.parts.emplace_back(std::move(changes));
+  if (!trend.operators.empty()) {
+    section.parts.emplace_back(OperatorsList(trend));
+  } else if (trend.judged_operators > 0) {
+    section.parts.emplace_back(Paragraph{fmt::format("None of {} shows a change of its self time.",
+                                                     CountedText(trend.judged_operators, "operator"))});
+  }
+  if (gate) section.parts.emplace_back(OperatorsTable(trend));
   section.parts.emplace_back(ChartOf(trend, !history.operator_name.empty()));
   Table table = ChangesTable(trend);
   table.level = Level::kPage;
@@ -281,6 +327,12 @@ Document DocumentOf(const HistoryReport& history, const std::string& file, bool 
       "{:g}%. "
       "Intervals of place and size are at 95%.",
       100 * history.level);
+  if (std::ranges::any_of(history.trends, [](const Trend& trend) { return trend.judged_operators > 0; })) {
+    document.method +=
+        " Operators with at least 1% of an inference are judged together (Benjamini and Hochberg) by their "
+        "self "
+        "times relative to the reference's traced inference; they decide nothing.";
+  }
   return document;
 }
 

@@ -76,6 +76,12 @@ class Finder {
     return found;
   }
 
+  double FirstP(double least_p) {
+    if (values_.size() < kLeastRunsOfSeries) return 1;
+    const int permutations = std::max(options_.permutations, static_cast<int>(std::ceil(1 / least_p)));
+    return Best({0, values_.size(), options_.level}, permutations).p_value;
+  }
+
  private:
   // Neighbours have the same level but for a few: their differences show how runs spread (Rice, Annals of
   // Statistics 12, 1984), of which the launches explain a part.
@@ -142,21 +148,26 @@ class Finder {
     return gain <= one * one * static_cast<double>(values.size());
   }
 
-  // Returns the p-value of the stretch's best split.
-  double Divide(const Stretch& stretch) {
+  struct Split {
+    std::size_t at = 0;
+    double p_value = 1;
+    std::vector<double> largest;  // reductions of runs in another order
+  };
+  // The stretch's best split, tested in up to so many other orders.
+  Split Best(const Stretch& stretch, int permutations) {
+    Split split;
     const std::size_t count = stretch.to - stretch.from;
-    if (count < kLeastRunsOfSeries / 2) return 1;
+    if (count < kLeastRunsOfSeries / 2) return split;
     const std::span<const RunValue> values(values_.data() + stretch.from, count);
     std::vector<double> gains;
     Gains(values, stretch.from, kLeastSide, gains);
     const auto best = std::ranges::max_element(gains);
     const double gain = *best;
-    if (IsRounding(gain, values)) return 1;
-    const auto at = stretch.from + static_cast<std::size_t>(best - gains.begin());
+    if (IsRounding(gain, values)) return split;
+    split.at = stretch.from + static_cast<std::size_t>(best - gains.begin());
     std::vector<RunValue> shuffled(values.begin(), values.end());
-    const int permutations = std::max(options_.permutations, static_cast<int>(20 / stretch.level));
     int as_large = 0;
-    std::vector<double> largest;
+    std::vector<double>& largest = split.largest;
     // Once it is certain that the level is missed, a few more are for the critical value (Besag & Clifford,
     // "Sequential Monte Carlo p-Values", Biometrika 78, 1991).
     const int most = static_cast<int>(stretch.level * (1 + permutations));
@@ -167,18 +178,27 @@ class Finder {
       largest.push_back(*std::ranges::max_element(gains));
       as_large += largest.back() >= gain * (1 - 1e-9) ? 1 : 0;
     }
-    const double p = (1.0 + as_large) / (1.0 + draws);
-    if (p > stretch.level) {
-      if (stretch.to == values_.size()) KeepCritical(largest, SquaresOf(values), count);
-      return p;
+    split.p_value = (1.0 + as_large) / (1.0 + draws);
+    return split;
+  }
+
+  // Returns the p-value of the stretch's best split.
+  double Divide(const Stretch& stretch) {
+    const Split split = Best(stretch, std::max(options_.permutations, static_cast<int>(20 / stretch.level)));
+    if (split.largest.empty()) return split.p_value;
+    if (split.p_value > stretch.level) {
+      const std::size_t count = stretch.to - stretch.from;
+      const std::span<const RunValue> values(values_.data() + stretch.from, count);
+      if (stretch.to == values_.size()) KeepCritical(split.largest, SquaresOf(values), count);
+      return split.p_value;
     }
     LevelChange change;
-    change.at = change.earliest = change.latest = at;
-    change.p_value = p;
+    change.at = change.earliest = change.latest = split.at;
+    change.p_value = split.p_value;
     changes_.push_back(change);
-    Divide({stretch.from, at, stretch.level / 2});
-    Divide({at, stretch.to, stretch.level / 2});
-    return p;
+    Divide({stretch.from, split.at, stretch.level / 2});
+    Divide({split.at, stretch.to, stretch.level / 2});
+    return split.p_value;
   }
 
   void KeepCritical(std::vector<double> largest, double squares, std::size_t count) {
@@ -286,6 +306,11 @@ class Finder {
   std::optional<double> between_sd_, critical_t_;
 };
 
+void RequireShares(const ChangePointOptions& options) {
+  if (!(options.level > 0 && options.level < 1) || !(options.confidence > 0 && options.confidence < 1))
+    throw std::invalid_argument("a level or confidence outside (0, 1)");
+}
+
 }  // namespace
 
 MiddleMean MiddleMeanOf(std::span<const double> logs) {
@@ -310,9 +335,13 @@ MiddleMean MiddleMeanOf(std::span<const double> logs) {
 }
 
 ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePointOptions& options) {
-  if (!(options.level > 0 && options.level < 1) || !(options.confidence > 0 && options.confidence < 1))
-    throw std::invalid_argument("a level or confidence outside (0, 1)");
+  RequireShares(options);
   return Finder(runs, options).Run();
+}
+
+double PValueOfChange(std::span<const RunLaunches> runs, double least_p, const ChangePointOptions& options) {
+  RequireShares(options);
+  return Finder(runs, options).FirstP(least_p);
 }
 
 std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,

@@ -85,6 +85,12 @@ inline constexpr std::size_t kLeastRunsOfSeries = 8;
 // without launches or a level outside (0, 1).
 ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePointOptions& options = {});
 
+// The p-value of "no change at all" alone, as small as `least_p` where runs differ enough: for the many
+// series of which those with the smallest are then looked at. What is above `level` is known roughly. Throws
+// as FindChangePoints.
+double PValueOfChange(std::span<const RunLaunches> runs, double least_p,
+                      const ChangePointOptions& options = {});
+
 // How many runs of a new level it takes until a change of `log_size` after the last stretch shows with a
 // chance of 90 %, at most `most`; absent: more, or nobody knows (too few runs).
 std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,
