@@ -60,6 +60,13 @@ std::optional<double> PercentOf(const char* option, const std::string& text) {
   return value;
 }
 
+double PercentAboveZero(const char* option, const std::string& text) {
+  const std::optional<double> value = PercentOf(option, text.empty() ? "0%" : text);
+  if (*value > 0) return *value;
+  throw Error(ExitCode::kUsage, fmt::format("{} `{}` is not a percentage above 0%", option, text))
+      .Remedy(fmt::format("give one, such as `{} 2%`", option));
+}
+
 ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error) {
   if (error && decision != GateDecision::kFail) return ExitCode::kDeviceFailed;
   if (decision == GateDecision::kPass) return ExitCode::kDone;

@@ -28,6 +28,8 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
 // The value of an option: "2%" is 0.02. Below 0, the candidate has to be better by so much. Absent: "".
 // Throws Error (kUsage).
 std::optional<double> PercentOf(const char* option, const std::string& text);
+// The same of a change that has to be one: above 0.
+double PercentAboveZero(const char* option, const std::string& text);
 
 // `error`: something could not be measured, which a failed check outweighs.
 ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error = false);

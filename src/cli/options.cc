@@ -226,6 +226,21 @@ void AddKindOptions(CLI::App& app, MeasureRequest& request) {
                "Do not measure the machine's peaks (docs/guides/bottlenecks.md)");
 }
 
+void AddHistoryOptions(CLI::App& app, HistoryRequest& request) {
+  CLI::Option* const history =
+      app.add_option("--history", request.file,
+                     "Add the finished measurement to this history (docs/guides/history.md)")
+          ->type_name("FILE");
+  app.add_option("--commit", request.commit,
+                 "Commit that is measured, for the history: HEAD, a hash, or any name (default: HEAD)")
+      ->needs(history)
+      ->type_name("SHA");
+  app.add_option("--reference", request.reference,
+                 "Experiment that does not change with the commit, for the history")
+      ->needs(history)
+      ->type_name("NAME");
+}
+
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {
   app.add_option_function<std::string>(
       "--time-scale",

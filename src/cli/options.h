@@ -54,6 +54,9 @@ void AddPrecisionOptions(CLI::App& app, MeasureRequest& request);
 void AddWatchOption(CLI::App& app, MeasureRequest& request);
 void AddKindOptions(CLI::App& app, MeasureRequest& request);
 
+// --history, --commit, and --reference.
+void AddHistoryOptions(CLI::App& app, HistoryRequest& request);
+
 // --time-scale: what one tick of the ETDumps' clock is.
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);
 

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "report/suite.h"
 #include "say/document.h"
+#include "workflow/keep.h"
 #include "workflow/measure.h"
 #include "workflow/validate.h"
 
@@ -49,6 +50,12 @@ int TellInterruption(const RunData& run, const std::string& resume_command);
 // Tells on stderr which experiments failed, and why; of several devices also on which. Returns whether there
 // was one.
 bool TellFailures(const RunData& run, const std::string& device = "");
+
+// What became of adding measurements to a history, in lines that go to `write`; an error goes to stderr.
+// Returns the exit code: `code`, or where that is kDone and one could not be added, the error's.
+int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, int code);
+// Those lines; notes go to stderr.
+void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write);
 
 // The findings and how many there are, for a person.
 std::string ValidationText(const Validation& result);

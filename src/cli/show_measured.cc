@@ -8,6 +8,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/units.h"
 #include "workflow/analyze.h"
 #include "workflow/plan.h"
 #include "workflow/report.h"
@@ -108,6 +109,32 @@ bool TellFailures(const RunData& run, const std::string& device) {
   return failed;
 }
 
+void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write) {
+  using Added = HistoryFile::Added;
+  for (const AddedToHistory::Run& run : added.runs) {
+    for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
+    write(fmt::format("{}: {}", run.path,
+                      run.added == Added::kNew        ? "added as one of commit " + added.commit
+                      : run.added == Added::kReplaced ? "replaced, since it has more launches now"
+                                                      : "already there, nothing added"));
+  }
+}
+
+int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, int code) {
+  std::int64_t all = 0;
+  for (const auto& [added, error] : kept) {
+    if (error) {
+      SayError(*error);
+      if (code == kDone) code = static_cast<int>(error->exit_code());
+    }
+    if (!added) continue;
+    TellAdded(*added, [](const std::string& line) { Say("{}\n", line); });
+    all = added->all;
+  }
+  if (all > 0) Say("{}: {}\n", file, CountedText(all, "measurement"));
+  return code;
+}
+
 int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
                  const View& view, const std::string& resume_command) {
   if (std::ranges::any_of(devices, &Measured::Interrupted)) {
@@ -126,10 +153,12 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
     code = ShowOne(FromHere(measured.front()->run->folder), view);
   }
   if (const int problems = TellProblems(devices); problems != kDone) code = problems;
-  if (!request.resume || code != kDone) return code;
-  for (const Measured* device : measured)
-    code = std::max(code, ValidateRecovered(FromHere(device->config.output_root)));
-  return code;
+  const bool validate = request.resume && code == kDone;
+  for (std::size_t i = 0; i < measured.size() && validate; ++i)
+    code = std::max(code, ValidateRecovered(FromHere(measured[i]->config.output_root)));
+  std::vector<KeptInHistory> kept;
+  for (const Measured& device : devices) kept.push_back(device.kept);
+  return TellKept(kept, request.history.file, code);
 }
 
 int ShowFound(const std::vector<Measured>& devices, bool several, const View& view) {

@@ -227,6 +227,7 @@ void LimitTime(const CheckOptions& options, Config& config) {
 
 // Launches for one look after the other, until all is decided or the time is over.
 Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowProgress& progress) {
+  const HistoryKeeper history(options.measure.history);
   const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
   Config config = ConfigOf(sides, options.measure, *device);
   LimitTime(options, config);
@@ -254,6 +255,7 @@ Checked CheckNow(const CheckSides& sides, const CheckOptions& options, WorkflowP
   }
   turn.End();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
+  if (run.status == RunData::Status::kComplete) checked.kept = history.Keep({run.folder.string()});
   return checked;
 }
 
@@ -291,7 +293,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
-      m.use.wait_minutes || !m.use.power_mode.empty()) {
+      m.use.wait_minutes || !m.use.power_mode.empty() || m.history.Asked()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply");
   }
   RunData run = OpenRunDirectory(sides.baseline);
@@ -307,7 +309,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
         .InFile(sides.baseline)
         .Remedy("give a second run directory");
   }
-  return {AssembleCheck(report, options.limits), std::nullopt};
+  return {AssembleCheck(report, options.limits), std::nullopt, {}};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "report/check.h"
 #include "say/document.h"
 #include "say/test_suite.h"
+#include "workflow/keep.h"
 #include "workflow/request.h"
 
 namespace etprof {
@@ -27,6 +28,7 @@ struct CheckOptions {
 struct Checked {
   std::optional<CheckReport> report;  // absent: interrupted
   std::optional<RunData> measured;    // absent: stored runs were checked
+  KeptInHistory kept;                 // what was measured
 };
 
 // Throws Error (kUsage) where a side is missing, given twice, or cannot be compared with the other, and for

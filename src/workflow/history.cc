@@ -11,7 +11,6 @@
 #include "core/utc.h"
 #include "device/tool.h"
 #include "history/record.h"
-#include "program/static_facts.h"
 #include "render/history_export.h"
 #include "workflow/analyze.h"
 
@@ -40,27 +39,29 @@ UnixTime ParseTime(const std::string& text) {
 
 }  // namespace
 
-AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
-  if (options.runs.empty())
-    throw Error(ExitCode::kUsage, "no run to add").Remedy("name run directories: `etprof history add RUN`");
-  if (options.commit.empty()) {
+NamedCommit CommitOf(const std::string& name) {
+  if (name.empty()) {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, which is not given")
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
   }
-  AddedToHistory result;
-  result.commit = options.commit;
-  RecordOptions record;
-  const bool is_revision = options.commit.front() != '-';
+  const bool is_revision = name.front() != '-';
   const std::string known =
-      is_revision
-          ? AskGit({"rev-parse", "--verify", "--quiet", "--end-of-options", options.commit + "^{commit}"})
-          : "";
-  if (!known.empty()) {
-    result.commit = known;
-    record.time = AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known}));
+      is_revision ? AskGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
+  if (!known.empty()) return {known, AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known}))};
+  if (name == "HEAD") {
+    throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
+        .Remedy("name the commit: `--commit SHA`, or run etprof in its checkout");
   }
-  record.commit = result.commit;
-  record.reference = options.reference;
+  return {name, std::nullopt};
+}
+
+AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
+  if (options.runs.empty())
+    throw Error(ExitCode::kUsage, "no run to add").Remedy("name run directories: `etprof history add RUN`");
+  const NamedCommit commit = CommitOf(options.commit);
+  AddedToHistory result;
+  result.commit = commit.name;
+  RecordOptions record{.commit = commit.name, .time = commit.time, .reference = options.reference};
   if (!options.time.empty()) record.time = ParseTime(options.time);
   std::vector<HistoryRun> recorded;
   for (const std::string& path : options.runs) {
@@ -69,7 +70,8 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
     result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out)});
   }
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
-  for (std::size_t i = 0; i < recorded.size(); ++i) result.runs[i].added = history.Add(recorded[i]);
+  for (std::size_t i = 0; i < recorded.size(); ++i)
+    result.runs[i].added = history.Add(recorded[i], options.of_other);
   result.all = history.CountRuns();
   return result;
 }
@@ -83,13 +85,6 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
         .Remedy("leave out a filter: `etprof history` shows all series");
   }
   return FindTrends(std::move(data), options.filter.operator_name, options.trends);
-}
-
-double ParseSmallest(const std::string& text) {
-  const auto percent = ParsePercent(text);
-  if (percent && *percent > 0 && *percent <= 1) return *percent;
-  throw Error(ExitCode::kUsage, fmt::format("--smallest `{}` is no percentage above 0", text))
-      .Remedy("give one such as `--smallest 2%`");
 }
 
 void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,20 @@ namespace etprof {
 struct AddToHistoryOptions {
   std::string file = kHistoryFile;
   std::vector<std::string> runs;  // run directories
-  std::string commit;             // any name that git knows here, or any other name
+  std::string commit;             // as CommitOf
   std::string time;       // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
                           // when the run was measured
   std::string reference;  // an experiment of every run; "": none
+  HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused;
 };
+
+// A commit as git knows it here, else the name as it is.
+struct NamedCommit {
+  std::string name;
+  std::optional<UnixTime> time;  // absent: git does not know it
+};
+// Throws Error (kUsage) for none, and for HEAD where git knows none.
+NamedCommit CommitOf(const std::string& name);
 
 struct AddedToHistory {
   struct Run {
@@ -39,9 +49,6 @@ struct HistoryOptions {
 
 // Throws Error (kBadInput) where there is no such file, or no series that the filter leaves.
 HistoryReport ReadHistory(const HistoryOptions& options);
-
-// "2%" is 0.02. Throws Error (kUsage) for what is no percentage above 0 and up to 100.
-double ParseSmallest(const std::string& text);
 
 // Writes what the filter leaves in a format of HistoryFormatNames(); "-" is stdout. Throws likewise.
 void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out);

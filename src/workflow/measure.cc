@@ -303,7 +303,14 @@ RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureReque
 
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                                        WorkflowProgress& progress) {
+  const HistoryKeeper history(request.history);
   std::vector<Measured> states;
+  const auto keep = [&] {
+    for (Measured& state : states) {
+      if (state.run && state.run->status == RunData::Status::kComplete)
+        state.kept = history.Keep({state.run->folder.string()});
+    }
+  };
   if (!jobs.several) {
     const MeasureJob& job = jobs.jobs.front();
     const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
@@ -314,9 +321,11 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     DeviceTurn turn(*device, jobs.what, progress);
     state.run = MeasureConfig(state.config, turn, request, progress, {});
     state.measured = true;
+    keep();
     return states;
   }
   states = SeveralDevices(jobs, request, dry_run, progress).Run();
+  keep();
   const Measured& first = states.front();
   const bool alike = std::ranges::all_of(states, [&](const Measured& state) {
     return state.error && !state.measured && state.error->Message() == first.error->Message();

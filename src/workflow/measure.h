@@ -9,6 +9,7 @@
 #include "isa/ladder.h"
 #include "measure/measure.h"
 #include "measure/store/run_data.h"
+#include "workflow/keep.h"
 #include "workflow/request.h"
 #include "workflow/turn.h"
 
@@ -61,6 +62,7 @@ struct Measured {
   std::optional<RunData> run;
   std::optional<Error> error;
   bool measured = false;  // there is a run directory of this time
+  KeptInHistory kept;     // of a measurement that came to its end
 
   bool Interrupted() const;
 };
@@ -68,7 +70,8 @@ struct Measured {
 // Measures on every device, side by side, each in a thread of its own from the first connection to the last.
 // With `dry_run` all is checked and configured, and nothing measured. What fails on one of several devices is
 // its `error` and does not stop the others; where none got as far as measuring, and all for one reason, and
-// on a single device, it is thrown. After Ctrl-C what was measured is kept on every device.
+// on a single device, it is thrown. After Ctrl-C what was measured is kept on every device. Runs that came to
+// their end are added to the history that `request` names. Throws as HistoryKeeper.
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                                        WorkflowProgress& progress);
 

@@ -11,6 +11,14 @@
 
 namespace etprof {
 
+// Where a finished measurement is added, as `etprof history add` does.
+struct HistoryRequest {
+  std::string file;             // "": nowhere
+  std::string commit = "HEAD";  // any name that git knows here, or any other name
+  std::string reference;        // an experiment of every run; "": none
+  bool Asked() const { return !file.empty(); }
+};
+
 // What a command line says of a measurement. What is empty or absent is as the configuration has it, or as
 // etprof chooses.
 struct MeasureRequest {
@@ -26,6 +34,8 @@ struct MeasureRequest {
   std::optional<int> launches;
   std::string sustained, output_root;
   bool no_peaks = false, counters = false, watch = false, resume = false;
+
+  HistoryRequest history;
 
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
   // The first option of one model's measurement, but --runs, --warmup and --threads, that was given; empty:

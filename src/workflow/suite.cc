@@ -371,6 +371,7 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
   const std::vector<SuiteCell> cells = CellsOf(suite);
   const std::vector<std::string> devices = DevicesOf(suite, options);
+  const HistoryKeeper history(options.history);
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // for its lock
   SuiteState state = StateOf(suite, cells);
   std::mutex mutex;
@@ -416,9 +417,15 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (progress.Interrupted()) return {{}, true};
+  if (progress.Interrupted()) return {{}, true, {}};
   if (failed) throw Error(*failed);
-  SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false};
+  SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false, {}};
+  for (std::size_t i = 0; i < cells.size() && options.history.Asked(); ++i) {
+    const bool now_measured = state.cells[i].status == SuiteCellStatus::kMeasured &&
+                              std::ranges::find(devices, cells[i].device) != devices.end();
+    if (now_measured)
+      outcome.kept.push_back(history.Keep({cells[i].folder.string()}, HistoryFile::OfOther::kStays));
+  }
   WriteSuite(outcome.report, "");
   return outcome;
 }

@@ -9,6 +9,7 @@
 #include "measure/store/suite_state.h"
 #include "report/suite.h"
 #include "say/document.h"
+#include "workflow/keep.h"
 #include "workflow/request.h"
 
 namespace etprof {
@@ -20,6 +21,7 @@ struct SuiteOptions {
   std::string output_root;
   std::optional<double> max_minutes, max_seconds, max_slowdown;
   bool require_conclusive = false;
+  HistoryRequest history;
 };
 
 // The suite that the file says, with what `options` say in its place. Throws as ReadSuite, and Error (kUsage)
@@ -34,14 +36,17 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
 
 struct SuiteOutcome {
   SuiteReport report;
-  bool interrupted = false;  // what was measured is kept; there is no report
+  bool interrupted = false;         // what was measured is kept; there is no report
+  std::vector<KeptInHistory> kept;  // of every cell that is measured
 };
 
 // Exports what is missing, then measures all cells that are not finished: the devices side by side, each in a
 // thread of its own and used by this suite alone (Device::TakeTurn), cell by cell. What fails is the cell's
 // reason. After all cells had their time, what is left of max_minutes goes to the least certain ones. Then
-// analyzes every run, and writes suite_report.md, .html, and .json beside suite_state.json. Throws Error
-// where the folder cannot be written, or another etprof works in it.
+// analyzes every run, and writes suite_report.md, .html, and .json beside suite_state.json. Cells that were
+// not in options.history are added there; one that was measured for another commit, and not anew since
+// nothing of it changed, stays that one's. Throws Error where the folder cannot be written, or another etprof
+// works in it, and as HistoryKeeper.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 // Whether it is a suite's folder.

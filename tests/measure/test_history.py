@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import pathlib
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,21 +12,10 @@ import xml.etree.ElementTree as ElementTree
 
 import jsonschema
 import pytest
-from measure_bench import Bench
+from history_runs import as_measured_at, measured, slow_down
+from measure_bench import FAKE_WORKER, MODEL, Bench
 
 PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
-
-
-def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
-    """A run directory of a reference, "fixed", and of "net", which takes `factor` times as long."""
-    bench.out = bench.folder / name
-    experiments = [
-        bench.experiment("fixed"),
-        bench.experiment("net", env={"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}),
-    ]
-    result = bench.run("run", bench.write(experiments, launches=launches))
-    assert result.returncode == 0, result.stderr
-    return bench.out
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +25,6 @@ def series(tmp_path_factory, etprof) -> pathlib.Path:
     measured(bench, "fast")
     measured(bench, "slow", 1.05)
     return bench.folder
-
-
-def as_measured_at(run: pathlib.Path, to: pathlib.Path, second: int) -> pathlib.Path:
-    """The same run, measured at another time."""
-    shutil.copytree(run, to)
-    path = to / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["generated_at"] = f"2026-01-01T00:00:{second:02}Z"
-    path.write_text(json.dumps(manifest))
-    return to
 
 
 def add(bench, run: pathlib.Path, commit: str, *more) -> subprocess.CompletedProcess:
@@ -85,6 +63,29 @@ def test_it_says_when_and_by_how_much(bench):
     assert bench.run("history", "check", "--last", "4", "--require-conclusive").returncode == FAIL
 
 
+def test_operators_that_changed(bench, series):
+    for number in range(18):
+        run = as_measured_at(series / "fast", bench.folder / f"r{number}", number)
+        assert add(bench, run, f"c{number}", "--reference", "fixed").returncode == 0
+    history = bench.folder / "etprof-history.sqlite"
+    nothing = bench.run("history", "check", "--csv", "operator_changes")
+    assert nothing.returncode == PASS, nothing.stderr
+    assert tables(nothing) == []
+    key = slow_down(history, "Convolution", 1.3, since=9)
+    result = bench.run("history", "check", "--csv", "operator_changes", "--html", bench.folder / "page.html")
+    assert result.returncode == PASS, result.stderr  # they decide nothing
+    (change,) = tables(result)
+    assert change["key"] == key
+    assert change["commit"] == "c9"
+    assert change["cause"] == "code"
+    assert float(change["change"]) == pytest.approx(0.3, abs=1e-3)
+    assert "Operators that changed" in bench.run("history", "check", "--all").stdout
+    # By name, it is a series of its own, with its cause.
+    named = bench.run("history", "show", "--operator", key, "--experiment", "net", "--csv", "changes")
+    (change,) = [row for row in tables(named) if row["commit"]]
+    assert (change["commit"], change["cause"]) == ("c9", "code")
+
+
 def test_trends(bench, history):
     before = history.read_bytes()
     result = bench.run("history", "--csv", "trend", "--experiment", "net")
@@ -101,6 +102,11 @@ def test_trends(bench, history):
         "toy_cnn, net, on local",
     ]
     assert page.read_text().startswith("<!doctype html>")
+    # The page draws its charts from this document: one point a measurement, with its commit.
+    charts = [part["chart"] for section in document["sections"] for part in section["parts"] if "chart" in part]
+    assert [len(chart["points"]) for chart in charts] == [12, 12]
+    assert charts[1]["points"][0] == "c0, 2026-01-01T00:00:00Z"
+    assert [series["name"] for series in charts[1]["series"]] == ["latency", "/ reference"]
     operators = bench.run("history", "--operator", "Convolution", "--csv", "trend", "--experiment", "net")
     assert float(tables(operators)[0]["time"]) > 0
     assert bench.run("history", "--model", "other").returncode == BAD_INPUT
@@ -120,6 +126,65 @@ def test_the_same_run_is_added_once(bench):
     assert bench.run("history", "add", run, "--commit", "abc", "--last", "3").returncode == USAGE
     assert add(bench, run, "abc", "--history", "other.sqlite", "--reference", "none").returncode == USAGE
     assert not (bench.folder / "other.sqlite").exists()
+
+
+def commits_in(file: pathlib.Path) -> list[tuple]:
+    with sqlite3.connect(file) as database:
+        return database.execute(
+            "SELECT commit_name, reference, experiment, count(launch) FROM result JOIN run ON run.id = run "
+            "JOIN series ON series.id = series JOIN launch ON launch.result = result.id GROUP BY result.id ORDER BY result.id"
+        ).fetchall()
+
+
+def test_what_is_measured_is_added_when_it_is_finished(bench):
+    pair = [bench.experiment("fixed"), bench.experiment("net")]
+    config = bench.write(pair, launches=2)
+    runner = ["--runner", FAKE_WORKER, "--launches", "2", "--runs", "4"]
+    keep = ["--history", "h.sqlite", "--commit"]
+    planned = bench.run("run", config, "--dry-run", *keep, "c0")
+    assert planned.returncode == 0, planned.stderr
+    assert not (bench.folder / "h.sqlite").exists()
+    result = bench.run("run", config, *keep, "c1", "--reference", "fixed")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == "h.sqlite: 1 measurement"
+    # The same as `history add` afterwards.
+    added = add(bench, bench.out, "c1", "--history", "other.sqlite", "--reference", "fixed")
+    assert added.returncode == 0, added.stderr
+    assert commits_in(bench.folder / "h.sqlite") == commits_in(bench.folder / "other.sqlite")
+    assert [row[:3] for row in commits_in(bench.folder / "h.sqlite")] == [
+        ("c1", "fixed", "fixed"),
+        ("c1", "fixed", "net"),
+    ]
+    assert bench.run("profile", MODEL, *runner, "--output-root", "p", *keep, "c2").returncode == 0
+    checked = bench.run("check", MODEL, MODEL, *runner, "--output-root", "c", *keep, "c3")
+    assert checked.returncode in (PASS, FAIL, INCONCLUSIVE), checked.stderr
+    assert [row[0] for row in commits_in(bench.folder / "h.sqlite")] == ["c1", "c1", "c2", "c3", "c3"]
+
+
+def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
+    config = bench.write([bench.experiment("net")], launches=2)
+    keep = ["--history", "h.sqlite", "--commit", "c"]
+    # What is known before is said before.
+    (bench.folder / "mine").write_text("mine")
+    for words in (
+        ["--history", "mine", "--commit", "c"],
+        ["--history", "none/h.sqlite", "--commit", "c"],
+        ["--history", "h.sqlite"],  # no checkout, so there is no HEAD
+        ["--commit", "c"],
+        [*keep, "--analysis-only"],
+    ):
+        refused = bench.run("run", config, *words)
+        assert refused.returncode in (USAGE, BAD_INPUT), words
+        assert len([line for line in refused.stderr.splitlines() if line.startswith("error: ")]) == 1
+        assert not bench.out.exists()
+    assert (bench.folder / "mine").read_text() == "mine"
+    # A reference that is not there shows at the end only.
+    failed = bench.run("run", config, *keep, "--reference", "other")
+    assert failed.returncode == USAGE
+    assert "has no experiment `other`" in failed.stderr.splitlines()[-2]
+    assert failed.stderr.splitlines()[-1].startswith("hint: ")
+    assert bench.run("validate", bench.out).returncode == 0
+    assert bench.run("history", "add", bench.out, *keep).returncode == 0
 
 
 def test_self_times_add_up(bench):

@@ -42,7 +42,8 @@ int RunCheck(const CheckArguments& arguments) {
   const say::Document document = say::SayCheck(check);
   files.Write(say::TestSuiteOf(check), document);
   ShowDocument(document, arguments.view, more, [&](std::ostream& out) { RenderCheckJson(check, out); });
-  return static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error));
+  return TellKept({checked.kept}, arguments.options.measure.history.file,
+                  static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error)));
 }
 
 }  // namespace
@@ -101,6 +102,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
                      .several_threads = false});
   AddModelOptions(app, options.measure);
   AddWatchOption(app, options.measure);
+  AddHistoryOptions(app, options.measure.history);
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view, {"checks", "limits"});

@@ -58,14 +58,7 @@ void RefuseOthers(const CLI::App& app, const std::string& action) {
 
 int RunAdd(const HistoryArguments& arguments) {
   const AddedToHistory added = AddToHistory(arguments.add);
-  using Added = HistoryFile::Added;
-  for (const AddedToHistory::Run& run : added.runs) {
-    for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
-    Print("{}: {}\n", run.path,
-          run.added == Added::kNew        ? "added as one of commit " + added.commit
-          : run.added == Added::kReplaced ? "replaced, since it has more launches now"
-                                          : "already there, nothing added");
-  }
+  TellAdded(added, [](const std::string& line) { Print("{}\n", line); });
   Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
   FlushStdout();
   return 0;
@@ -84,6 +77,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     ShowDocument(say::SayHistory(ReadHistory(arguments.read), file), arguments.view, "");
     return 0;
   }
+  arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
   const CheckOutputs outputs(arguments.files.junit, arguments.files.github_summary);
   const HistoryReport history = ReadHistory(arguments.read);
   const say::Document document = say::SayHistoryCheck(history, file);
@@ -128,7 +122,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
       ->check(CLI::Range(0, 1'000'000))
       ->type_name("N");
   const auto smallest = [arguments](const std::string& text) {
-    arguments->read.trends.smallest = ParseSmallest(text);
+    arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
   };
   app.add_option_function<std::string>("--smallest", smallest,
                                        "Smallest change that a series has to be able to show (default: 2%)")
@@ -144,7 +138,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   app.add_option("--out", arguments->out, "File to export to (default: stdout)")->type_name("FILE");
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
-  AddDocumentOptions(app, arguments->view, {"series", "changes", "trend"});
+  AddDocumentOptions(app, arguments->view, {"series", "changes", "operator_changes", "trend"});
   return [&app, arguments] { return RunHistory(app, *arguments); };
 }
 

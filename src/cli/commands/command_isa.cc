@@ -62,14 +62,22 @@ int MeasureLadder(const LadderOptions& options, const View& view) {
     return TellInterruption(run, "the same command with --resume");
   const Report report = AnalyzeRunDirectory(run.folder);
   if (report.ladder) ShowLadder(report, run.folder, view);
-  if (report.ladder && !FailedAsAWhole(*report.ladder))
-    return options.measure.resume ? ValidateRecovered(run.folder.string()) : 0;
-  TellFailures(run);
-  return static_cast<int>(ExitCode::kDeviceFailed);
+  int code = 0;
+  if (!report.ladder || FailedAsAWhole(*report.ladder)) {
+    TellFailures(run);
+    code = static_cast<int>(ExitCode::kDeviceFailed);
+  } else if (options.measure.resume) {
+    code = ValidateRecovered(run.folder.string());
+  }
+  return TellKept({devices.front().kept}, options.measure.history.file, code);
 }
 
 int RunIsa(const IsaArguments& arguments) {
   const std::string& what = arguments.options.model;
+  if (arguments.options.measure.history.Asked() && (what.empty() || IsFolder(what))) {
+    throw Error(ExitCode::kUsage, "--history adds what is measured: give a model to measure")
+        .Remedy("add a run that was measured before with `etprof history add RUN`");
+  }
   if (what.empty()) return ShowFeatures(arguments);
   if (arguments.widest) throw Error(ExitCode::kUsage, "--widest says what the CPU has: give it no model");
   if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
@@ -98,6 +106,7 @@ std::function<int()> IsaCommand(CLI::App& app) {
                      .output_root = "out_<model>/runs/<platform>-isa"});
   AddPrecisionOptions(app, options.measure);
   AddModelOptions(app, options.measure);
+  AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, arguments->view, "Show what the CPU has, or the analysis, as JSON", "ladder");
   return [arguments] { return RunIsa(*arguments); };
 }

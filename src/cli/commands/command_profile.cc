@@ -28,6 +28,7 @@ std::function<int()> ProfileCommand(CLI::App& app) {
   AddPrecisionOptions(app, options.measure);
   AddModelOptions(app, options.measure);
   AddKindOptions(app, options.measure);
+  AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, view, "Show the analysis as JSON", "operators");
   return [parsed] {
     const auto& [given, shown] = *parsed;

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
+#include "core/error.h"
 #include "workflow/plan.h"
 
 namespace etprof {
@@ -23,6 +24,10 @@ std::string ResumeCommand(const RunOptions& options) {
 int RunRun(const RunArguments& arguments) {
   const auto& [options, view, analysis_only, dry_run] = arguments;
   const MeasureRequest& request = options.measure;
+  if (analysis_only && request.history.Asked()) {
+    throw Error(ExitCode::kUsage, "--history adds what is measured, and --analysis-only measures nothing")
+        .Remedy("add a run that was measured before with `etprof history add RUN`");
+  }
   const MeasureJobs jobs = JobsOf(options);
   if (!analysis_only) RequireTable(view, jobs.several);
   if (analysis_only) {
@@ -56,6 +61,7 @@ std::function<int()> RunCommand(CLI::App& app) {
                      .output_root = "the configuration's",
                      .several_devices = true});
   AddKindOptions(app, options.measure);
+  AddHistoryOptions(app, options.measure.history);
   AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
   return [arguments] { return RunRun(*arguments); };
 }

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/commands.h"
@@ -33,8 +35,10 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
   // Before hours of measuring: whether its result can go where it is to go.
   const CheckOutputs files(arguments.files.junit, arguments.files.github_summary);
   if (IsFolder(options.path)) {
-    if (arguments.dry_run)
-      throw Error(ExitCode::kUsage, "--dry-run is for a suite's file, and this is a folder");
+    if (arguments.dry_run || options.history.Asked()) {
+      throw Error(ExitCode::kUsage, fmt::format("{} is for a suite's file, and this is a folder",
+                                                arguments.dry_run ? "--dry-run" : "--history"));
+    }
     const SuiteReport suite = [&] {
       TerminalProgress progress;
       return ReadSuiteFolder(options, progress);
@@ -54,7 +58,8 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
     TerminalProgress progress(DevicesOf(suite, options));
     return RunSuite(suite, options, progress);
   }();
-  if (!outcome.interrupted) return Show(outcome.report, arguments, files);
+  if (!outcome.interrupted)
+    return TellKept(outcome.kept, options.history.file, Show(outcome.report, arguments, files));
   Say("Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
       FromHere(suite.output_root), FromHere(suite.output_root));
   return static_cast<int>(ExitCode::kInterrupted);
@@ -89,6 +94,7 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   AddDeviceOptions(app, options.devices, options.use, true);
   app.get_option("--device")->description("Measure on this one of the suite's devices only; may be repeated");
   AddCoolingOptions(app, options.use);
+  AddHistoryOptions(app, options.history);
   AddGateFileOptions(app, arguments->files);
   AddViewOptions(app, arguments->view, "Show the result as JSON");
   AddDocumentOptions(app, arguments->view,

@@ -1,0 +1,57 @@
+"""Histories of scripted runs, for the tests of the command and of the Python module."""
+
+import json
+import pathlib
+import shutil
+import sqlite3
+
+
+def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
+    """A run directory of a reference, "fixed", and of "net", which takes `factor` times as long."""
+    bench.out = bench.folder / name
+    experiments = [
+        bench.experiment("fixed"),
+        bench.experiment("net", env={"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}),
+    ]
+    result = bench.run("run", bench.write(experiments, launches=launches))
+    assert result.returncode == 0, result.stderr
+    return bench.out
+
+
+def as_measured_at(run: pathlib.Path, to: pathlib.Path, second: int) -> pathlib.Path:
+    """The same run, measured at another time."""
+    shutil.copytree(run, to)
+    path = to / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["generated_at"] = f"2026-01-01T00:00:{second:02}Z"
+    path.write_text(json.dumps(manifest))
+    return to
+
+
+def slow_down(file: pathlib.Path, name: str, factor: float, since: int) -> str:
+    """An operator of "net" takes `factor` times as long from the commit `since` on: its key."""
+    with sqlite3.connect(file) as database:
+        operator, key = database.execute(
+            "SELECT operator, key FROM operator_time JOIN operator ON operator.id = operator WHERE instr(name, ?) "
+            "GROUP BY operator ORDER BY sum(self_ns) DESC",
+            (name,),
+        ).fetchone()
+        rows = database.execute(
+            "SELECT result, self_ns, by_launch FROM operator_time JOIN result ON result.id = result JOIN run "
+            "ON run.id = run JOIN series ON series.id = series WHERE operator = ? AND experiment = 'net' "
+            "AND CAST(substr(commit_name, 2) AS INTEGER) >= ?",
+            (operator, since),
+        ).fetchall()
+        assert rows
+        for result, total, by_launch in rows:
+            launches = (
+                json.dumps([round(factor * time) for time in json.loads(by_launch)], separators=(",", ":"))
+                if by_launch
+                else None
+            )
+            database.execute(
+                "UPDATE operator_time SET self_ns = ?, by_launch = ? WHERE result = ? AND operator = ?",
+                (round(factor * total), launches, result, operator),
+            )
+    database.close()
+    return key
