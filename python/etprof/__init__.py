@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from etprof.comparison import Comparison, compare
     from etprof.etdump import Etdump, Profile, read_etdump
+    from etprof.history import History
     from etprof.workflows import analyze, check, inspect, report, validate
 
 __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "Etdump",
+    "History",
     "Profile",
     "__version__",
     "analyze",
@@ -41,6 +43,7 @@ _WHERE = {
     "compare": "comparison",
     "Etdump": "etdump",
     "Profile": "etdump",
+    "History": "history",
     "read_etdump": "etdump",
     **dict.fromkeys(("analyze", "check", "inspect", "report", "validate"), "workflows"),
 }

@@ -19,6 +19,7 @@ _FORMATS = {
     "int64": "l",
     "uint64": "L",
     "float64": "g",
+    "datetime64[s]": "tss:UTC",
 }
 
 
@@ -177,8 +178,11 @@ def _exported(name: str, column: Column) -> _Exported:
         return _lists(name, column.values)
     if isinstance(column, np.ndarray) and column.dtype.kind == "b":
         return name, "b", len(column), 0, [None, _bits(column)], None, []
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-        return name, _format(column), len(column), 0, [None, np.ascontiguousarray(column)], None, []
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufM":
+        values = np.ascontiguousarray(column)
+        # DLPack, by which arrays are passed on, has no times.
+        buffer = values.view(np.int64) if column.dtype.kind == "M" else values
+        return name, _format(column), len(column), 0, [None, buffer], None, []
     return _texts(name, column)
 
 

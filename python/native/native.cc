@@ -24,6 +24,7 @@
 #include "core/json_members.h"
 #include "etdump/reader.h"
 #include "etdump/trace.h"
+#include "history.h"
 #include "program/program_reader.h"
 #include "render/check.h"
 #include "render/inspect.h"
@@ -403,6 +404,7 @@ NB_MODULE(_native, module) {
   BindProfile(module);
   BindWorkflows(module);
   etprof::BindArrow(module);
+  etprof::BindHistory(module);
   module.def("read_etdump", &Read, "path"_a, "nanoseconds_per_tick"_a = 1.0,
              "Reads a whole ETDump. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

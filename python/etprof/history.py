@@ -1,0 +1,124 @@
+"""The runs of a project over time, as `etprof history` keeps them (docs/guides/history.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+
+import numpy as np
+
+from etprof import _native
+from etprof.arrow import Coded, Column, Nullable, Table
+from etprof.workflows import Path_
+
+_SERIES = dict.fromkeys(("series", "model", "method", "experiment", "settings", "device"), "name") | {
+    "threads": "int32"
+}
+_TRENDS = _SERIES | {
+    "commit": "text",
+    **dict.fromkeys(("time", "measured_at"), "time"),
+    **dict.fromkeys(("model_sha256", "runner_sha256", "executorch_version", "reference"), "name"),
+    **dict.fromkeys(("latency_ns", "latency_low_ns", "latency_high_ns"), "float64"),
+    **dict.fromkeys(("relative", "relative_low", "relative_high", "self_ns"), "float64"),
+    **dict.fromkeys(("launches", "clean_runs", "runs"), "int64"),
+    **dict.fromkeys(("rounds", "hot_rounds", "capped_rounds", "repeated_bursts"), "int64"),
+    **dict.fromkeys(("celsius", "load"), "float64"),
+    "frequency_khz": "int64",
+}
+_CHANGES = _SERIES | {
+    **dict.fromkeys(("operator", "key"), "text"),
+    "share": "float64",
+    **dict.fromkeys(("commit", "after", "not_after"), "text"),
+    **dict.fromkeys(("change", "change_low", "change_high", "p_value"), "float64"),
+    "relative": "bool",
+    "cause": "name",
+    "differs": "text",
+    "counts": "bool",
+}
+
+
+class History:
+    """A history's file. One that does not exist is created when runs are added.
+
+    history = etprof.History("etprof-history.sqlite")
+    history.add("out_net/runs/linux-x86_64", commit="HEAD", reference="fixed")
+    polars.DataFrame(history.trends(model="net"))
+    pyarrow.table(history.changes())
+    """
+
+    def __init__(self, path: Path_) -> None:
+        self.path = os.fspath(path)
+
+    def __repr__(self) -> str:
+        return f"<History: {self.path}>"
+
+    def add(
+        self,
+        runs: Path_ | Iterable[Path_],
+        *,
+        commit: str,
+        time: datetime | None = None,
+        reference: str = "",
+    ) -> list[dict]:
+        """Add run directories, as `etprof history add`: all, or where one cannot be read, none.
+
+        Returns, by run: "run", "commit" (in full where git knows it), "result" ("added", "replaced", or
+        "already there"), and "left_out", which says what of it is not kept, and why.
+
+        Raises:
+            ValueError: here and below: a file cannot be read or written; the message says which, and what to do
+        """
+        paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
+        when = "" if time is None else str(int(_utc(time).timestamp()))
+        return _native.history_add(self.path, [os.fspath(run) for run in paths], commit, when, reference)
+
+    def trends(
+        self, *, model: str = "", device: str = "", experiment: str = "", operator: str = "", last: int = 200
+    ) -> Table:
+        """One row for each measurement of each series, the oldest first; `last` of each, 0: all.
+
+        Texts are parts of names, whatever their case. With `operator`, `self_ns` is the mean self time of those
+        operators in an inference.
+        """
+        return _table(_native.history_trends(self.path, model, device, experiment, operator, last), _TRENDS)
+
+    def changes(
+        self,
+        *,
+        model: str = "",
+        device: str = "",
+        experiment: str = "",
+        operator: str = "",
+        last: int = 200,
+        since: str = "",
+    ) -> Table:
+        """One row for each change that `etprof history check` finds, of a latency (no "operator") or an operator.
+
+        `change` is relative: 0.02 is 2% more. It lies after the commit `after`, not after `not_after`, most likely at
+        `commit`. `counts` is False where the machine or device is the cause, and for changes up to the commit `since`.
+        """
+        return _table(_native.history_changes(self.path, model, device, experiment, operator, last, since), _CHANGES)
+
+
+def _utc(time: datetime) -> datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+
+
+def _table(rows: Sequence[dict], columns: dict[str, str]) -> Table:
+    return Table({name: _column([row[name] for row in rows], kind) for name, kind in columns.items()})
+
+
+def _column(values: list, kind: str) -> Column:
+    if kind == "text":
+        return values
+    if kind == "name":
+        texts = sorted(set(values))
+        places = {text: place for place, text in enumerate(texts)}
+        return Coded(np.array([places[value] for value in values], dtype=np.int32), texts)
+    if kind == "time":
+        return np.array(values, dtype="datetime64[s]")
+    valid = np.array([value is not None for value in values], dtype=bool)
+    if valid.all():
+        return np.array(values, dtype=kind)
+    return Nullable(np.array([0 if value is None else value for value in values], dtype=kind), valid)

@@ -1,0 +1,107 @@
+"""etprof.History against the command's output, in the libraries that people read its tables with."""
+
+import datetime
+import json
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+from measure.history_runs import as_measured_at, measured, slow_down
+from measure.measure_bench import Bench, program
+
+import etprof
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A folder with a history of 18 commits: "net" is slower from c6 on, one of its operators from c10 on."""
+    made = Bench(tmp_path_factory.mktemp("history"), program("etprof", "ETPROF"))
+    runs = measured(made, "fast"), measured(made, "slow", 1.05)
+    history = etprof.History(made.folder / "h.sqlite")
+    for number in range(18):
+        run = as_measured_at(runs[number >= 6], made.folder / f"r{number}", number)
+        time = datetime.datetime(2026, 1, 1, 0, 0, number, tzinfo=datetime.timezone.utc)
+        (added,) = history.add(run, commit=f"c{number}", time=time, reference="fixed")
+        assert added == {"run": str(run), "commit": f"c{number}", "result": "added", "left_out": []}
+    made.key = slow_down(made.folder / "h.sqlite", "Convolution", 1.3, since=10)
+    return made
+
+
+@pytest.fixture
+def history(bench):
+    return etprof.History(bench.folder / "h.sqlite")
+
+
+def shown(bench, *words) -> dict[str, list[dict]]:
+    """The rows of the command's tables, by their ids and columns, and each with its section."""
+    document = json.loads(bench.run("history", *words, "--history", "h.sqlite", "--json").stdout)
+    tables: dict[str, list[dict]] = {}
+    for section in document["sections"]:
+        for table in [part["table"] for part in section["parts"] if "table" in part]:
+            names = [column["id"] for column in table["columns"]]
+            for row in table["rows"]:
+                cells = dict(zip(names, row["cells"], strict=True)) | {"section": section.get("title")}
+                tables.setdefault(table["id"], []).append(cells)
+    return tables
+
+
+def test_trends_are_the_commands(bench, history):
+    table = history.trends()
+    frame = pl.DataFrame(table)
+    assert frame.height == len(table) == 36
+    arrow = pa.table(table)
+    assert arrow.schema.field("time").type == pa.timestamp("s", "UTC")
+    assert duckdb.sql("select count(*), count(latency_ns) from arrow").fetchone() == (36, 36)
+    rows = shown(bench, "show")["trend"]
+    for row in rows:
+        name, commit = row["section"], row["commit"]["text"]
+        one = frame.filter((pl.col("series") == name) & (pl.col("commit") == commit)).row(0, named=True)
+        assert one["latency_ns"] == pytest.approx(row["time"]["value"])
+        assert one["measured_at"] == one["time"]
+        assert f"{one['time']:%Y-%m-%dT%H:%M:%SZ}" == row["measured_at"]["text"]
+        assert one["launches"] == row["launches"]["value"]
+        if one["experiment"] == "net":
+            assert one["relative"] == pytest.approx(row["relative"]["value"])
+            assert one["relative_low"] <= one["relative"] <= one["relative_high"]
+        else:
+            assert one["relative"] is None
+    assert set(frame["self_ns"]) == {None}
+    assert set(frame["reference"]) == {"fixed"}
+    assert pl.DataFrame(history.trends(experiment="net", operator="Convolution", last=3))["self_ns"].null_count() == 0
+    assert len(history.trends(last=3)) == 6
+
+
+def test_changes_are_the_commands(bench, history):
+    rows = pl.DataFrame(history.changes()).to_dicts()
+    command = shown(bench, "check")
+    of_latency = [row for row in rows if row["operator"] is None]
+    of_operators = [row for row in rows if row["operator"] is not None]
+    for ours, theirs in ((of_latency, command["changes"]), (of_operators, command["operator_changes"])):
+        assert len(ours) == len(theirs) == 1
+        for one, row in zip(ours, theirs, strict=True):
+            assert one["series"] == row["section"]
+            for name in ("commit", "after", "not_after", "cause"):
+                assert one[name] == row[name]["text"]
+            assert one["change"] == pytest.approx(row["change"]["value"])
+            assert one["change_low"] <= one["change"] <= one["change_high"]
+            assert one["relative"]
+    assert of_latency[0]["commit"] == "c6"
+    assert (of_operators[0]["commit"], of_operators[0]["key"]) == ("c10", bench.key)
+    assert of_operators[0]["change"] == pytest.approx(0.3, abs=1e-3)
+    assert [row["counts"] for row in pl.DataFrame(history.changes(since="c8")).to_dicts()] == [False, True]
+    # No change is a table, too.
+    none = pl.DataFrame(history.changes(experiment="fixed"))
+    assert none.height == 0
+    assert none.columns == list(pl.DataFrame(history.changes()).columns)
+
+
+def test_what_cannot_be_read_says_so(bench, history):
+    with pytest.raises(ValueError, match="no such file"):
+        etprof.History(bench.folder / "none.sqlite").trends()
+    with pytest.raises(ValueError, match="no measurement that is asked for"):
+        history.trends(model="other")
+    with pytest.raises(ValueError, match="is not given"):
+        history.add(bench.folder / "r0", commit="")
+    (again,) = history.add([bench.folder / "r0"], commit="c0", reference="fixed")
+    assert again["result"] == "already there"
