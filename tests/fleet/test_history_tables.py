@@ -52,7 +52,7 @@ def test_trends_are_the_commands(bench, history):
     assert frame.height == len(table) == 36
     arrow = pa.table(table)
     assert arrow.schema.field("time").type == pa.timestamp("s", "UTC")
-    assert duckdb.sql("select count(*), count(latency_ns) from arrow").fetchone() == (36, 36)
+    assert duckdb.sql("select count(*), count(latency_ns) from arrow").fetchall() == [(36, 36)]
     rows = shown(bench, "show")["trend"]
     for row in rows:
         name, commit = row["section"], row["commit"]["text"]

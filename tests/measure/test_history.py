@@ -161,6 +161,20 @@ def test_what_is_measured_is_added_when_it_is_finished(bench):
     assert [row[0] for row in commits_in(bench.folder / "h.sqlite")] == ["c1", "c1", "c2", "c3", "c3"]
 
 
+def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
+    suite = bench.folder / "suite.json"
+    keys = {"models": [{"name": "net", "programs": {"fp32": str(MODEL)}}], "dtypes": ["fp32"], "devices": ["local"]}
+    keys |= {"variants": ["threads=2"], "output_root": str(bench.out), "runner_path": str(FAKE_WORKER), "runs": 4}
+    keys |= {"launches": 2, "peaks": False, "env": {"FAKE_STATE": str(bench.folder / "state")}}
+    suite.write_text(json.dumps(keys))
+    for commit, said in (("c1", "added as one of commit c1"), ("c2", "already there, nothing added")):
+        result = bench.run("suite", suite, "--history", "h.sqlite", "--commit", commit)
+        assert result.returncode == 0, result.stderr
+        assert result.stderr.splitlines()[-2].endswith(said)
+        assert {row[0] for row in commits_in(bench.folder / "h.sqlite")} == {"c1"}
+    assert bench.run("suite", bench.out, "--history", "h.sqlite").returncode == USAGE
+
+
 def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
     config = bench.write([bench.experiment("net")], launches=2)
     keep = ["--history", "h.sqlite", "--commit", "c"]
