@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "devices")]
 from lab import Lab  # noqa: E402
 
 ETPROF = ROOT / "build" / "etprof"
-MODELS = ["toy_cnn", "mobilenet_v3_small", "image_encoder", "transformer_layer", "vit_block", "stateful_decoder"]
+MODELS = ["toy_cnn", "mobilenet_v3_small", "image_encoder", "transformer_layer", "vit_block", "stateful_decoder=decode"]
 
 
 def complete(root: Path) -> dict[tuple[str, str, int], str]:
@@ -47,7 +47,9 @@ def complete(root: Path) -> dict[tuple[str, str, int], str]:
 def main() -> None:
     """Makes the lab, and measures there."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", default=",".join(MODELS), help="what etprof export takes, separated by commas")
+    parser.add_argument(
+        "--models", default=",".join(MODELS), help="what etprof export takes, and =METHOD, separated by commas"
+    )
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--between", type=float, default=60, help="seconds from one kill to the next, at most")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "suite.md")
@@ -68,7 +70,7 @@ def measure(lab: Lab, folder: Path, options: argparse.Namespace) -> None:
     phone.connect()
     models = options.models.split(",")
     suite = {
-        "models": models,
+        "models": [dict(zip(("model", "method"), model.split("="), strict=False)) for model in models],
         "dtypes": ["fp32", "int8"],
         "devices": ["local", board.spec, phone.spec],
         "variants": ["threads=2"],

@@ -44,6 +44,7 @@ ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const 
   measure.use.max_temp = suite.max_temp;
   measure.use.max_temp_wait = suite.max_temp_wait;
   measure.use.wait_minutes = suite.wait_minutes;
+  measure.method = suite.models[cell.model].method;
   measure.cpus = suite.cpus;
   measure.period = suite.period;
   measure.runner = suite.runner.string();

@@ -175,6 +175,7 @@ class SuiteReader {
         model.programs[dtype] = Find(program);
       }
       model.source = keys.model.value_or("");
+      model.method = keys.method.value_or(model.method);
       model.name = keys.name.value_or(NameOfSource(model.source));
       own.Finish();
       if (model.source.empty() && model.programs.empty())

@@ -15,7 +15,8 @@ namespace etprof {
 // which the variants are held against the model as it is (docs/guides/suites.md has the keys).
 
 struct SuiteModel {
-  std::string name;    // unique; its folder, too
+  std::string name;  // unique; its folder, too
+  std::string method = "forward";
   std::string source;  // what `etprof export --model` takes; empty: it is not exported
   // Absolute, by data type, of what is there already; "" for a program whose type nobody named.
   std::map<std::string, std::filesystem::path> programs;

@@ -34,7 +34,7 @@ std::vector<std::string> NamesOf(const SuiteConfig& suite) {
 
 constexpr const char* kFull = R"({
   // two models, two types, two devices
-  "models": ["toy_cnn", {"name": "net", "model": "nets.py:Net"}],
+  "models": ["toy_cnn", {"name": "net", "model": "nets.py:Net", "method": "decode"}],
   "dtypes": ["fp32", "int8"],
   "devices": ["local", "ssh:pi5"],
   "variants": ["isa=-avx2", "threads=2,label=two"],
@@ -46,6 +46,8 @@ TEST(Suite, TheProductLessWhatIsExcluded) {
   const SuiteConfig suite = ParsedSuite(kFull);
   EXPECT_EQ(suite.output_root.filename(), "out_nightly");
   EXPECT_DOUBLE_EQ(suite.max_slowdown.value(), 0.02);
+  EXPECT_EQ(suite.models[0].method, "forward");
+  EXPECT_EQ(suite.models[1].method, "decode");
   EXPECT_THAT(NamesOf(suite),
               ElementsAre("toy_cnn fp32 local isa=-avx2 threads=2,label=two",
                           "toy_cnn fp32 ssh:pi5 isa=-avx2 threads=2,label=two",

@@ -12,7 +12,7 @@
 namespace etprof {
 
 struct SuiteModelKeys {
-  std::optional<std::string> name, model;
+  std::optional<std::string> name, model, method;
   Raw<std::map<std::string, std::string>> programs;
 
   static constexpr const char* kSchemaName = "model";
@@ -22,6 +22,7 @@ struct SuiteModelKeys {
       Key({.meaning = "its name in the suite, and its folder's", .pattern = "^[^-./\\s][^/\\s]{0,99}$"}));
     v("model", &SuiteModelKeys::model,
       Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
+    v("method", &SuiteModelKeys::method, Key({.meaning = "the method to run, `forward` without it"}));
     v("programs", &SuiteModelKeys::programs,
       Key({.meaning = "its programs (.pte) by data type, where they are there already"}));
   }
