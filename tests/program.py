@@ -4,6 +4,8 @@ import json
 import os
 import re
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -25,6 +27,14 @@ KIT_TIMELINE = [
     "run_index",
     "block",
 ]
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
+    """Until `true` says so; it fails when that takes too long."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
 
 
 def etprof() -> Path:

@@ -7,9 +7,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "text.h"
 #include "workflow/history.h"
 
 namespace nb = nanobind;
@@ -17,11 +17,6 @@ using namespace nb::literals;
 
 namespace etprof {
 namespace {
-
-// Names come from files: bytes that are not UTF-8 become U+FFFD.
-nb::object Shown(std::string_view text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
 
 nb::list AddRuns(const AddToHistoryOptions& options) {
   const AddedToHistory added = [&] {
@@ -32,13 +27,13 @@ nb::list AddRuns(const AddToHistoryOptions& options) {
   nb::list runs;
   for (const AddedToHistory::Run& run : added.runs) {
     nb::dict one;
-    one["run"] = Shown(run.path);
-    one["commit"] = Shown(added.commit);
+    one["run"] = Text(run.path);
+    one["commit"] = Text(added.commit);
     one["result"] = run.added == Added::kNew        ? "added"
                     : run.added == Added::kReplaced ? "replaced"
                                                     : "already there";
     nb::list left_out;
-    for (const std::string& clause : run.left_out) left_out.append(Shown(clause));
+    for (const std::string& clause : run.left_out) left_out.append(Text(clause));
     one["left_out"] = left_out;
     runs.append(one);
   }
@@ -52,13 +47,13 @@ HistoryReport Read(const HistoryOptions& options) {
 
 void PutSeries(const Trend& trend, nb::dict& row) {
   const SeriesKey& key = trend.data.key;
-  row["series"] = Shown(NameOf(key));
-  row["model"] = Shown(key.model);
-  row["method"] = Shown(key.method);
-  row["experiment"] = Shown(key.experiment);
+  row["series"] = Text(NameOf(key));
+  row["model"] = Text(key.model);
+  row["method"] = Text(key.method);
+  row["experiment"] = Text(key.experiment);
   row["threads"] = key.threads;
-  row["settings"] = Shown(key.settings);
-  row["device"] = Shown(key.device);
+  row["settings"] = Text(key.settings);
+  row["device"] = Text(key.device);
 }
 
 // An estimate with its interval, by the names of its three columns.
@@ -78,13 +73,13 @@ nb::list TrendRows(const HistoryOptions& options) {
       const TrendRun& run = trend.runs[i];
       nb::dict row;
       PutSeries(trend, row);
-      row["commit"] = Shown(point.commit);
+      row["commit"] = Text(point.commit);
       row["time"] = point.time;
       row["measured_at"] = point.measured_at;
-      row["model_sha256"] = Shown(point.model_sha256);
-      row["runner_sha256"] = Shown(point.runner_sha256);
-      row["executorch_version"] = Shown(point.executorch_version);
-      row["reference"] = Shown(point.reference);
+      row["model_sha256"] = Text(point.model_sha256);
+      row["runner_sha256"] = Text(point.runner_sha256);
+      row["executorch_version"] = Text(point.executorch_version);
+      row["reference"] = Text(point.reference);
       PutValue(run.latency, "latency_ns", "latency_low_ns", "latency_high_ns", row);
       PutValue(run.relative, "relative", "relative_low", "relative_high", row);
       row["self_ns"] = point.self.mean;
@@ -109,11 +104,11 @@ nb::list ChangeRows(const HistoryOptions& options) {
   const HistoryReport history = Read(options);
   nb::list rows;
   const auto add = [&](const Trend& trend, const OperatorTrend* op, bool relative, const TrendChange& change) {
-    const auto commit = [&](std::size_t run) { return Shown(trend.data.points[run].commit); };
+    const auto commit = [&](std::size_t run) { return Text(trend.data.points[run].commit); };
     nb::dict row;
     PutSeries(trend, row);
-    row["operator"] = op != nullptr ? Shown(op->name) : nb::none();
-    row["key"] = op != nullptr ? Shown(op->key) : nb::none();
+    row["operator"] = op != nullptr ? Text(op->name) : nb::none();
+    row["key"] = op != nullptr ? Text(op->key) : nb::none();
     row["share"] = op != nullptr ? nb::cast(op->share) : nb::none();
     row["commit"] = commit(change.at);
     row["after"] = commit(change.before);
@@ -123,8 +118,8 @@ nb::list ChangeRows(const HistoryOptions& options) {
     row["change_high"] = change.high;
     row["p_value"] = change.p_value;
     row["relative"] = relative;
-    row["cause"] = Shown(NameOf(change.cause));
-    row["differs"] = Shown(change.differs);
+    row["cause"] = Text(NameOf(change.cause));
+    row["differs"] = Text(change.differs);
     row["counts"] = change.counts;
     rows.append(row);
   };

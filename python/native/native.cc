@@ -32,6 +32,7 @@
 #include "stats/launches.h"
 #include "stats/multiple.h"
 #include "stats/student_t.h"
+#include "text.h"
 #include "workflow/analyze.h"
 #include "workflow/check.h"
 #include "workflow/compare.h"
@@ -46,17 +47,13 @@ namespace {
 using etprof::Nanoseconds;
 using etprof::Operator;
 using etprof::Profile;
+using etprof::Text;
 using etprof::Trace;
 
 template <typename T>
 using Vector = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
 template <typename T>
 using Matrix = nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::c_contig>;
-
-// Names come from files: bytes that are not UTF-8 become U+FFFD.
-nb::object Text(std::string_view text) {
-  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
 
 // An array that lies within `owner`'s object, which lives as long as the array does.
 template <typename T>

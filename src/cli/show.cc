@@ -20,7 +20,6 @@
 #include "say/breakdown_by.h"
 #include "say/devices.h"
 #include "say/report.h"
-#include "say/suite.h"
 #include "say/views.h"
 #include "say/wording.h"
 
@@ -125,9 +124,8 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
   FlushStdout();
 }
 
-void ShowSuite(const SuiteReport& suite, const View& view) {
-  ShowDocument(say::SaySuite(suite), view,
-               FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
+void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view) {
+  ShowDocument(document, view, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"),
                [&](std::ostream& out) { RenderSuiteJson(suite, out); });
 }
 

@@ -27,7 +27,8 @@ std::vector<std::string> AllByNames();
 // (kUsage) for a table that is not there.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
-void ShowSuite(const SuiteReport& suite, const View& view);
+// `document` says the suite (say::SaySuite).
+void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view);
 // Writes the document to the files that were asked for; then, unless one of them is stdout, shows JSON (what
 // `json` writes, else the document's) where that is asked for, the table of the id view.csv, or the screen.
 // Whether it showed one of these.

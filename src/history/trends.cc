@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "stats/change_point.h"
 #include "stats/multiple.h"
 #include "stats/student_t.h"
@@ -268,14 +269,15 @@ void JudgeOperators(HistoryReport& report, double level) {
     }
   }
   const auto count = static_cast<double>(all.size());
-  std::vector<double> p_values;
+  std::vector<double> p_values(all.size());
   // A single one of all of them has to be able to show.
   const double least_p = std::max(level / (10 * count), kLeastP);
-  for (const One& one : all) {
+  // Each has a generator of its own, so the order does not matter.
+  ParallelFor(all.size(), 0, [&](std::size_t i) {
     stats::ChangePointOptions options;
     options.level = level;
-    p_values.push_back(stats::PValueOfChange(one.judged.runs, least_p, options));
-  }
+    p_values[i] = stats::PValueOfChange(all[i].judged.runs, least_p, options);
+  });
   const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
   const auto taken =
       static_cast<double>(std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; }));

@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
+from program import wait_until
 
 MODEL = program.DATA / "toy_cnn.pte"
 SHORT = ["--launches", "2", "--max-seconds", "4", "--runs", "8"]
@@ -34,13 +34,6 @@ def launches(folder: Path, status: str) -> int:
 
 def run_folders(device) -> list[str]:
     return [name for name in device.files() if name.startswith("runs/")]
-
-
-def wait_until(true, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
 
 
 def left_nothing(device) -> None:

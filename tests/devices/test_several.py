@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,7 @@ WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 
 
-def wait_until(true, seconds: float = 240) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
+wait_until = partial(program.wait_until, seconds=240)
 
 
 class Fleet:

@@ -12,17 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
+from program import wait_until
 
 WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 DEVICES = ("local", "ssh:one")
-
-
-def wait_until(true, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 class Suite:

@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from measure_bench import FAKE_WORKER, MODEL
+from program import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOLDER = "1700000000-0123abcd"
-
-
-def wait_until(true, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 class Queue:

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "render/report.h"
+#include "say/suite.h"
 #include "workflow/report.h"
 #include "workflow/suite.h"
 
@@ -56,7 +57,8 @@ void ReportSuite(const ReportArguments& arguments) {
     return ReadSuiteFolder(options, progress);
   }();
   if (!arguments.title.empty()) suite.name = arguments.title;
-  if (view.json || !view.csv.empty() || view.all || view.HasFiles()) return ShowSuite(suite, view);
+  if (view.json || !view.csv.empty() || view.all || view.HasFiles())
+    return ShowSuite(suite, say::SaySuite(suite), view);
   for (const std::filesystem::path& file : WriteSuite(suite, arguments.out))
     PrintName(IsStdout(file) ? file : std::filesystem::path(FromHere(file)));
 }

@@ -24,8 +24,9 @@ struct SuiteArguments {
 };
 
 int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
-  files.Write(say::TestSuiteOf(suite), say::SaySuite(suite));
-  ShowSuite(suite, arguments.view);
+  const say::Document document = say::SaySuite(suite);
+  files.Write(say::TestSuiteOf(suite), document);
+  ShowSuite(suite, document, arguments.view);
   return static_cast<int>(CodeOf(suite.decision, suite.require_conclusive, suite.error));
 }
 
