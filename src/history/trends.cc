@@ -18,8 +18,6 @@
 namespace etprof {
 namespace {
 
-constexpr double kLeastP = 5e-6;  // seconds for hundreds of operators that changed
-
 TrendValue ValueOf(const std::vector<double>& logs) {
   const stats::MiddleMean mean = stats::MiddleMeanOf(logs);
   TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
@@ -257,39 +255,35 @@ void JudgeOperators(HistoryReport& report, double level) {
     Trend* trend = nullptr;
     const OperatorTimes* op = nullptr;
     Judged judged;
+    std::vector<TrendChange> changes;
   };
   std::vector<One> all;
+  std::vector<std::vector<stats::RunLaunches>> series;
   for (Trend& trend : report.trends) {
     for (const OperatorTimes& op : trend.data.operators) {
       if (trend.of_reference) continue;
-      One one{&trend, &op, CollectOperator(trend.data, op)};
+      One one{&trend, &op, CollectOperator(trend.data, op), {}};
       if (one.judged.runs.size() < stats::kLeastRunsOfSeries) continue;
       ++trend.judged_operators;
+      series.push_back(std::move(one.judged.runs));
       all.push_back(std::move(one));
     }
   }
-  const auto count = static_cast<double>(all.size());
-  std::vector<double> p_values(all.size());
-  // A single one of all of them has to be able to show.
-  const double least_p = std::max(level / (10 * count), kLeastP);
-  // Each has a generator of its own, so the order does not matter.
-  ParallelFor(all.size(), 0, [&](std::size_t i) {
-    stats::ChangePointOptions options;
-    options.level = level;
-    p_values[i] = stats::PValueOfChange(all[i].judged.runs, least_p, options);
-  });
+  const std::vector<double> p_values = stats::PValuesOfChanges(series, level);
   const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
-  const auto taken =
-      static_cast<double>(std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; }));
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (adjusted[i] > level) continue;
-    Trend& trend = *all[i].trend;
+  const auto taken = std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; });
+  ParallelFor(all.size(), 0, [&](std::size_t i) {
+    if (adjusted[i] > level) return;
     stats::ChangePointOptions options;
-    options.level = level * taken / count;
-    const stats::ChangePoints found = stats::FindChangePoints(all[i].judged.runs, options);
-    OperatorTrend op{all[i].op->key, all[i].op->name, all[i].op->share, all[i].judged.relative,
-                     Changes(trend, report.since).Of(found, all[i].judged, true)};
-    if (!op.changes.empty()) trend.operators.push_back(std::move(op));
+    options.level = level * static_cast<double>(taken) / static_cast<double>(all.size());
+    options.p_value = p_values[i];
+    const stats::ChangePoints found = stats::FindChangePoints(series[i], options);
+    all[i].changes = Changes(*all[i].trend, report.since).Of(found, all[i].judged, true);
+  });
+  for (One& one : all) {
+    if (one.changes.empty()) continue;
+    one.trend->operators.push_back(
+        {one.op->key, one.op->name, one.op->share, one.judged.relative, std::move(one.changes)});
   }
   for (Trend& trend : report.trends)
     std::ranges::stable_sort(trend.operators, std::greater<>(), &OperatorTrend::share);
@@ -333,8 +327,8 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
   const double level =
       kPartOfSeries * options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
   bool fails = false, passes = !report.trends.empty(), without = false;
-  for (Trend& trend : report.trends) {
-    JudgeSeries(trend, report, level);
+  ParallelFor(report.trends.size(), 0, [&](std::size_t i) { JudgeSeries(report.trends[i], report, level); });
+  for (const Trend& trend : report.trends) {
     if (trend.of_reference) continue;
     fails = fails || trend.decision == GateDecision::kFail;
     passes = passes && trend.decision == GateDecision::kPass;

@@ -5,7 +5,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/parallel.h"
 #include "stats/distribution.h"
+#include "stats/multiple.h"
 #include "stats/student_t.h"
 
 namespace etprof::stats {
@@ -17,6 +19,14 @@ constexpr int kIntervalPermutations = 399;
 // Of the level at which a place is refused: the step and the residuals are those of the best place found, so
 // that a test at the full level covers 93 % instead of 95 % (bench/change_point).
 constexpr double kPartOfLevel = 0.6;
+// A place is refused when none of so many draws is as far off. The chance that the others would have accepted
+// it costs the interval less than 0.05 % of its coverage (the integral of (1 - p)^100 above the level).
+constexpr int kNoneOf = 100;
+constexpr int kEnough = 20;         // draws as large as what was found: the p-value is known within a quarter
+constexpr double kMostDraws = 1e6;  // a second for each of the series that they do not decide
+// A series is drawn no further while it shows a change at this part of the rate. That more draws would have
+// decided otherwise has then a chance of less than a hundredth of the rate.
+constexpr double kPartOfRate = 0.25;
 
 // The same on every platform, which std::shuffle is not (Vigna's SplitMix64, 2015).
 class Shuffler {
@@ -28,12 +38,13 @@ class Shuffler {
   }
 
  private:
+  // The bias of so few values is below 2^-20 (a remainder would take most of a permutation's time).
   std::size_t Below(std::size_t bound) {
     state_ += 0x9e3779b97f4a7c15U;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return static_cast<std::size_t>((z ^ (z >> 31U)) % bound);  // the bias of so few values is below 2^-50
+    return static_cast<std::size_t>(((z ^ (z >> 31U)) >> 32U) * bound >> 32U);
   }
   std::uint64_t state_;
 };
@@ -63,7 +74,7 @@ class Finder {
   ChangePoints Run() {
     ChangePoints found;
     if (values_.size() >= kLeastRunsOfSeries) {
-      found.p_value = Divide({0, values_.size(), options_.level});
+      found.p_value = Divide({0, values_.size(), options_.level}, options_.p_value);
       std::ranges::sort(changes_, {}, &LevelChange::at);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
         const std::size_t from = i == 0 ? 0 : changes_[i - 1].at;
@@ -76,10 +87,45 @@ class Finder {
     return found;
   }
 
-  double FirstP(double least_p) {
-    if (values_.size() < kLeastRunsOfSeries) return 1;
-    const int permutations = std::max(options_.permutations, static_cast<int>(std::ceil(1 / least_p)));
-    return Best({0, values_.size(), options_.level}, permutations).p_value;
+  // The best split of runs [from, to), and what runs in other orders come to.
+  struct Split {
+    std::size_t from = 0, at = 0;
+    double gain = 0;
+    bool may_differ = false;  // by more than rounding
+    std::vector<RunValue> shuffled;
+    int draws = 0, as_large = 0;  // other orders, and those of a gain as large
+
+    double PValue() const { return (1.0 + as_large) / (1.0 + draws); }
+  };
+  Split BestOf(std::size_t from, std::size_t to) const {
+    Split split;
+    split.from = split.at = from;
+    if (to - from < kLeastRunsOfSeries / 2) return split;
+    const std::span<const RunValue> values(values_.data() + from, to - from);
+    const std::vector<double> gains = Gains(values, from, kLeastSide);
+    const auto best = std::ranges::max_element(gains);
+    split.at = from + static_cast<std::size_t>(best - gains.begin());
+    split.gain = *best;
+    split.may_differ = !IsRounding(split.gain, values);
+    split.shuffled.assign(values.begin(), values.end());
+    return split;
+  }
+  Split BestOfAll() const {
+    return values_.size() < kLeastRunsOfSeries ? Split{} : BestOf(0, values_.size());
+  }
+
+  // Draws on until there are `draws` other orders, or at least `least` of them `enough` of which differ as
+  // much as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991). `take` gets
+  // the gain of each.
+  template <typename Take>
+  void Draw(Split& split, int draws, int enough, int least, Take&& take) {
+    const Middle middle = MiddleOf(split.shuffled);
+    for (; split.draws < draws && (split.as_large < enough || split.draws < least); ++split.draws) {
+      shuffler_.Shuffle(std::span(split.shuffled));
+      const double gain = LargestGain(split.shuffled, middle, split.from, kLeastSide);
+      split.as_large += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
+      take(gain);
+    }
   }
 
  private:
@@ -109,34 +155,51 @@ class Finder {
 
   bool MaySplit(std::size_t at) const { return groups_[at - 1] != groups_[at]; }
 
-  // The reduction of the sum of squares by a split of `values` before each place, 0 where there may be none.
-  // `values` stand for the runs from `from` on.
-  void Gains(std::span<const RunValue> values, std::size_t from, std::size_t least,
-             std::vector<double>& gains) const {
-    double weights = 0, sum = 0;
+  struct Middle {
+    double weights = 0, mean = 0;
+  };
+  static Middle MiddleOf(std::span<const RunValue> values) {
+    Middle middle;
+    double sum = 0;
     for (const RunValue& value : values) {
-      weights += value.weight;
+      middle.weights += value.weight;
       sum += value.weight * value.log;
     }
-    const double mean = sum / weights;
-    gains.assign(values.size(), 0);
+    middle.mean = sum / middle.weights;
+    return middle;
+  }
+
+  // Calls take(k, reduction of the sum of squares by a split of `values` before k) wherever there may be one.
+  // `values` stand for the runs from `from` on, `middle` is theirs.
+  template <typename Take>
+  void ForGains(std::span<const RunValue> values, const Middle& middle, std::size_t from, std::size_t least,
+                Take&& take) const {
     double left = 0, off = 0;
-    for (std::size_t k = 1; k < values.size(); ++k) {
+    for (std::size_t k = 1; k + least <= values.size(); ++k) {
       left += values[k - 1].weight;
-      off += values[k - 1].weight * (values[k - 1].log - mean);
-      if (k >= least && k + least <= values.size() && MaySplit(from + k))
-        gains[k] = off * off * weights / (left * (weights - left));
+      off += values[k - 1].weight * (values[k - 1].log - middle.mean);
+      if (k >= least && MaySplit(from + k))
+        take(k, off * off * middle.weights / (left * (middle.weights - left)));
     }
+  }
+  // By place, 0 where there may be none.
+  std::vector<double> Gains(std::span<const RunValue> values, std::size_t from, std::size_t least) const {
+    std::vector<double> gains(values.size());
+    ForGains(values, MiddleOf(values), from, least, [&](std::size_t k, double gain) { gains[k] = gain; });
+    return gains;
+  }
+  double LargestGain(std::span<const RunValue> values, const Middle& middle, std::size_t from,
+                     std::size_t least) const {
+    double largest = 0;
+    ForGains(values, middle, from, least,
+             [&](std::size_t, double gain) { largest = std::max(largest, gain); });
+    return largest;
   }
 
   static double SquaresOf(std::span<const RunValue> values) {
-    double weights = 0, sum = 0, squares = 0;
-    for (const RunValue& value : values) {
-      weights += value.weight;
-      sum += value.weight * value.log;
-    }
-    for (const RunValue& value : values)
-      squares += value.weight * (value.log - sum / weights) * (value.log - sum / weights);
+    const double mean = MiddleOf(values).mean;
+    double squares = 0;
+    for (const RunValue& value : values) squares += value.weight * (value.log - mean) * (value.log - mean);
     return squares;
   }
 
@@ -148,66 +211,39 @@ class Finder {
     return gain <= one * one * static_cast<double>(values.size());
   }
 
-  struct Split {
-    std::size_t at = 0;
-    double p_value = 1;
-    std::vector<double> largest;  // reductions of runs in another order
-  };
-  // The stretch's best split, tested in up to so many other orders.
-  Split Best(const Stretch& stretch, int permutations) {
-    Split split;
-    const std::size_t count = stretch.to - stretch.from;
-    if (count < kLeastRunsOfSeries / 2) return split;
-    const std::span<const RunValue> values(values_.data() + stretch.from, count);
-    std::vector<double> gains;
-    Gains(values, stretch.from, kLeastSide, gains);
-    const auto best = std::ranges::max_element(gains);
-    const double gain = *best;
-    if (IsRounding(gain, values)) return split;
-    split.at = stretch.from + static_cast<std::size_t>(best - gains.begin());
-    std::vector<RunValue> shuffled(values.begin(), values.end());
-    int as_large = 0;
-    std::vector<double>& largest = split.largest;
-    // Once it is certain that the level is missed, a few more are for the critical value (Besag & Clifford,
-    // "Sequential Monte Carlo p-Values", Biometrika 78, 1991).
-    const int most = static_cast<int>(stretch.level * (1 + permutations));
-    int draws = 0;
-    for (; draws < permutations && (as_large < most || draws < options_.permutations); ++draws) {
-      shuffler_.Shuffle(std::span(shuffled));
-      Gains(shuffled, stretch.from, kLeastSide, gains);
-      largest.push_back(*std::ranges::max_element(gains));
-      as_large += largest.back() >= gain * (1 - 1e-9) ? 1 : 0;
-    }
-    split.p_value = (1.0 + as_large) / (1.0 + draws);
-    return split;
-  }
-
   // Returns the p-value of the stretch's best split.
-  double Divide(const Stretch& stretch) {
-    const Split split = Best(stretch, std::max(options_.permutations, static_cast<int>(20 / stretch.level)));
-    if (split.largest.empty()) return split.p_value;
-    if (split.p_value > stretch.level) {
-      const std::size_t count = stretch.to - stretch.from;
-      const std::span<const RunValue> values(values_.data() + stretch.from, count);
-      if (stretch.to == values_.size()) KeepCritical(split.largest, SquaresOf(values), count);
-      return split.p_value;
+  double Divide(const Stretch& stretch, std::optional<double> known = std::nullopt) {
+    Split split = BestOf(stretch.from, stretch.to);
+    std::vector<double> largest;
+    if (!known && split.may_differ) {
+      const int permutations = std::max(options_.permutations, static_cast<int>(20 / stretch.level));
+      // Once it is certain that the level is missed, a few more are for the critical value.
+      Draw(split, permutations, static_cast<int>(stretch.level * (1 + permutations)), options_.permutations,
+           [&](double gain) { largest.push_back(gain); });
+    }
+    const double p_value = known.value_or(split.PValue());
+    if (!split.may_differ) return p_value;
+    if (p_value > stretch.level) {
+      if (stretch.to == values_.size() && !largest.empty()) KeepCritical(std::move(largest), split);
+      return p_value;
     }
     LevelChange change;
     change.at = change.earliest = change.latest = split.at;
-    change.p_value = split.p_value;
+    change.p_value = p_value;
     changes_.push_back(change);
     Divide({stretch.from, split.at, stretch.level / 2});
     Divide({split.at, stretch.to, stretch.level / 2});
-    return split.p_value;
+    return p_value;
   }
 
-  void KeepCritical(std::vector<double> largest, double squares, std::size_t count) {
+  void KeepCritical(std::vector<double> largest, const Split& split) {
+    const std::size_t count = split.shuffled.size();
     const auto rank = static_cast<std::ptrdiff_t>(
         std::min(largest.size() - 1,
                  static_cast<std::size_t>((1 - options_.level) * static_cast<double>(largest.size()))));
     std::nth_element(largest.begin(), largest.begin() + rank, largest.end());
     const double gain = largest[static_cast<std::size_t>(rank)];
-    const double rest = squares - gain;
+    const double rest = SquaresOf(split.shuffled) - gain;
     if (count > 2 && rest > 0) critical_t_ = std::sqrt(gain / (rest / static_cast<double>(count - 2)));
   }
 
@@ -215,10 +251,9 @@ class Finder {
     if (change.at - from > kMostOfInterval) from = change.at - kMostOfInterval;
     if (to - change.at > kMostOfInterval) to = change.at + kMostOfInterval;
     const std::span<const RunValue> values(values_.data() + from, to - from);
-    std::vector<double> gains;
-    Gains(values, from, kLeastSide, gains);
+    std::vector<double> gains = Gains(values, from, kLeastSide);
     change.at = from + static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
-    Gains(values, from, 1, gains);
+    gains = Gains(values, from, 1);
     const double best = *std::ranges::max_element(gains);
     change.earliest = change.latest = change.at;
     change.log_size = SizeAt(from, change.at, to);
@@ -231,17 +266,21 @@ class Finder {
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i].log = estimated * (residuals[i].log - (from + i < change.at ? left : right));
     const int most = static_cast<int>(kPartOfLevel * (1 - options_.confidence) * (kIntervalPermutations + 1));
-    std::vector<double> drawn;
+    std::vector<RunValue> stepped;
     for (std::size_t k = 1; k < values.size(); ++k) {
       if (!MaySplit(from + k)) continue;
       const double missing = best - gains[k];
       int as_much = 0;  // accepted as soon as there are enough
-      for (int i = 0; i < kIntervalPermutations && as_much < most; ++i) {
+      for (int i = 0; i < kIntervalPermutations && as_much < most && (as_much > 0 || i < kNoneOf); ++i) {
         shuffler_.Shuffle(std::span(residuals));
-        std::vector<RunValue> stepped = residuals;
+        stepped = residuals;
         for (std::size_t j = 0; j < stepped.size(); ++j) stepped[j].log += j < k ? left : right;
-        Gains(stepped, from, 1, drawn);
-        as_much += *std::ranges::max_element(drawn) - drawn[k] >= missing * (1 - 1e-9) ? 1 : 0;
+        double largest = 0, here = 0;
+        ForGains(stepped, MiddleOf(stepped), from, 1, [&](std::size_t place, double gain) {
+          largest = std::max(largest, gain);
+          if (place == k) here = gain;
+        });
+        as_much += largest - here >= missing * (1 - 1e-9) ? 1 : 0;
       }
       if (as_much < most) continue;
       change.earliest = std::min(change.earliest, from + k);
@@ -251,12 +290,7 @@ class Finder {
   }
 
   double MeanOf(std::size_t from, std::size_t to) const {
-    double weights = 0, sum = 0;
-    for (std::size_t i = from; i < to; ++i) {
-      weights += values_[i].weight;
-      sum += values_[i].weight * values_[i].log;
-    }
-    return sum / weights;
+    return MiddleOf(std::span(values_).subspan(from, to - from)).mean;
   }
   double SizeAt(std::size_t from, std::size_t at, std::size_t to) const {
     return MeanOf(at, to) - MeanOf(from, at);
@@ -266,14 +300,10 @@ class Finder {
     if (at - from < kLeastSide || to - at < kLeastSide || to - from < 3) return;
     const std::span<const RunValue> all(values_.data() + from, to - from);
     const double squares = SquaresOf(all.first(at - from)) + SquaresOf(all.subspan(at - from));
-    const auto weights = [](std::span<const RunValue> some) {
-      double sum = 0;
-      for (const RunValue& value : some) sum += value.weight;
-      return sum;
-    };
     const auto freedom = static_cast<double>(to - from - 2);
-    const double error = std::sqrt(squares / freedom *
-                                   (1 / weights(all.first(at - from)) + 1 / weights(all.subspan(at - from))));
+    const double error = std::sqrt(
+        squares / freedom *
+        (1 / MiddleOf(all.first(at - from)).weights + 1 / MiddleOf(all.subspan(at - from)).weights));
     const double half = error == 0 ? 0 : CriticalValue(options_.confidence, freedom) * error;
     const double size = SizeAt(from, at, to);
     const bool first = change.log_low == 0 && change.log_high == 0;
@@ -339,9 +369,34 @@ ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePoi
   return Finder(runs, options).Run();
 }
 
-double PValueOfChange(std::span<const RunLaunches> runs, double least_p, const ChangePointOptions& options) {
+std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> series, double rate,
+                                     const ChangePointOptions& options) {
   RequireShares(options);
-  return Finder(runs, options).FirstP(least_p);
+  if (!(rate > 0 && rate < 1)) throw std::invalid_argument("a rate outside (0, 1)");
+  struct One {
+    Finder finder;
+    Finder::Split split;
+    bool Decided() const { return !split.may_differ || split.as_large >= kEnough; }  // by itself
+  };
+  std::vector<One> all;
+  for (const std::vector<RunLaunches>& runs : series) {
+    Finder finder(runs, options);
+    Finder::Split split = finder.BestOfAll();
+    all.push_back({std::move(finder), std::move(split)});
+  }
+  std::vector<double> p_values(all.size(), 1), adjusted(all.size(), 1);
+  const auto open = [&](std::size_t i) { return !all[i].Decided() && adjusted[i] > kPartOfRate * rate; };
+  // A single one of all of them has to be able to show.
+  const auto most = static_cast<int>(std::min(kMostDraws, 10 * static_cast<double>(all.size()) / rate));
+  for (int draws = 0; draws < most;) {
+    draws = std::min(most, draws == 0 ? options.permutations : 4 * draws);
+    ParallelFor(all.size(), 0, [&](std::size_t i) {  // the order does not matter: each has its own generator
+      if (open(i)) all[i].finder.Draw(all[i].split, draws, kEnough, 0, [](double) {});
+      p_values[i] = all[i].split.PValue();
+    });
+    adjusted = BenjaminiHochberg(p_values);
+  }
+  return p_values;
 }
 
 std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,

@@ -23,6 +23,8 @@ struct ChangePointOptions {
   double confidence = 0.95;  // of the intervals of place and size
   int permutations = 999;
   std::uint64_t seed = 1;
+  // Of the first split, where it is known (PValuesOfChanges); absent: tested.
+  std::optional<double> p_value{};
 };
 
 struct LevelChange {
@@ -85,11 +87,12 @@ inline constexpr std::size_t kLeastRunsOfSeries = 8;
 // without launches or a level outside (0, 1).
 ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePointOptions& options = {});
 
-// The p-value of "no change at all" alone, as small as `least_p` where runs differ enough: for the many
-// series of which those with the smallest are then looked at. What is above `level` is known roughly. Throws
-// as FindChangePoints.
-double PValueOfChange(std::span<const RunLaunches> runs, double least_p,
-                      const ChangePointOptions& options = {});
+// The p-values of "no change at all" of many series, each as exact as Benjamini and Hochberg's procedure at
+// the false discovery rate `rate` needs (stats/multiple.h): orders are drawn for all series until each has 20
+// that differ as much as its runs, or is taken by the procedure with a margin (after Sandve, Ferkingstad &
+// Nygard, "Sequential Monte Carlo Multiple Testing", Bioinformatics 27, 2011). Throws as FindChangePoints.
+std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> series, double rate,
+                                     const ChangePointOptions& options = {});
 
 // How many runs of a new level it takes until a change of `log_size` after the last stretch shows with a
 // chance of 90 %, at most `most`; absent: more, or nobody knows (too few runs).

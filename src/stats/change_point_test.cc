@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <stdexcept>
+
+#include "stats/multiple.h"
 
 namespace etprof::stats {
 namespace {
@@ -119,6 +122,8 @@ TEST(ChangePoints, AnOutlyingRunIsNoChange) {
 TEST(ChangePoints, RefusesNonsense) {
   EXPECT_THROW(FindChangePoints(std::vector<RunLaunches>{{{}, 0}}), std::invalid_argument);
   EXPECT_THROW(FindChangePoints({}, {.level = 0}), std::invalid_argument);
+  EXPECT_THROW(PValuesOfChanges({}, 0), std::invalid_argument);
+  EXPECT_THAT(PValuesOfChanges({}, 0.05), testing::IsEmpty());
 }
 
 TEST(RunsToShow, FewerTheLargerTheChange) {
@@ -129,6 +134,50 @@ TEST(RunsToShow, FewerTheLargerTheChange) {
   EXPECT_EQ(*large, 2U);
   EXPECT_GT(*small, *large);
   EXPECT_EQ(RunsToShow(found, 1e-5, 0.05), std::nullopt);
+}
+
+TEST(PValuesOfChanges, OneOfManyShows) {
+  CommitSeries series;
+  std::vector<std::vector<RunLaunches>> all;
+  for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));
+  const std::vector<double> p_values = PValuesOfChanges(all, 0.01);
+  ASSERT_EQ(p_values.size(), 60U);
+  // The smallest that its draws can give.
+  EXPECT_LE(p_values[17], 0.25 * 0.01 / 60);
+  const std::vector<double> adjusted = BenjaminiHochberg(p_values);
+  for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(adjusted[i] <= 0.01, i == 17) << i;
+  // The place is the same whether the first split is tested again or not.
+  const ChangePoints known = FindChangePoints(all[17], {.level = 0.01 / 60, .p_value = p_values[17]});
+  ASSERT_EQ(known.changes.size(), 1U);
+  EXPECT_EQ(known.changes[0].at, FindChangePoints(all[17]).changes[0].at);
+  EXPECT_EQ(known.p_value, p_values[17]);
+  EXPECT_EQ(known.changes[0].p_value, p_values[17]);
+  // What is known not to differ is not split.
+  EXPECT_THAT(FindChangePoints(all[17], {.p_value = 0.5}).changes, testing::IsEmpty());
+}
+
+// Where all changed, a few orders are enough for each, as many times fewer as there are series.
+TEST(PValuesOfChanges, ManyNeedFewerOrders) {
+  CommitSeries series;
+  std::vector<std::vector<RunLaunches>> all;
+  for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, 18, 0.05));
+  for (const double p_value : PValuesOfChanges(all, 0.01)) {
+    EXPECT_LE(p_value, 0.25 * 0.01);
+    EXPECT_GT(p_value, 0.25 * 0.01 / 60);
+  }
+}
+
+// Where nothing changed, p-values are uniform: no more than a tenth of them is below 0.1.
+TEST(PValuesOfChanges, AreThoseOfATest) {
+  CommitSeries series;
+  std::vector<std::vector<RunLaunches>> all;
+  for (int i = 0; i < 1000; ++i) all.push_back(series.Stepped(12, 99, 0));
+  const std::vector<double> p_values = PValuesOfChanges(all, 0.05);
+  for (const double level : {0.02, 0.1, 0.5}) {
+    const auto below = std::ranges::count_if(p_values, [&](double p_value) { return p_value <= level; });
+    EXPECT_LE(static_cast<double>(below), 1000 * level + 2 * std::sqrt(1000 * level * (1 - level))) << level;
+    EXPECT_GE(static_cast<double>(below), 1000 * level - 3 * std::sqrt(1000 * level * (1 - level))) << level;
+  }
 }
 
 // What is promised, over many series (bench/change_point has longer ones, and recorded noise).
