@@ -2,6 +2,7 @@
 
 #include "render/document.h"
 #include "say/report.h"
+#include "say/wording.h"
 
 namespace etprof {
 
@@ -18,7 +19,9 @@ void RenderBriefMarkdown(const Report& report, std::ostream& out) {
 }
 
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
-  RenderDocumentMarkdown(say::SayReport(report), 1, out, say::Level::kBrief);
+  say::Document document = say::SayReport(report);
+  document.title = HeaderText(report, "");
+  RenderDocumentMarkdown(document, 1, out, say::Level::kBrief);
 }
 
 }  // namespace etprof

@@ -12,6 +12,7 @@ void RenderTerminal(const Report& report, const TerminalOptions& options, std::o
 // report.md, and its short form as a comment on a pull request.
 void RenderMarkdown(const Report& report, std::ostream& out);
 void RenderBriefMarkdown(const Report& report, std::ostream& out);
-void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out);  // the same as a file
+// The same as a file, which has the model's name whatever the report's title.
+void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out);
 
 }  // namespace etprof

@@ -237,8 +237,10 @@ std::string ModelText(const Report& report) {
   return text;
 }
 
-std::string HeaderText(const Report& report) {
-  std::string text = report.title.empty() ? ModelText(report) : report.title;
+std::string HeaderText(const Report& report) { return HeaderText(report, report.title); }
+
+std::string HeaderText(const Report& report, const std::string& title) {
+  std::string text = title.empty() ? ModelText(report) : title;
   const auto add = [&](const std::string& part) {
     if (part.empty()) return;
     text += (text.empty() ? "" : " · ") + part;

@@ -180,11 +180,8 @@ void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
   AddComparisons(report);
   AddKernels(kernels);
   ListArtifacts(report);
+  report.title = folders_.title;
   for (const auto& [name, render] : ReportFiles(report)) {
-    if (name == "report.md") {
-      WriteAdded();
-      report.title = folders_.title;
-    }
     added_.push_back(
         {folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); }});
   }
