@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from etprof import explain
+from etprof import explain, patterns
 from etprof.find import BuiltModel
 
 if TYPE_CHECKING:
@@ -159,9 +159,10 @@ def to_edge(
 
     # The verifier knows no operator that computes the ranges of dynamic quantization.
     config = EdgeCompileConfig(_check_ir_validity=False) if quantized else None
-    return to_edge_transform_and_lower(
-        programs, partitioner=partitioners, compile_config=config, generate_etrecord=True
-    )
+    with patterns.made_where_needed():
+        return to_edge_transform_and_lower(
+            programs, partitioner=partitioners, compile_config=config, generate_etrecord=True
+        )
 
 
 def graphs(
