@@ -208,6 +208,9 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
     wait_until(lambda: not [name for name in suite.board.files() if name.startswith("runs/")])
 
 
+ENOUGH = 50  # more workers than two suites of two cells start
+
+
 def test_two_suites_take_turns_on_a_device(suite):
     # Somebody else has the board until both wait for it.
     holder = suite.board.folder / "runs" / "1700000000-0123abcd"
@@ -219,6 +222,8 @@ def test_two_suites_take_turns_on_a_device(suite):
     for name in ("day", "night"):
         # A worker that finds another suite's at work writes it down.
         alone = {"FAKE_ALONE": str(suite.folder / "at_work"), "FAKE_WHO": name}
+        # Whichever measures first goes on only once the other has said that it waits for it.
+        alone["FAKE_MEET"] = f"{suite.folder / 'go'}:{ENOUGH}"
         root = str(suite.folder / name)
         programs = [{"name": "net", "programs": suite.programs["first"]}]
         path = suite.write(f"{name}.json", alone, output_root=root, devices=["ssh:one"], variants=[], models=programs)
@@ -228,6 +233,15 @@ def test_two_suites_take_turns_on_a_device(suite):
     assert not list(suite.folder.rglob("manifest.json"))
     guard.kill()
     guard.wait()
+
+    def log(name: str) -> str:
+        return (suite.folder / f"{name}.log").read_text()
+
+    wait_until(lambda: "suite night (process" in log("day") or "suite day (process" in log("night"))
+    go = suite.folder / "go"
+    go.mkdir(exist_ok=True)  # of the worker, which may not have come to its first burst
+    for number in range(ENOUGH):
+        (go / f"of_the_test_{number}").touch()
     for process in processes.values():
         assert process.wait(100) == 0
     assert not holder.exists()
@@ -240,8 +254,6 @@ def test_two_suites_take_turns_on_a_device(suite):
     ]
     assert [len(times) for times in began] == [2, 2]
     assert max(times[0] for times in began) < min(times[-1] for times in began)
-    logs = {name: (suite.folder / f"{name}.log").read_text() for name in processes}
-    assert "suite night (process" in logs["day"] or "suite day (process" in logs["night"], logs
 
 
 def test_what_fails_is_said_and_stops_nothing_else(suite):

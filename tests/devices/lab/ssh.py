@@ -49,7 +49,9 @@ class SshDevice(Device):
     def _write_server_config(self) -> None:
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # privilege separation wants it
-        variables = " ".join(f'"{key}={value}"' for key, value in self.device_environment().items())
+        # A home of its own: what the user's login shell does at its start is nothing of a device's, and may take long.
+        environment = {"HOME": str(self.root), **self.device_environment()}
+        variables = " ".join(f'"{key}={value}"' for key, value in environment.items())
         (self.root / "sshd_config").write_text(
             f"Port {self.port}\n"
             "ListenAddress 127.0.0.1\n"
