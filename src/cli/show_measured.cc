@@ -7,6 +7,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/file.h"
 #include "core/units.h"
 #include "workflow/analyze.h"
@@ -111,10 +112,15 @@ bool TellFailures(const RunData& run, const std::string& device) {
 
 void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write) {
   using Added = HistoryFile::Added;
+  if (added.unknown_commit) {
+    Say("warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
+        "`--time` if that is wrong.\n",
+        OneLine(added.commit));
+  }
   for (const AddedToHistory::Run& run : added.runs) {
     for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
-    write(fmt::format("{}: {}", run.path,
-                      run.added == Added::kNew        ? "added as one of commit " + added.commit
+    write(fmt::format("{}: {}", OneLine(run.path),
+                      run.added == Added::kNew        ? "added as one of commit " + OneLine(added.commit)
                       : run.added == Added::kReplaced ? "replaced, since it has more launches now"
                                                       : "already there, nothing added"));
   }

@@ -16,7 +16,8 @@ using UnixTime = std::int64_t;
 
 // What is measured again with every commit, under conditions that are to be the same.
 struct SeriesKey {
-  std::string model;       // the stem of its file name: its contents differ from commit to commit
+  std::string model;       // what its suite calls it, or the stem of its file name: its contents differ from
+                           // commit to commit
   std::string method;      // "forward"
   std::string experiment;  // its name in the configuration
   int threads = 1;

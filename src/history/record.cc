@@ -266,7 +266,10 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
       continue;
     }
     HistoryResult result;
-    result.series = {data.model.empty() ? run.model_id : data.model.stem().string(),
+    const bool main_model = data.model.empty() || data.model == run.model;
+    result.series = {main_model && !options.model.empty() ? options.model
+                     : data.model.empty()                 ? run.model_id
+                                                          : data.model.stem().string(),
                      run.method,
                      data.name,
                      data.threads,

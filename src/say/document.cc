@@ -29,7 +29,10 @@ struct Words {
     const std::string bounds = number.low && number.high ? fmt::format(" [{}, {}]", FormatNumber(*number.low),
                                                                        FormatNumber(*number.high))
                                                          : "";
-    return FormatNumber(number.value) + bounds + (number.unit.empty() ? "" : " " + number.unit);
+    return FormatNumber(number.value) + bounds +
+           (number.unit.empty()  ? ""
+            : number.unit == "x" ? "x"
+                                 : " " + number.unit);
   }
   std::string operator()(const Share& share) const { return PercentText(share.share); }
   std::string operator()(const Speedup& speedup) const {

@@ -124,6 +124,7 @@ struct Table {
     int most = 0;                  // columns of a screen that its words take at most; 0: as many as there are
     bool sums = false;             // of times: what rows that are not shown have together is said below
     Level level = Level::kUsual;   // kPage: only screens that show all have it, and whole pages
+    bool wraps = false;            // of the last one: what a screen has no room for goes into further lines
   };
   // Of the times whose unit and digits a table takes over.
   struct Span {

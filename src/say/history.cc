@@ -238,9 +238,12 @@ std::string RunsText(const Trend& trend) {
   if (trend.data.earlier > 0)
     text += fmt::format(" (and {} earlier, not shown)",
                         FormatCount(static_cast<std::int64_t>(trend.data.earlier)));
-  if (trend.unused_runs > 0)
-    text += fmt::format(", {} of them without a value to judge",
-                        FormatCount(static_cast<std::int64_t>(trend.unused_runs)));
+  if (trend.unused_runs > 0) {
+    text += trend.unused_runs == trend.runs.size()
+                ? ", without a value to judge"
+                : fmt::format(", {} of them without a value to judge",
+                              FormatCount(static_cast<std::int64_t>(trend.unused_runs)));
+  }
   return text;
 }
 
@@ -291,11 +294,12 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
                {"measurements", "measured", true, 2},
                {"time", history.operator_name.empty() ? "latency" : "self time", true},
                {"noise", "noise", true, 1},
-               {"changes", "changes", true},
-               {"last_change", "last change", true},
+               {"changes", "changes", true, 3},
+               {"last_change", "last change", true, 4},
                {"result", "result"}},
               {}};
-  table.columns[0].keep = Table::Keep::kEnd;
+  table.columns[0].keep = Table::Keep::kDifference;
+  table.name_columns = 40;
   for (const Trend& trend : history.trends) {
     const Cell last =
         trend.changes.empty()

@@ -252,6 +252,7 @@ class SuiteText {
                  {"status", "status"},
                  {"reason", "reason"}},
                 {}};
+    table.columns.back().wraps = true;
     table.usual_rows = kUsualSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;

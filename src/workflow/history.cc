@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/error.h"
@@ -13,9 +14,12 @@
 #include "history/record.h"
 #include "render/history_export.h"
 #include "workflow/analyze.h"
+#include "workflow/suite.h"
 
 namespace etprof {
 namespace {
+
+namespace fs = std::filesystem;
 
 // What git says here; "": it does not know, or there is none.
 std::string AskGit(const std::vector<std::string>& words) {
@@ -37,6 +41,21 @@ UnixTime ParseTime(const std::string& text) {
       .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
 }
 
+// What its suite calls the model of a cell: the files of two of its models may have the same name. "": the
+// run is no cell of a suite.
+std::string NameInSuite(const std::string& run) {
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(run, error);
+  if (error) return "";
+  const fs::path suite = folder.parent_path().parent_path().parent_path().parent_path();
+  if (!IsSuiteFolder(suite.string())) return "";
+  for (const SuiteState::Cell& cell : ReadSuiteState(suite).cells) {
+    if (fs::weakly_canonical(cell.folder, error) != folder) continue;
+    return cell.dtype.empty() ? cell.model : cell.model + " " + cell.dtype;
+  }
+  return "";
+}
+
 }  // namespace
 
 NamedCommit CommitOf(const std::string& name) {
@@ -47,12 +66,13 @@ NamedCommit CommitOf(const std::string& name) {
   const bool is_revision = name.front() != '-';
   const std::string known =
       is_revision ? AskGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
-  if (!known.empty()) return {known, AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known}))};
+  if (!known.empty())
+    return {known, AsNumber<UnixTime>(AskGit({"show", "-s", "--format=%ct", known})), false};
   if (name == "HEAD") {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
         .Remedy("name the commit: `--commit SHA`, or run etprof in its checkout");
   }
-  return {name, std::nullopt};
+  return {name, std::nullopt, !AskGit({"rev-parse", "--git-dir"}).empty()};
 }
 
 AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
@@ -61,10 +81,13 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   const NamedCommit commit = CommitOf(options.commit);
   AddedToHistory result;
   result.commit = commit.name;
-  RecordOptions record{.commit = commit.name, .time = commit.time, .reference = options.reference};
+  result.unknown_commit = commit.unknown && options.time.empty();
+  RecordOptions record{
+      .commit = commit.name, .time = commit.time, .reference = options.reference, .model = {}};
   if (!options.time.empty()) record.time = ParseTime(options.time);
   std::vector<HistoryRun> recorded;
   for (const std::string& path : options.runs) {
+    record.model = NameInSuite(path);
     Recorded one = RecordOf(ReportOf(OpenRunDirectory(path), {.join = false}), record);
     recorded.push_back(std::move(one.run));
     result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out)});
@@ -83,6 +106,16 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
     throw Error(ExitCode::kBadInput, "has no measurement that is asked for")
         .InFile(options.file)
         .Remedy("leave out a filter: `etprof history` shows all series");
+  }
+  const std::string& operator_name = options.filter.operator_name;
+  const auto has_operator = [](const TrendData& trend) {
+    return std::ranges::any_of(trend.points,
+                               [](const TrendPoint& point) { return point.self.mean.has_value(); });
+  };
+  if (!operator_name.empty() && std::ranges::none_of(data, has_operator)) {
+    throw Error(ExitCode::kBadInput, fmt::format("has no operator `{}` in what is asked for", operator_name))
+        .InFile(options.file)
+        .Remedy("name a part of an operator's name, such as `Convolution`, or its key");
   }
   return FindTrends(std::move(data), options.filter.operator_name, options.trends);
 }

@@ -23,6 +23,7 @@ struct AddToHistoryOptions {
 struct NamedCommit {
   std::string name;
   std::optional<UnixTime> time;  // absent: git does not know it
+  bool unknown = false;          // there is a checkout here, and git does not know the commit in it
 };
 // Throws Error (kUsage) for none, and for HEAD where git knows none.
 NamedCommit CommitOf(const std::string& name);
@@ -34,8 +35,9 @@ struct AddedToHistory {
     std::vector<std::string> left_out;
   };
   std::vector<Run> runs;
-  std::string commit;    // in full where git knows it
-  std::int64_t all = 0;  // runs in the history now
+  std::string commit;           // in full where git knows it
+  bool unknown_commit = false;  // as NamedCommit::unknown, and no time was given
+  std::int64_t all = 0;         // runs in the history now
 };
 
 // Adds all of the runs, or, where one cannot be read, none. Throws Error.

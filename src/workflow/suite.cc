@@ -142,17 +142,9 @@ class Exports {
 
 // --- state -----------------------------------------------------------------------------------------------
 
-SuiteState ReadState(const fs::path& folder) {
-  SuiteState state;
-  const fs::path file = folder / kStateFile;
-  if (!Exists(file)) return state;
-  FromJsonTolerantly(ParseJson(ReadTextFile(file)), state, folder);
-  return state;
-}
-
 // One of the suite's cells as it is now; those that it no longer has are gone from it, and stay on disk.
 SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
-  const SuiteState old = ReadState(suite.output_root);
+  const SuiteState old = ReadSuiteState(suite.output_root);
   SuiteState state;
   state.suite = suite.file.string();
   state.devices = suite.devices;
@@ -430,6 +422,14 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   return outcome;
 }
 
+SuiteState ReadSuiteState(const fs::path& folder) {
+  SuiteState state;
+  const fs::path file = folder / kStateFile;
+  if (!Exists(file)) return state;
+  FromJsonTolerantly(ParseJson(ReadTextFile(file)), state, folder);
+  return state;
+}
+
 bool IsSuiteFolder(const std::string& path) { return Exists(fs::path(path) / kStateFile); }
 
 SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress) {
@@ -439,7 +439,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
         .InFile(options.path)
         .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
   }
-  return ReportOfSuite(ReadState(folder), folder, false, options, progress);
+  return ReportOfSuite(ReadSuiteState(folder), folder, false, options, progress);
 }
 
 std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out) {

@@ -51,6 +51,8 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
 
 // Whether it is a suite's folder.
 bool IsSuiteFolder(const std::string& path);
+// Its suite_state.json; empty where there is none. Throws Error (kBadInput).
+SuiteState ReadSuiteState(const std::filesystem::path& folder);
 // A suite's folder as it is; nothing is measured, and nothing written. Throws Error (kBadInput) where it is
 // none.
 SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress);

@@ -110,6 +110,10 @@ def test_trends(bench, history):
     operators = bench.run("history", "--operator", "Convolution", "--csv", "trend", "--experiment", "net")
     assert float(tables(operators)[0]["time"]) > 0
     assert bench.run("history", "--model", "other").returncode == BAD_INPUT
+    nowhere = bench.run("history", "--operator", "Convolutoin")
+    assert nowhere.returncode == BAD_INPUT and "no operator `Convolutoin`" in nowhere.stderr
+    mistaken = bench.run("history", "check", history)
+    assert mistaken.returncode == USAGE and "--history FILE" in mistaken.stderr
     assert history.read_bytes() == before
 
 
@@ -163,7 +167,10 @@ def test_what_is_measured_is_added_when_it_is_finished(bench):
 
 def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
     suite = bench.folder / "suite.json"
-    keys = {"models": [{"name": "net", "programs": {"fp32": str(MODEL)}}], "dtypes": ["fp32"], "devices": ["local"]}
+    # Two models whose files have one name are two series, also when their runs are added by hand.
+    names = ("net", "other")
+    models = [{"name": name, "programs": {"fp32": str(MODEL)}} for name in names]
+    keys = {"models": models, "dtypes": ["fp32"], "devices": ["local"]}
     keys |= {"variants": ["threads=2"], "output_root": str(bench.out), "runner_path": str(FAKE_WORKER), "runs": 4}
     keys |= {"launches": 2, "peaks": False, "env": {"FAKE_STATE": str(bench.folder / "state")}}
     suite.write_text(json.dumps(keys))
@@ -173,6 +180,20 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
         assert result.stderr.splitlines()[-2].endswith(said)
         assert {row[0] for row in commits_in(bench.folder / "h.sqlite")} == {"c1"}
     assert bench.run("suite", bench.out, "--history", "h.sqlite").returncode == USAGE
+    by_hand = bench.run(
+        "history",
+        "add",
+        *(bench.out / "runs" / name / "fp32" / "local" for name in names),
+        "--commit",
+        "c1",
+        "--history",
+        "hand",
+    )
+    assert by_hand.returncode == 0, by_hand.stderr
+    for file in ("h.sqlite", "hand"):
+        with sqlite3.connect(bench.folder / file) as database:
+            found = database.execute("SELECT DISTINCT model FROM series ORDER BY model").fetchall()
+            assert found == [("net fp32",), ("other fp32",)]
 
 
 def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
@@ -226,6 +247,12 @@ def test_git_says_which_commit_and_when(bench):
     assert sha.stdout.strip() in result.stdout
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
         assert database.execute("SELECT commit_name, time FROM run").fetchone() == (sha.stdout.strip(), 1580702706)
+    # Another name is kept, and said to be one that git does not know; its characters do not reach the terminal.
+    named = add(bench, bench.out, "a\x1b[31m\nb", "--history", "named.sqlite")
+    assert named.returncode == 0 and "\x1b" not in named.stdout + named.stderr and len(named.stdout.splitlines()) == 2
+    assert named.stderr.startswith("warning: Git does not know commit `a")
+    timed = add(bench, bench.out, "b", "--history", "timed.sqlite", "--time", "5")
+    assert timed.returncode == 0 and timed.stderr == ""
 
 
 def test_other_files_are_refused_and_left_as_they_are(bench):

@@ -50,9 +50,12 @@ void RefuseOthers(const CLI::App& app, const std::string& action) {
         option->check_name("action") || option->check_name("--history") ||
         std::ranges::any_of(own, [&](const std::string& name) { return option->check_name(name); });
     if (goes || option->count() == 0) continue;
-    throw Error(ExitCode::kUsage,
-                fmt::format("`{}` does not go with `etprof history {}`", option->get_name(), action))
-        .Remedy("see `etprof history --help`");
+    throw Error(
+        ExitCode::kUsage,
+        fmt::format("`{}` does not go with `etprof history {}`",
+                    option->get_positional() ? option->results().front() : option->get_name(), action))
+        .Remedy(option->get_positional() ? "name the history's file with `--history FILE`"
+                                         : "see `etprof history --help`");
   }
 }
 

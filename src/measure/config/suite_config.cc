@@ -186,7 +186,7 @@ class SuiteReader {
                       model.name.front() != '-';
     if (!safe) {
       throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
-          .Remedy("give the model a `name`");
+          .Remedy("give the model a `name` of letters, digits, and `_`");
     }
     return model;
   }

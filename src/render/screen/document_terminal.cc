@@ -140,7 +140,7 @@ class SectionScreen {
     }
     letters_.clear();
     LeaveOutWhatIsEmpty(screen);
-    CutLastColumn(screen);
+    FitLastColumn(screen, table.columns.back().wraps);
     if (!first_) out_ << '\n';
     if (!table.title.empty() && options_.all) Line(table.title + ":");
     const std::size_t hidden = screen.Draw(options_, out_);
@@ -177,18 +177,34 @@ class SectionScreen {
     }
   }
 
-  // Words in the last column give way where those that stay leave too little room for them.
-  void CutLastColumn(ScreenTable& table) const {
+  // Words in the last column give way, or go into rows of their own, where those that stay leave too little
+  // room for them.
+  void FitLastColumn(ScreenTable& table, bool wraps) const {
     if (table.columns.size() < 2 || table.columns.back().right) return;
     int others = 2;
     for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
       if (table.columns[i].goes > 0) continue;
       int widest = DisplayWidth(table.columns[i].title);
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[i].text));
-      others += widest + 2;
+      others += (i == 0 ? std::min(widest, table.name_columns) : widest) + 2;
     }
     const int room = std::max(kLeastOfLastColumn, options_.width - others);
-    for (auto& row : table.rows) row.back().text = Fitted(row.back().text, room);
+    std::vector<std::vector<ScreenTable::Cell>> rows;
+    for (auto& row : table.rows) {
+      if (!wraps || DisplayWidth(row.back().text) <= room) {
+        row.back().text = Fitted(row.back().text, room);
+        rows.push_back(std::move(row));
+        continue;
+      }
+      std::stringstream lines;
+      WriteWrapped("", row.back().text, 0, room, lines);
+      for (std::string line; std::getline(lines, line);) {
+        row.back().text = Fitted(line, room);
+        rows.push_back(row);
+        for (ScreenTable::Cell& cell : row) cell = {};
+      }
+    }
+    table.rows = std::move(rows);
   }
 
   void Part(const say::Chart& chart) {
