@@ -52,6 +52,11 @@ void Database::Fail(int code) const {
         .InFile(file_.string())
         .Remedy("free some space, and repeat the command");
   }
+  if (primary == SQLITE_READONLY || primary == SQLITE_PERM) {
+    throw Error(ExitCode::kDeviceFailed, "may not be written")
+        .InFile(file_.string())
+        .Remedy("make it and its folder writable, or name another file with `--history FILE`");
+  }
   throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be used: {}", reason)).InFile(file_.string());
 }
 

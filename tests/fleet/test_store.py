@@ -8,6 +8,7 @@ import uuid
 import duckdb
 import fsspec
 import polars as pl
+import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
@@ -314,6 +315,19 @@ def test_a_damaged_file_is_named(tmp_path):
         with pytest.raises(FleetError, match=r"runs/day=2026-11-01/model=net/batch-\w+\.parquet"):
             does()
     assert path.exists()
+
+
+def test_a_foreign_file_is_named_and_stays(tmp_path):
+    fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+    fleet.write(("2026-11-01", "net"), simulated.batch("a", 1, {"1": 0.0}, seed=1))
+    foreign = tmp_path / "fleet/runs/day=2026-11-01/model=net/foreign.parquet"
+    pq.write_table(pa.table({"other": [1]}), foreign)
+    there = [batch for batch in fleet.batches() if "foreign" in str(batch)]
+    for does in (fleet.compact, lambda: fleet.known_runs(there), lambda: query.ask(fleet, "SELECT run FROM runs")):
+        with pytest.raises(FleetError, match=r"foreign\.parquet") as told:
+            does()
+        assert "out of the fleet's folder" in told.value.what_to_do
+    assert foreign.exists()
 
 
 def test_what_is_not_installed_is_said(monkeypatch, capsys):

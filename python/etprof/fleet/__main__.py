@@ -149,7 +149,8 @@ def main(arguments: list[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return EXIT_DONE
     except OSError as error:
-        errors.report(errors.one_line(error), "check the folder, its space, and your access to it", sys.stderr)
+        problem = f"`{error.filename}`: {error.strerror}" if error.filename else errors.one_line(error)
+        errors.report(problem, "check the folder, its space, and your access to it", sys.stderr)
         return EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

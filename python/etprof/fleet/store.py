@@ -89,7 +89,9 @@ class Fleet:
             try:
                 self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
             except FileNotFoundError as error:
-                raise FleetError(f"`{self.uri}` cannot be made: {error}", "make the bucket first") from error
+                raise FleetError(
+                    f"`{self.uri}` cannot be made: {error}", "make the folder or bucket that it is in first"
+                ) from error
             return
         except (ValueError, KeyError, TypeError) as error:
             raise FleetError(
@@ -194,6 +196,11 @@ class Fleet:
             # that drops a Python object while Python ends takes the process with it.
             contents = pa.BufferReader(self.fs.cat_file(path))
             return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(columns, use_threads=False)
+        except KeyError as error:  # a column that is asked for
+            raise FleetError(
+                f"`{path}` is no file of a fleet: it has not the columns of the table {table.name}",
+                "move it out of the fleet's folder",
+            ) from error
         except pa.ArrowException as error:
             raise FleetError(
                 f"`{path}` is damaged: {str(error).splitlines()[0]}",
