@@ -30,12 +30,12 @@ Table StepsTable(const Bisection& bisection) {
   Table table{"steps",
               "",
               {{"commit", "commit"},
-               {"subject", "subject", false, 2},
+               {"subject", "subject", false, 1},
                {"change", "against good", true},
-               {"bad_from", "bad from", true, 3},
-               {"launches", "launches", true, 4},
+               {"bad_from", "bad from", true, 2},
+               {"launches", "launches", true, 3},
                {"outcome", "is"},
-               {"why", "why", false, 1}},
+               {.id = "why", .title = "why", .wraps = true}},
               {}};
   for (const BisectionStep& step : bisection.steps) {
     table.rows.push_back(

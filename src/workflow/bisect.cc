@@ -269,11 +269,11 @@ class Bisecter {
     } else if (version->digest == good_.digest) {
       step.outcome = Outcome::kGood;
       step.measured = false;
-      step.why = "what was built is the good version's, byte by byte";
+      step.why = "same bytes as the good version";
     } else if (const auto known = outcomes_.find(version->digest); known != outcomes_.end()) {
       step.outcome = known->second;
       step.measured = false;
-      step.why = "what was built was measured before, byte by byte";
+      step.why = "same bytes as a step before";
     } else {
       Compare(*version, step);
       // The bad version's first verdict is about less than half of its own slowdown.
