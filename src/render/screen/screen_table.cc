@@ -51,7 +51,7 @@ std::size_t ScreenTable::DrawShown(const TerminalOptions& options, std::ostream&
     for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
     return width;
   };
-  while (2 + std::min(widths[0], name_columns) + others() > options.width) {
+  while (!options.all && 2 + std::min(widths[0], name_columns) + others() > options.width) {
     auto first = shown.end();
     for (auto i = shown.begin(); i != shown.end(); ++i) {
       if (columns[*i].goes > 0 && (first == shown.end() || columns[*i].goes < columns[*first].goes))

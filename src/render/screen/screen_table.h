@@ -11,10 +11,10 @@
 
 namespace etprof {
 
-// A table as wide as the terminal at most. Where it is too wide, columns are left out in the order that they
-// give, then the first column's names are cut, though never below 16 columns. What may not be left out and
-// does not fit is counted, or with TerminalOptions::all in further tables below, which repeat the first
-// column.
+// A table as wide as the terminal at most. Where it is too wide, and not all is asked for, columns are left
+// out in the order that they give, then the first column's names are cut, though never below 16 columns. What
+// may not be left out and does not fit is counted, or with TerminalOptions::all in further tables below,
+// which repeat the first column.
 struct ScreenTable {
   struct Column {
     std::string title;   // "": it stays beside the column before it

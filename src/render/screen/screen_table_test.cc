@@ -56,6 +56,10 @@ TEST(ScreenTable, WhatDoesNotFitIsBelowWhereAllIsAskedFor) {
   EXPECT_EQ(DrawnAt(table, 38), "  name  1 thread\n  a        1.000\n");
   EXPECT_EQ(DrawnAt(table, 38, false, true),
             "  name  1 thread\n  a        1.000\n\n  name  2 threads\n  a         0.500  2.00x, 100%\n");
+  // What goes first on a narrow screen is no exception.
+  const ScreenTable giving{{{"name"}, {"one", true, 1}, {"two", true}}, {{{"a"}, {"1"}, {"2"}}}};
+  EXPECT_EQ(DrawnAt(giving, 12), "  name  two\n  a       2\n");
+  EXPECT_EQ(DrawnAt(giving, 12, false, true), "  name  one\n  a       1\n\n  name  two\n  a       2\n");
 }
 
 TEST(ScreenTable, ABarStandsAtTheEndOfItsRow) {
