@@ -144,7 +144,9 @@ class SectionScreen {
     if (!first_) out_ << '\n';
     if (!table.title.empty() && options_.all) Line(table.title + ":");
     const std::size_t hidden = screen.Draw(options_, out_);
-    if (hidden > 0) Line(CountedText(hidden, "column") + " hidden: the terminal is too narrow");
+    if (hidden > 0)
+      Line(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
+           (hinted_ ? "" : kAllShows));
     if (text.left.empty() || hinted_) return;
     out_ << '\n';
     Line(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kAllShows);
