@@ -23,7 +23,7 @@ constexpr double kPartOfLevel = 0.6;
 // it costs the interval less than 0.05 % of its coverage (the integral of (1 - p)^100 above the level).
 constexpr int kNoneOf = 100;
 constexpr int kEnough = 20;         // draws as large as what was found: the p-value is known within a quarter
-constexpr double kMostDraws = 1e6;  // a second for each of the series that they do not decide
+constexpr double kMostDraws = 1e6;  // bounds the time of the series that they do not decide
 // A series is drawn no further while it shows a change at this part of the rate. That more draws would have
 // decided otherwise has then a chance of less than a hundredth of the rate.
 constexpr double kPartOfRate = 0.25;
@@ -38,7 +38,7 @@ class Shuffler {
   }
 
  private:
-  // The bias of so few values is below 2^-20 (a remainder would take most of a permutation's time).
+  // By multiplication, not division; the bias of so few values is below 2^-20.
   std::size_t Below(std::size_t bound) {
     state_ += 0x9e3779b97f4a7c15U;
     std::uint64_t z = state_;
