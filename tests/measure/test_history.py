@@ -169,7 +169,11 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
     suite = bench.folder / "suite.json"
     # Two models whose files have one name are two series, also when their runs are added by hand.
     names = ("net", "other")
-    models = [{"name": name, "programs": {"fp32": str(MODEL)}} for name in names]
+    other = bench.folder / "other" / MODEL.name
+    other.parent.mkdir()
+    # Another program: scripted runs of one within a second are one measurement, since all their times are the same.
+    other.write_bytes(MODEL.read_bytes() + bytes(16))
+    models = [{"name": name, "programs": {"fp32": str(path)}} for name, path in zip(names, (MODEL, other), strict=True)]
     keys = {"models": models, "dtypes": ["fp32"], "devices": ["local"]}
     keys |= {"variants": ["threads=2"], "output_root": str(bench.out), "runner_path": str(FAKE_WORKER), "runs": 4}
     keys |= {"launches": 2, "peaks": False, "env": {"FAKE_STATE": str(bench.folder / "state")}}
