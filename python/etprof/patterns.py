@@ -47,11 +47,8 @@ def made_where_needed() -> Iterator[None]:
                 getattr(getattr(module, maker), getter)
             except (ImportError, AttributeError):
                 continue  # another version, which does as it does
-            kind.call, made = (
-                _searching(module, kind.call, maker, SimpleNamespace(**{getter: nothing}), names),
-                kind.call,
-            )
-            restored.callback(setattr, kind, "call", made)
+            restored.callback(setattr, kind, "call", kind.call)
+            kind.call = _searching(module, kind.call, maker, SimpleNamespace(**{getter: nothing}), names)
         yield
 
 

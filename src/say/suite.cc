@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kUsualSuiteOperators = 10, kMostSuiteOperators = 50, kUsualSuiteFailures = 10;
 
 std::string NameOfCell(const SuiteCellReport& cell) {
-  return cell.model + (cell.dtype.empty() ? "" : " " + cell.dtype) + " on " + cell.device;
+  return NameOfProgram(cell.model, cell.dtype) + " on " + cell.device;
 }
 
 std::string NameOfPair(const SuitePair& pair) {

@@ -51,7 +51,7 @@ std::string NameInSuite(const std::string& run) {
   if (!IsSuiteFolder(suite.string())) return "";
   for (const SuiteState::Cell& cell : ReadSuiteState(suite).cells) {
     if (fs::weakly_canonical(cell.folder, error) != folder) continue;
-    return cell.dtype.empty() ? cell.model : cell.model + " " + cell.dtype;
+    return NameOfProgram(cell.model, cell.dtype);
   }
   return "";
 }

@@ -117,8 +117,7 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
 }
 
 std::string SuiteDevice::NameOf(const SuiteTask& task) const {
-  const std::string& model = suite_.models[task.cell->model].name;
-  return task.cell->dtype.empty() ? model : model + " " + task.cell->dtype;
+  return NameOfProgram(suite_.models[task.cell->model].name, task.cell->dtype);
 }
 
 void SuiteDevice::Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds) {

@@ -25,8 +25,6 @@ SHIPPED = Path(__file__).resolve().parent / "sql"
 FORMATS = ("table", "csv", "json")
 _HIVE = "hive_partitioning = true, hive_types = {'day': DATE, 'model': VARCHAR}"
 
-_TABLES = "docs/reference/fleet.md has tables and columns"
-
 
 def names() -> dict[str, str]:
     """By name of a shipped query, its first line of comment."""
@@ -114,15 +112,13 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
         raise FleetError(
             f"a file cannot be read: {_first_line(error)}", "ask again: it may just have been compacted"
         ) from error
-    except duckdb.InvalidInputException as error:
-        if ".parquet" not in str(error):
-            raise FleetError(f"DuckDB: {_first_line(error)}", _TABLES) from error
-        raise FleetError(
-            f"a file is not one of a fleet, or is damaged: {_first_line(error)}",
-            "move it out of the fleet's folder; if etprof wrote it, add its runs again",
-        ) from error
     except duckdb.Error as error:
-        raise FleetError(f"DuckDB: {_first_line(error)}", _TABLES) from error
+        if isinstance(error, duckdb.InvalidInputException) and ".parquet" in str(error):
+            raise FleetError(
+                f"a file is not one of a fleet, or is damaged: {_first_line(error)}",
+                "move it out of the fleet's folder; if etprof wrote it, add its runs again",
+            ) from error
+        raise FleetError(f"DuckDB: {_first_line(error)}", "docs/reference/fleet.md has tables and columns") from error
     return Answer(answer)
 
 

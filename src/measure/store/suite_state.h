@@ -22,6 +22,11 @@ inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
     {SuiteCellStatus::kFailed, "failed"},
     {SuiteCellStatus::kSkipped, "skipped"}};
 
+// "net int8": what a suite calls one of its programs. `dtype` "": the model is one program.
+inline std::string NameOfProgram(const std::string& model, const std::string& dtype) {
+  return dtype.empty() ? model : model + " " + dtype;
+}
+
 // suite_state.json of a suite's folder: what its run directories do not say.
 struct SuiteState {
   struct Cell {
