@@ -106,7 +106,7 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
                     raise FleetError(f"`{name}` is no name of a variable", "give --set NAME=VALUE", 2)
                 connection.execute(f"SET VARIABLE {name} = ?", [value])
             relation = connection.sql(sql)
-            answer = pa.table({} if relation is None else relation)
+            answer = pa.table({}) if relation is None else relation.to_arrow_table()
             del relation
     except duckdb.IOException as error:
         raise FleetError(
