@@ -5,9 +5,11 @@
 #include <cctype>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,6 +87,25 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
                           current.empty() ? "" : current + " "));
 }
 
+// Composed while there is memory.
+std::string g_out_of_memory;
+std::terminate_handler g_default_terminate = nullptr;
+
+// Ends the process with main()'s message where memory ran out in a function that must not throw:
+// nlohmann-json's destructor allocates. Any other exception goes to the library's own handler, which says
+// what it was.
+[[noreturn]] void Terminate() {
+  try {
+    if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    etprof::SayText(g_out_of_memory);
+    std::_Exit(static_cast<int>(etprof::ExitCode::kDeviceFailed));
+  } catch (...) {
+    g_default_terminate();
+  }
+  std::abort();
+}
+
 // Returns the exit code, or throws.
 int Main(int argc, char** argv) {
   etprof::PrepareProcess();
@@ -117,6 +138,8 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  g_out_of_memory = etprof::ErrorText(etprof::AsError(std::bad_alloc()));
+  g_default_terminate = std::set_terminate(Terminate);
   int code = 0;
   try {
     code = Main(argc, argv);

@@ -34,10 +34,12 @@ void SayText(std::string_view text) noexcept {
   std::clearerr(stderr);
 }
 
-void SayError(const Error& error, std::string_view prefix) {
-  Say("error: {}{}\n", prefix, error.Summary());
-  if (!error.remedy().empty()) Say("hint: {}\n", error.Hint());
+std::string ErrorText(const Error& error, std::string_view prefix) {
+  return fmt::format("error: {}{}\n{}", OneLine(prefix), error.Summary(),
+                     error.remedy().empty() ? "" : fmt::format("hint: {}\n", error.Hint()));
 }
+
+void SayError(const Error& error, std::string_view prefix) { SayText(ErrorText(error, prefix)); }
 
 bool MessagesLost() noexcept { return g_lost; }
 

@@ -36,8 +36,10 @@ void Say(fmt::format_string<Values...> format, Values&&... values) {
   SayText(fmt::format(fmt::runtime(pattern), Said(values)...));
 }
 
-// Writes an error as a person reads it: "error: ..." and, if it has a remedy, "hint: ...". `prefix` stands
-// before what happened ("ssh:one: ").
+// An error as a person reads it: "error: ..." and, if it has a remedy, "hint: ...", each a line. `prefix`
+// stands before what happened ("ssh:one: ").
+std::string ErrorText(const Error& error, std::string_view prefix = "");
+// Writes it as Say does.
 void SayError(const Error& error, std::string_view prefix = "");
 
 // Whether a message of this process was not written.
