@@ -63,4 +63,17 @@ const std::vector<CommandSpec>& AllCommands() {
   return kCommands;
 }
 
+void AddCommands(CLI::App& root, std::function<int()>& chosen) {
+  root.name("etprof");
+  root.description("etprof: a command-line profiler for ExecuTorch");
+  root.set_version_flag("--version", ETPROF_VERSION);
+  root.require_subcommand(1);
+  for (const CommandSpec& command : AllCommands()) {
+    CLI::App* const subcommand = root.add_subcommand(command.name, command.summary)->group(command.group);
+    subcommand->footer("Example:\n  " + command.example);
+    subcommand->preparse_callback(
+        [&command, &chosen, subcommand](std::size_t) { chosen = command.setup(*subcommand); });
+  }
+}
+
 }  // namespace etprof

@@ -27,4 +27,8 @@ struct CommandSpec {
 // Every command, in the order of the help text.
 const std::vector<CommandSpec>& AllCommands();
 
+// Adds them to `root`, and its own options. A command's are added once it is chosen, and `chosen` is what
+// runs it.
+void AddCommands(CLI::App& root, std::function<int()>& chosen);
+
 }  // namespace etprof

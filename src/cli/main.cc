@@ -55,7 +55,7 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
   std::map<std::string, std::vector<std::string>> options_of;  // of etprof itself under ""
   const std::vector<etprof::CommandSpec>& all = etprof::AllCommands();
   std::vector<std::string> commands;
-  for (const etprof::CommandFacts& command : etprof::CommandsOf(app)) {
+  for (const etprof::CommandFacts& command : etprof::CommandsAndOptions()) {
     if (!command.name.empty()) commands.push_back(command.name);
     std::vector<std::string>& names = options_of[command.name];
     for (const etprof::OptionFacts& option : command.options)
@@ -73,8 +73,9 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
     } else if (word.starts_with("--")) {
       const std::string name = word.substr(0, word.find('='));
       const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
-      if (command.get_option_no_throw(name) == nullptr)
-        suggestion = etprof::Closest(name, options_of[current]);
+      const std::vector<std::string>& known = options_of[current];
+      if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
+        suggestion = etprof::Closest(name, known);
     }
   }
   const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
@@ -110,19 +111,13 @@ std::terminate_handler g_default_terminate = nullptr;
 int Main(int argc, char** argv) {
   etprof::PrepareProcess();
   etprof::EscapeStdout();
-  CLI::App app("etprof: a command-line profiler for ExecuTorch", "etprof");
-  app.set_version_flag("--version", ETPROF_VERSION);
-  app.require_subcommand(1);
-  std::map<CLI::App*, std::function<int()>> run_of;
-  for (const etprof::CommandSpec& command : etprof::AllCommands()) {
-    CLI::App* subcommand = app.add_subcommand(command.name, command.summary)->group(command.group);
-    subcommand->footer("Example:\n  " + command.example);
-    run_of[subcommand] = command.setup(*subcommand);
-  }
+  CLI::App app;
+  std::function<int()> chosen;
+  etprof::AddCommands(app, chosen);
   int code = 0;
   try {
     app.parse(argc, argv);
-    code = run_of.at(app.get_subcommands().front())();
+    code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
       etprof::SayError(UsageError(app, argc, argv, error));

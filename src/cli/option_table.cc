@@ -1,6 +1,10 @@
 #include "cli/option_table.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
+
+#include "cli/commands.h"
 
 namespace etprof {
 namespace {
@@ -93,18 +97,18 @@ std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
 
 }  // namespace
 
-std::vector<CommandFacts> CommandsOf(const CLI::App& root) {
-  std::vector<CommandFacts> commands;
-  commands.push_back({"", root.get_description(), "", OptionsOf(root)});
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_group().empty()) continue;
-    const std::string footer = command->get_footer();
-    const std::size_t line = footer.find('\n');
-    std::string example = line == std::string::npos ? footer : footer.substr(line + 1);
-    example.erase(0, example.find_first_not_of(' '));
-    commands.push_back({command->get_name(), command->get_description(), example, OptionsOf(*command)});
+std::vector<CommandFacts> CommandsAndOptions() {
+  CLI::App root;
+  std::function<int()> chosen;
+  AddCommands(root, chosen);
+  std::vector<CommandFacts> facts = {{"", root.get_description(), "", OptionsOf(root)}};
+  for (const CommandSpec& command : AllCommands()) {
+    if (command.group.empty()) continue;
+    CLI::App& subcommand = *root.get_subcommand(command.name);
+    const std::function<int()> run = command.setup(subcommand);  // holds what the options refer to
+    facts.push_back({command.name, command.summary, command.example, OptionsOf(subcommand)});
   }
-  return commands;
+  return facts;
 }
 
 }  // namespace etprof

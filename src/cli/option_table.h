@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -34,6 +33,6 @@ struct CommandFacts {
 };
 
 // etprof itself first, then its commands in the order of the help text; none that is hidden.
-std::vector<CommandFacts> CommandsOf(const CLI::App& root);
+std::vector<CommandFacts> CommandsAndOptions();
 
 }  // namespace etprof

@@ -11,8 +11,8 @@ std::function<int()> CompletionCommand(CLI::App& app) {
   app.add_option("shell", *shell, "Shell to print it for: bash, zsh, or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  return [shell, &app] {
-    const std::vector<CommandFacts> commands = CommandsOf(*app.get_parent());
+  return [shell] {
+    const std::vector<CommandFacts> commands = CommandsAndOptions();
     Print("{}", *shell == "bash"  ? BashCompletion(commands)
                 : *shell == "zsh" ? ZshCompletion(commands)
                                   : FishCompletion(commands));

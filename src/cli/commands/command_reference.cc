@@ -103,9 +103,9 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
   app.add_option("--schemas", *schemas,
                  "Write the JSON Schemas that are made of descriptions there, and reference/json.md next to "
                  "that folder");
-  return [&app, schemas] {
+  return [schemas] {
     if (schemas->empty()) {
-      Print("{}", Reference(CommandsOf(*app.get_parent())));
+      Print("{}", Reference(CommandsAndOptions()));
       return 0;
     }
     std::map<std::string, nlohmann::ordered_json> all = DescribedSchemas();
