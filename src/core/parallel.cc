@@ -1,41 +1,131 @@
 #include "core/parallel.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 namespace etprof {
+namespace {
+
+// One ParallelFor: whoever runs it takes the next index until there is none.
+class Job {
+ public:
+  Job(std::size_t count, const std::function<void(std::size_t)>& work)
+      : work_(work), thrown_(count), left_(static_cast<std::ptrdiff_t>(count)) {}
+
+  void Run() {
+    for (std::size_t index = next_++; index < thrown_.size(); index = next_++) {
+      try {
+        work_(index);
+      } catch (...) {
+        thrown_[index] = std::current_exception();
+      }
+      left_.count_down();
+    }
+  }
+
+  // Until all are done.
+  void Wait() const {
+    left_.wait();
+    for (const std::exception_ptr& exception : thrown_) {
+      if (exception) std::rethrow_exception(exception);
+    }
+  }
+
+ private:
+  const std::function<void(std::size_t)>& work_;  // the caller's, who waits
+  std::vector<std::exception_ptr> thrown_;
+  std::atomic<std::size_t> next_ = 0;
+  std::latch left_;
+};
+
+// Threads that wait for jobs, for as long as the process lives. A thread that has just been started may share
+// the processor of the one that started it for milliseconds, though another is idle; one that is woken does
+// not.
+class Helpers {
+ public:
+  // Those of this process: a fork has none of its parent's threads.
+  static Helpers& OfProcess() {
+    static Helpers* helpers = [] {
+      ::pthread_atfork(nullptr, nullptr, [] { ::new (helpers) Helpers; });  // in the child
+      return new Helpers;  // never deleted: its threads are never joined
+    }();
+    return *helpers;
+  }
+
+  // Has up to `count` of them run the job, once they are free. It may be done by then.
+  void Lend(const std::shared_ptr<Job>& job, std::size_t count) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (idle_ <= jobs_.size() && !Start()) break;
+      jobs_.push_back(job);
+      wanted_.notify_one();
+    }
+  }
+
+ private:
+  // False where there are as many as are of use, or the system has no more.
+  bool Start() {
+    if (started_ + 1 >= HardwareThreads()) return started_ > 0;
+    sigset_t none, before;
+    ::sigfillset(&none);  // they are for the threads that are not here: nobody waits for one here
+    for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) ::sigdelset(&none, own);
+    ::pthread_sigmask(SIG_SETMASK, &none, &before);
+    bool has_started = true;
+    try {
+      std::thread([this] { Serve(); }).detach();
+      ++started_;
+      ++idle_;
+    } catch (const std::system_error&) {
+      has_started = started_ > 0;
+    } catch (const std::bad_alloc&) {
+      has_started = started_ > 0;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return has_started;
+  }
+
+  [[noreturn]] void Serve() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wanted_.wait(lock, [&] { return !jobs_.empty(); });
+      const std::shared_ptr<Job> job = std::move(jobs_.back());
+      jobs_.pop_back();
+      --idle_;
+      lock.unlock();
+      job->Run();
+      lock.lock();
+      ++idle_;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::vector<std::shared_ptr<Job>> jobs_;
+  std::size_t started_ = 0, idle_ = 0;
+};
+
+}  // namespace
 
 std::size_t HardwareThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void ParallelFor(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
   threads = std::min(threads == 0 ? HardwareThreads() : threads, count);
-  std::vector<std::exception_ptr> thrown(count);
-  std::atomic<std::size_t> next = 0;
-  const auto run = [&] {
-    for (std::size_t index = next++; index < count; index = next++) {
-      try {
-        work(index);
-      } catch (...) {
-        thrown[index] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(run);
-    } catch (const std::system_error&) {
-      // A limit of the process: those that there are do it all.
-    }
-    run();
-  }
-  for (const std::exception_ptr& exception : thrown) {
-    if (exception) std::rethrow_exception(exception);
-  }
+  const auto job = std::make_shared<Job>(count, work);
+  if (threads > 1) Helpers::OfProcess().Lend(job, threads - 1);
+  job->Run();
+  job->Wait();
 }
 
 void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
