@@ -20,6 +20,7 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kRunsAPart = 2048;  // a thread costs more to start than fewer take
+constexpr std::size_t kRunsTogether = 8;  // as many times as a processor's cache line holds
 constexpr std::string_view kKernelPrefix = "native_call_";
 
 // "Convolution (NHWC, F32) IGEMM #1" -> "Convolution (NHWC, F32) IGEMM", "native_call_mean.out" ->
@@ -226,6 +227,9 @@ class Attributor {
       }
     });
     trees_.resize(runs_.kinds.size());
+    ordered_layouts_.resize(runs_.kinds.size());
+    profile_.runs.reserve(places.size());
+    places_.reserve(places.size());
   }
 
   void AddRun(const RunPlace& place, std::size_t index) {
@@ -235,7 +239,9 @@ class Attributor {
     const OrderedTree& ordered = *ordered_trees_[place.kind];
     if (ordered_[index] != 0) {
       run.total = EndOf(place)[ordered.size() - 1] - StartOf(place)[ordered.size() - 1];
-      run.layout = LayoutFor(place.kind, ordered.kind(), ordered.parent());
+      std::optional<std::uint32_t>& layout = ordered_layouts_[place.kind];
+      if (!layout) layout = LayoutFor(place.kind, ordered.kind(), ordered.parent());
+      run.layout = *layout;
     } else {
       const Segment segment{place.first, runs_.kinds[place.kind].segment.count};
       BuildSpanTree(trace_, place.block, segment, profile_.health, tree_);
@@ -394,27 +400,47 @@ class Attributor {
       std::fill(profile_.duration.begin(), profile_.duration.end(), Profile::kAbsent);
       break;
     }
-    const auto store = [&](std::size_t run, const Nanoseconds* duration, const Nanoseconds* self) {
-      const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[run].layout];
-      for (std::size_t position = 0; position < layout.size(); ++position) {
-        const auto op = static_cast<std::size_t>(layout[position]);
-        profile_.self[op * runs + run] = self[position];
-        if (has_children_[op] != 0)
-          profile_.duration[profile_.duration_row[op] * runs + run] = duration[position];
-      }
-    };
     ParallelForParts(runs, kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {
       std::vector<Nanoseconds> duration, self;
-      for (std::size_t run = first; run < end; ++run) {
-        if (ordered_[run] == 0) continue;
+      for (std::size_t run = first; run < end;) {
+        // The next ones of one kind: rows of the table are written a cache line at a time.
+        std::size_t together = 0;
+        const auto is_like_first = [&](std::size_t other) {
+          return other < end && ordered_[other] != 0 && places_[other].kind == places_[run].kind;
+        };
+        while (together < kRunsTogether && is_like_first(run + together)) ++together;
+        if (together == 0) {
+          ++run;
+          continue;
+        }
         const OrderedTree& tree = *ordered_trees_[places_[run].kind];
-        duration.resize(tree.size());
-        self.resize(tree.size());
-        tree.Times(StartOf(places_[run]), EndOf(places_[run]), duration.data(), self.data());
-        store(run, duration.data(), self.data());
+        duration.resize(kRunsTogether * tree.size());
+        self.resize(kRunsTogether * tree.size());
+        for (std::size_t i = 0; i < together; ++i) {
+          tree.Times(StartOf(places_[run + i]), EndOf(places_[run + i]), duration.data() + i * tree.size(),
+                     self.data() + i * tree.size());
+        }
+        Store(run, together, duration.data(), self.data());
+        run += together;
       }
     });
-    for (const Disordered& run : disordered_) store(run.index, run.duration.data(), run.self.data());
+    for (const Disordered& run : disordered_) Store(run.index, 1, run.duration.data(), run.self.data());
+  }
+
+  // Writes runs of one layout into the table, from `first` on: times of all events of the first, then the
+  // next.
+  void Store(std::size_t first, std::size_t count, const Nanoseconds* duration, const Nanoseconds* self) {
+    const std::size_t runs = profile_.runs.size();
+    const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[first].layout];
+    const auto write = [&](Nanoseconds* row, const Nanoseconds* from) {
+      for (std::size_t i = 0; i < count; ++i) row[first + i] = from[i * layout.size()];
+    };
+    for (std::size_t position = 0; position < layout.size(); ++position) {
+      const auto op = static_cast<std::size_t>(layout[position]);
+      write(profile_.self.data() + op * runs, self + position);
+      if (has_children_[op] != 0)
+        write(profile_.duration.data() + profile_.duration_row[op] * runs, duration + position);
+    }
   }
 
   void LabelRuns() {
@@ -498,9 +524,10 @@ class Attributor {
   const AttributeOptions& options_;
   Profile profile_;
   std::vector<RunPlace> places_;
-  std::vector<std::optional<OrderedTree>> ordered_trees_;  // by kind of run
-  std::vector<std::uint8_t> ordered_;                      // by run
-  std::vector<std::vector<Tree>> trees_;                   // by kind of run
+  std::vector<std::optional<OrderedTree>> ordered_trees_;      // by kind of run
+  std::vector<std::uint8_t> ordered_;                          // by run
+  std::vector<std::vector<Tree>> trees_;                       // by kind of run
+  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // of the runs whose spans keep order, likewise
   std::vector<Disordered> disordered_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;

@@ -1,44 +1,78 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace etprof {
 
 // Memory for a column, in the system's huge pages where it is large: of small ones each has to be asked for
-// as it is first written. Throws std::bad_alloc. FreeColumn gives it back.
+// as it is first written. Throws std::bad_alloc. FreeColumn gives it back
+// (null: nothing).
 void* AllocateColumn(std::size_t bytes);
 void FreeColumn(void* memory) noexcept;
 
-// As std::allocator, but elements made without a value are left unset: a large column that is about to be
-// filled, by several threads perhaps, is not filled with zeros first by one.
+// Numbers in a row, as in a std::vector, but what `resize` adds is left unset: a large column that is about
+// to be filled, by several threads perhaps, is not filled with zeros first by one, nor destroyed number by
+// number.
 template <typename T>
-struct UnsetAllocator : std::allocator<T> {
-  template <typename U>
-  struct rebind {
-    using other = UnsetAllocator<U>;
-  };
-  T* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(AllocateColumn(count * sizeof(T)));
-  }
-  void deallocate(T* memory, std::size_t) noexcept { FreeColumn(memory); }
-  template <typename U>
-  void construct(U* place) noexcept {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <typename U, typename... Arguments>
-  void construct(U* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
-  }
-};
+class Column {
+  static_assert(std::is_trivially_copyable_v<T>);
 
-// A vector whose `resize(n)` leaves new elements unset.
-template <typename T>
-using Column = std::vector<T, UnsetAllocator<T>>;
+ public:
+  Column() = default;
+  Column(const Column& other) {
+    resize(other.size_);
+    std::copy(other.begin(), other.end(), data_);
+  }
+  Column(Column&& other) noexcept { swap(other); }
+  Column& operator=(Column other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Column() { FreeColumn(data_); }
+
+  void swap(Column& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+  void resize(std::size_t size) {
+    if (size > capacity_) Reserve(size);
+    size_ = size;
+  }
+  void push_back(T value) {
+    if (size_ == capacity_) Reserve(std::max<std::size_t>(16, 2 * capacity_));
+    data_[size_++] = value;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  const T& back() const { return data_[size_ - 1]; }
+  bool operator==(const Column& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+
+ private:
+  void Reserve(std::size_t capacity) {
+    if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    T* const data = static_cast<T*>(AllocateColumn(capacity * sizeof(T)));
+    std::copy(begin(), end(), data);
+    FreeColumn(std::exchange(data_, data));
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
 
 }  // namespace etprof

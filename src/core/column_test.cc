@@ -16,7 +16,6 @@ TEST(Column, HoldsWhatIsWrittenSmallAndLarge) {
     std::iota(column.begin(), column.end(), std::int64_t{1});
     Column<std::int64_t> copy = column;
     column.resize(count / 2);
-    column.shrink_to_fit();
     const auto n = static_cast<std::int64_t>(count);
     EXPECT_EQ(std::accumulate(copy.begin(), copy.end(), std::int64_t{0}), n * (n + 1) / 2);
     EXPECT_EQ(column.size(), count / 2);
@@ -24,9 +23,17 @@ TEST(Column, HoldsWhatIsWrittenSmallAndLarge) {
   }
 }
 
+TEST(Column, KeepsWhatItHasAsItGrows) {
+  Column<std::int64_t> column;
+  for (std::int64_t i = 0; i < 1000; ++i) column.push_back(i);
+  const Column<std::int64_t> moved = std::move(column);
+  ASSERT_EQ(moved.size(), 1000U);
+  for (std::size_t i = 0; i < moved.size(); ++i) EXPECT_EQ(moved[i], static_cast<std::int64_t>(i));
+}
+
 TEST(Column, MoreThanThereIsIsRefused) {
-  UnsetAllocator<std::int64_t> allocator;
-  EXPECT_THROW(allocator.allocate(std::size_t{1} << 62), std::bad_array_new_length);
+  Column<std::int64_t> column;
+  EXPECT_THROW(column.resize(std::size_t{1} << 62), std::bad_array_new_length);
 }
 
 }  // namespace

@@ -71,11 +71,17 @@ std::string Lines(std::string_view text, bool painted) {
 }  // namespace
 
 std::optional<Harm> NextHarm(std::string_view text, std::size_t from) {
+  constexpr std::size_t kStep = 32;  // the compiler makes vectors of loops of a fixed length
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  const auto all_plain = [&](const char* bytes) {
+    unsigned others = 0;
+    for (std::size_t i = 0; i < kStep; ++i) others += is_plain(bytes[i]) ? 0 : 1;
+    return others == 0;
+  };
   for (std::size_t at = from; at < text.size();) {
-    if (text[at] >= 0x20 && text[at] < 0x7f) {
-      ++at;
-      continue;
-    }
+    while (at + kStep <= text.size() && all_plain(text.data() + at)) at += kStep;
+    while (at < text.size() && is_plain(text[at])) ++at;
+    if (at == text.size()) break;
     Harm character = First(text.substr(at));
     character.at = at;
     if (!character.code || Harms(*character.code)) return character;

@@ -47,7 +47,7 @@ class Depth : public nlohmann::json_sax<json> {
 };
 
 // All that is not ASCII in JSON stands within strings, so the whole text can be looked through.
-std::string HarmlessJson(const std::string& text) {
+std::string HarmlessJson(std::string text) {
   std::string out;
   std::size_t from = 0;
   for (auto harm = NextHarm(text, 0); harm; harm = NextHarm(text, harm->at + harm->length)) {

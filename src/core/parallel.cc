@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -50,9 +51,30 @@ class Job {
   std::latch left_;
 };
 
-// Threads that wait for jobs, for as long as the process lives. A thread that has just been started may share
-// the processor of the one that started it for milliseconds, though another is idle; one that is woken does
-// not.
+// The processor that the calling thread runs on; -1: not known.
+int Processor() {
+#ifdef __linux__
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// A thread that has just been started may share the processor of the one that started it for milliseconds,
+// though others be idle (Linux). So it leaves, where it may run elsewhere; later it is woken where it was
+// last.
+void LeaveProcessor([[maybe_unused]] int processor) {
+#ifdef __linux__
+  cpu_set_t all;
+  if (processor < 0 || Processor() != processor || ::sched_getaffinity(0, sizeof(all), &all) != 0) return;
+  cpu_set_t others = all;
+  CPU_CLR(static_cast<unsigned>(processor), &others);
+  if (CPU_COUNT(&others) > 0 && ::sched_setaffinity(0, sizeof(others), &others) == 0)
+    ::sched_setaffinity(0, sizeof(all), &all);
+#endif
+}
+
+// Threads that wait for jobs, for as long as the process lives.
 class Helpers {
  public:
   // Those of this process: a fork has none of its parent's threads.
@@ -66,38 +88,38 @@ class Helpers {
 
   // Has up to `count` of them run the job, once they are free. It may be done by then.
   void Lend(const std::shared_ptr<Job>& job, std::size_t count) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (std::size_t i = 0; i < count; ++i) {
-      if (idle_ <= jobs_.size() && !Start()) break;
+      if (idle_ <= jobs_.size() && started_ + 1 < HardwareThreads()) Start(lock);
+      if (started_ == 0) return;
       jobs_.push_back(job);
       wanted_.notify_one();
     }
   }
 
  private:
-  // False where there are as many as are of use, or the system has no more.
-  bool Start() {
-    if (started_ + 1 >= HardwareThreads()) return started_ > 0;
+  // Starts one, and lets it come to where it waits. Nothing where the system has no more.
+  void Start(std::unique_lock<std::mutex>& lock) {
     sigset_t none, before;
-    ::sigfillset(&none);  // they are for the threads that are not here: nobody waits for one here
+    ::sigfillset(&none);  // signals are for the threads that expect them
     for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) ::sigdelset(&none, own);
     ::pthread_sigmask(SIG_SETMASK, &none, &before);
-    bool has_started = true;
     try {
-      std::thread([this] { Serve(); }).detach();
+      std::thread([this, processor = Processor()] { Serve(processor); }).detach();
       ++started_;
-      ++idle_;
     } catch (const std::system_error&) {
-      has_started = started_ > 0;
     } catch (const std::bad_alloc&) {
-      has_started = started_ > 0;
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return has_started;
+    waits_.wait(lock, [&] { return arrived_ == started_; });
   }
 
-  [[noreturn]] void Serve() {
+  [[noreturn]] void Serve(int processor) {
+    LeaveProcessor(processor);
     std::unique_lock lock(mutex_);
+    ++arrived_;
+    ++idle_;
+    waits_.notify_all();
     while (true) {
       wanted_.wait(lock, [&] { return !jobs_.empty(); });
       const std::shared_ptr<Job> job = std::move(jobs_.back());
@@ -111,9 +133,9 @@ class Helpers {
   }
 
   std::mutex mutex_;
-  std::condition_variable wanted_;
+  std::condition_variable waits_, wanted_;
   std::vector<std::shared_ptr<Job>> jobs_;
-  std::size_t started_ = 0, idle_ = 0;
+  std::size_t started_ = 0, arrived_ = 0, idle_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "core/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -43,6 +47,52 @@ TEST(ParallelFor, ThrowsTheFirstAndFinishesTheRest) {
     EXPECT_STREQ(error.what(), "7");
   }
   EXPECT_EQ(done, 48);
+}
+
+TEST(ParallelFor, WorksWithinItselfAndFromSeveralThreads) {
+  std::atomic<int> done = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 50; ++round)
+        ParallelFor(5, 0, [&](std::size_t) { ParallelFor(7, 3, [&](std::size_t) { ++done; }); });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(done, 4 * 50 * 5 * 7);
+}
+
+TEST(ParallelFor, WorksInAFork) {
+  ParallelFor(2, 2, [](std::size_t) {});  // helpers are there, and the fork has none of them
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<int> done = 0;
+    for (int round = 0; round < 20; ++round) ParallelFor(10, 2, [&](std::size_t) { ++done; });
+    ::_exit(done == 200 ? 0 : 1);
+  }
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(ParallelFor, LeavesSignalsAndProcessorsAsTheyWere) {
+  cpu_set_t before, after;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
+  std::atomic<int> blocked = 0, elsewhere = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  ParallelFor(100, 2, [&](std::size_t) {
+    sigset_t mask;
+    cpu_set_t own;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    ::sched_getaffinity(0, sizeof(own), &own);
+    if (CPU_EQUAL(&own, &before) == 0) ++elsewhere;
+    if ((std::this_thread::get_id() != caller) != (sigismember(&mask, SIGINT) == 1)) ++blocked;
+  });
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&after, &before));
+  EXPECT_EQ(elsewhere, 0) << "threads are bound to processors";
+  EXPECT_EQ(blocked, 0) << "SIGINT reaches helpers, or the caller no more";
 }
 
 }  // namespace
