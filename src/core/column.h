@@ -60,7 +60,9 @@ class Column {
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
   const T& back() const { return data_[size_ - 1]; }
-  bool operator==(const Column& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  bool operator==(const Column& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
 
  private:
   void Reserve(std::size_t capacity) {

@@ -86,13 +86,18 @@ class Helpers {
     return *helpers;
   }
 
-  // Has up to `count` of them run the job, once they are free. It may be done by then.
+  // Has up to `count` of them run the job, once they are free: it may be done by then. Throws nothing, since
+  // one of them may be at it already; without memory or threads, fewer help.
   void Lend(const std::shared_ptr<Job>& job, std::size_t count) {
     std::unique_lock lock(mutex_);
     for (std::size_t i = 0; i < count; ++i) {
       if (idle_ <= jobs_.size() && started_ + 1 < HardwareThreads()) Start(lock);
       if (started_ == 0) return;
-      jobs_.push_back(job);
+      try {
+        jobs_.push_back(job);
+      } catch (const std::bad_alloc&) {
+        return;
+      }
       wanted_.notify_one();
     }
   }
@@ -100,10 +105,10 @@ class Helpers {
  private:
   // Starts one, and lets it come to where it waits. Nothing where the system has no more.
   void Start(std::unique_lock<std::mutex>& lock) {
-    sigset_t none, before;
-    ::sigfillset(&none);  // signals are for the threads that expect them
-    for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) ::sigdelset(&none, own);
-    ::pthread_sigmask(SIG_SETMASK, &none, &before);
+    sigset_t blocked, before;
+    sigfillset(&blocked);  // signals are for the threads that expect them
+    for (const int own : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) sigdelset(&blocked, own);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
     try {
       std::thread([this, processor = Processor()] { Serve(processor); }).detach();
       ++started_;
