@@ -184,6 +184,8 @@ class Attributor {
   }
 
   Profile Run(const std::vector<RunPlace>& places) {
+    profile_.runs.reserve(places.size());
+    places_.reserve(places.size());
     FindDisordered(places);
     for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
     FillMatrix();
@@ -228,8 +230,6 @@ class Attributor {
     });
     trees_.resize(runs_.kinds.size());
     ordered_layouts_.resize(runs_.kinds.size());
-    profile_.runs.reserve(places.size());
-    places_.reserve(places.size());
   }
 
   void AddRun(const RunPlace& place, std::size_t index) {

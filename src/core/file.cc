@@ -172,9 +172,13 @@ MappedFile::~MappedFile() {
   if (guard_ >= 0) {
     // The pages first, which takes a while: by several threads at once.
     constexpr std::size_t kPart = std::size_t{4} << 20U;
-    ParallelForParts(size_, kPart, 0, [&](std::size_t first, std::size_t end) {
-      ::madvise(static_cast<char*>(data_) + first, end - first, MADV_DONTNEED);
-    });
+    try {
+      ParallelForParts(size_, kPart, 0, [&](std::size_t first, std::size_t end) {
+        ::madvise(static_cast<char*>(data_) + first, end - first, MADV_DONTNEED);
+      });
+    } catch (const std::bad_alloc&) {
+      // munmap does it, too.
+    }
     ::munmap(data_, size_);
     guarded[static_cast<std::size_t>(guard_)].begin = nullptr;
   } else {

@@ -76,6 +76,7 @@ TEST(ParallelFor, WorksInAFork) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+#ifdef __linux__
 TEST(ParallelFor, LeavesSignalsAndProcessorsAsTheyWere) {
   cpu_set_t before, after;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
@@ -94,6 +95,7 @@ TEST(ParallelFor, LeavesSignalsAndProcessorsAsTheyWere) {
   EXPECT_EQ(elsewhere, 0) << "threads are bound to processors";
   EXPECT_EQ(blocked, 0) << "SIGINT reaches helpers, or the caller no more";
 }
+#endif
 
 }  // namespace
 }  // namespace etprof
