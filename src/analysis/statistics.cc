@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "core/parallel.h"
 
@@ -25,23 +27,38 @@ SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
   for (const std::size_t run : described) {
     if (self[run] != Profile::kAbsent) values.push_back(static_cast<double>(self[run]));
   }
-  result.self = stats::Describe(values);
+  result.self = stats::Describe(std::move(values));
   return result;
 }
 
-// The self time of `operators` together, run by run.
-stats::Distribution DescribeTogether(const Profile& profile, const std::vector<std::size_t>& operators,
-                                     const std::vector<std::size_t>& described) {
-  if (operators.empty()) return {};
-  std::vector<Nanoseconds> sums(profile.runs.size(), 0);
-  for (const std::size_t op : operators) {
+// Operators of one category and group, and their self time together, run by run: both are made of such parts.
+struct Part {
+  std::vector<std::size_t> operators;
+  std::vector<Nanoseconds> sums;
+};
+using Parts = std::map<std::pair<std::string_view, Group>, Part>;
+
+void AddUp(const Profile& profile, Part& part) {
+  part.sums.resize(profile.runs.size(), 0);
+  for (const std::size_t op : part.operators) {
     const auto self = profile.Self(op);
-    for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += std::max<Nanoseconds>(0, self[run]);
+    for (std::size_t run = 0; run < part.sums.size(); ++run)
+      part.sums[run] += std::max<Nanoseconds>(0, self[run]);
   }
-  std::vector<double> values;
-  values.reserve(described.size());
-  for (const std::size_t run : described) values.push_back(static_cast<double>(sums[run]));
-  return stats::Describe(values);
+}
+
+// The self time of the parts that `has` says true of, together; nothing where there is none.
+template <typename Has>
+stats::Distribution DescribeTogether(const Parts& parts, const std::vector<std::size_t>& described,
+                                     const Has& has) {
+  std::vector<Nanoseconds> sums(described.size(), 0);
+  bool any = false;
+  for (const auto& [key, part] : parts) {
+    if (!has(key)) continue;
+    any = true;
+    for (std::size_t i = 0; i < described.size(); ++i) sums[i] += part.sums[described[i]];
+  }
+  return any ? stats::Describe({sums.begin(), sums.end()}) : stats::Distribution{};
 }
 
 }  // namespace
@@ -50,40 +67,49 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
   const std::vector<std::size_t> common = profile.CommonSet();
   const std::vector<std::size_t> described = profile.DescribedRuns();
   const std::size_t operators = profile.operators.size();
-  std::map<std::string, std::vector<std::size_t>> by_category;
-  std::vector<std::vector<std::size_t>> by_group(std::size(kAllGroups));
+  Parts parts;
   for (std::size_t op = 0; op < operators; ++op) {
     const Category& category = profile.operators[op].category;
-    by_category[std::string(category.name)].push_back(op);
-    by_group[static_cast<std::size_t>(category.group)].push_back(op);
+    parts[{category.name, category.group}].operators.push_back(op);
   }
   profile.statistics.resize(operators);
-  profile.groups.resize(by_group.size());
+  profile.groups.resize(std::size(kAllGroups));
   profile.categories.clear();
-  for (const auto& [name, unused] : by_category) profile.categories.emplace_back(name, stats::Distribution{});
+  for (const auto& [key, unused] : parts) {
+    const std::string name(key.first);
+    if (profile.categories.empty() || profile.categories.back().first != name)
+      profile.categories.emplace_back(name, stats::Distribution{});
+  }
 
+  // A short trace is done before a thread has started.
+  constexpr std::size_t kCellsWorthAThread = 100'000;
+  const auto run_all = [&](const std::vector<std::function<void()>>& work) {
+    ParallelFor(work.size(), profile.self.size() < kCellsWorthAThread ? 1 : threads,
+                [&](std::size_t i) { work[i](); });
+  };
   std::vector<std::function<void()>> work;
-  for (std::size_t op = 0; op < operators; ++op) {
+  for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { AddUp(profile, *part); });
+  for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back([&, op] { profile.statistics[op] = DescribeOperator(profile, op, common, described); });
-  }
-  for (std::size_t group = 0; group < by_group.size(); ++group) {
-    work.emplace_back(
-        [&, group] { profile.groups[group] = DescribeTogether(profile, by_group[group], described); });
-  }
-  for (auto& [name, distribution] : profile.categories) {
-    work.emplace_back([&, name = &name, distribution = &distribution] {
-      *distribution = DescribeTogether(profile, by_category.at(*name), described);
-    });
-  }
   work.emplace_back([&] {
     std::vector<double> totals;
     for (const std::size_t run : described) totals.push_back(static_cast<double>(profile.runs[run].total));
-    profile.whole = stats::Describe(totals);
+    profile.whole = stats::Describe(std::move(totals));
   });
-  // A short trace is done before a thread has started.
-  constexpr std::size_t kCellsWorthAThread = 100'000;
-  ParallelFor(work.size(), profile.self.size() < kCellsWorthAThread ? 1 : threads,
-              [&](std::size_t i) { work[i](); });
+  run_all(work);
+  work.clear();
+  for (std::size_t group = 0; group < profile.groups.size(); ++group) {
+    work.emplace_back([&, group] {
+      profile.groups[group] = DescribeTogether(
+          parts, described, [&](const auto& key) { return key.second == kAllGroups[group]; });
+    });
+  }
+  for (auto& [name, distribution] : profile.categories) {
+    work.emplace_back([&, name = &name, distribution = &distribution] {
+      *distribution = DescribeTogether(parts, described, [&](const auto& key) { return key.first == *name; });
+    });
+  }
+  run_all(work);
 }
 
 }  // namespace etprof

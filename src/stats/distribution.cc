@@ -24,21 +24,39 @@ std::size_t CutOf(std::size_t n, double share) {
 // Means of the values without the ends, the widest cut first: one pass for all, from the middle outwards.
 class TrimmedMeans {
  public:
-  explicit TrimmedMeans(std::span<const double> sorted)
-      : sorted_(sorted), origin_(sorted[sorted.size() / 2]), low_(sorted.size() / 2), high_(low_) {}
+  // `whole`: the values are whole numbers below 2^32, whose sums are exact without compensation.
+  TrimmedMeans(std::span<const double> sorted, bool whole)
+      : sorted_(sorted),
+        whole_(whole),
+        origin_(sorted[sorted.size() / 2]),
+        low_(sorted.size() / 2),
+        high_(low_) {}
 
   // `cut` is at most that of the call before.
   double Without(std::size_t cut) {
-    while (low_ > cut) sum_.Add(sorted_[--low_] - origin_);
-    while (high_ < sorted_.size() - cut) sum_.Add(sorted_[high_++] - origin_);
-    return origin_ + sum_.Value() / static_cast<double>(high_ - low_);
+    Add(sorted_.subspan(cut, low_ - cut));
+    Add(sorted_.subspan(high_, sorted_.size() - cut - high_));
+    low_ = cut;
+    high_ = sorted_.size() - cut;
+    const double sum = whole_ ? static_cast<double>(whole_sum_) : sum_.Value();
+    return origin_ + sum / static_cast<double>(high_ - low_);
   }
 
  private:
+  void Add(std::span<const double> values) {
+    if (whole_) {
+      for (const double value : values) whole_sum_ += static_cast<std::int64_t>(value - origin_);
+    } else {
+      for (const double value : values) sum_.Add(value - origin_);
+    }
+  }
+
   std::span<const double> sorted_;
+  bool whole_;
   double origin_;
   std::size_t low_, high_;  // what was summed
   CompensatedSum sum_;
+  std::int64_t whole_sum_ = 0;
 };
 
 // Sorts whole numbers below 2^32, as nanoseconds are, by counting: three digits of 11 bits, the lowest first
@@ -69,23 +87,34 @@ bool SortedAsIntegers(std::vector<double>& values) {
   return true;
 }
 
-// The median of |x - center| of sorted values, center being their median: the nearest half of the values is
-// counted off to both sides.
-double MedianDeviation(std::span<const double> sorted, double center) {
-  const std::size_t n = sorted.size();
-  auto above =
-      static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), center) - sorted.begin());
-  std::size_t below = above;  // values before it are still to come
-  double last = 0, before_last = 0;
-  for (std::size_t counted = 0; counted <= n / 2; ++counted) {
-    before_last = last;
-    if (below == 0 || (above < n && sorted[above] - center <= center - sorted[below - 1])) {
-      last = sorted[above++] - center;
+// The `rank`-th smallest |x - center|, from 0, of sorted values of which `split` are below the center.
+double DeviationOf(std::span<const double> sorted, double center, std::size_t split, std::size_t rank) {
+  const auto below = [&](std::size_t i) { return center - sorted[split - 1 - i]; };  // ascending, as `above`
+  const auto above = [&](std::size_t i) { return sorted[split + i] - center; };
+  // How many of the rank + 1 smallest lie above the center: those that are nearer than the last of the
+  // others.
+  const std::size_t count = rank + 1;
+  std::size_t low = count - std::min(count, split), high = std::min(count, sorted.size() - split);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (above(middle) < below(rank - middle)) {
+      low = middle + 1;
     } else {
-      last = center - sorted[--below];
+      high = middle;
     }
   }
-  return n % 2 == 1 ? last : before_last + (last - before_last) / 2;
+  return std::max(low > 0 ? above(low - 1) : 0, low < count ? below(rank - low) : 0);
+}
+
+// The median of |x - center| of sorted values, center being their median.
+double MedianDeviation(std::span<const double> sorted, double center) {
+  const std::size_t n = sorted.size();
+  const auto split =
+      static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), center) - sorted.begin());
+  const double upper = DeviationOf(sorted, center, split, n / 2);
+  if (n % 2 == 1) return upper;
+  const double lower = DeviationOf(sorted, center, split, n / 2 - 1);
+  return lower + (upper - lower) / 2;
 }
 
 Fences FencesOfSorted(std::span<const double> sorted) {
@@ -100,18 +129,16 @@ Fences FencesOfSorted(std::span<const double> sorted) {
 
 }  // namespace
 
-Distribution Describe(std::span<const double> values) {
-  std::vector<double> sorted;
-  sorted.reserve(values.size());
-  std::copy_if(values.begin(), values.end(), std::back_inserter(sorted),
-               [](double x) { return std::isfinite(x); });
-  Sort(sorted);
+Distribution Describe(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  const bool whole = Sort(values);
+  const std::span<const double> sorted = values;
 
   Distribution result;
   result.n = static_cast<std::int64_t>(sorted.size());
   if (sorted.empty()) return result;
 
-  TrimmedMeans means(sorted);
+  TrimmedMeans means(sorted, whole);
   result.trimmed_mean_10 = means.Without(CutOf(sorted.size(), 0.10));
   result.trimmed_mean_5 = means.Without(CutOf(sorted.size(), 0.05));
   const double mean = means.Without(0);
@@ -134,8 +161,10 @@ Distribution Describe(std::span<const double> values) {
   return result;
 }
 
-void Sort(std::vector<double>& values) {
-  if (!SortedAsIntegers(values)) boost::sort::pdqsort_branchless(values.begin(), values.end());
+bool Sort(std::vector<double>& values) {
+  const bool whole = SortedAsIntegers(values);
+  if (!whole) boost::sort::pdqsort_branchless(values.begin(), values.end());
+  return whole;
 }
 
 double Quantile(std::span<const double> sorted, double q) {

@@ -48,11 +48,12 @@ struct Distribution {
 // The distribution of `values`, in any order. Values that are not finite are left out, and not counted in
 // `n`. Two passes over deviations from the first value, with compensated sums (Neumaier 1974): times of 1e9
 // ns that differ in the last digit keep their variance.
-Distribution Describe(std::span<const double> values);
+Distribution Describe(std::vector<double> values);
 
 // Ascending; none is NaN. A long trace has thousands of values of each operator, for which std::sort takes
-// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting.
-void Sort(std::vector<double>& values);
+// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting: true of many
+// such.
+bool Sort(std::vector<double>& values);
 
 // The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7
 // of Hyndman & Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996); numpy's

@@ -13,7 +13,7 @@ RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
   std::vector<double> inside;
   for (const double latency : latencies)
     (robust.fences.Contains(latency) ? inside : robust.outliers).push_back(latency);
-  robust.inside = stats::Describe(inside);
+  robust.inside = stats::Describe(std::move(inside));
   return robust;
 }
 
