@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <sstream>
 #include <utility>
 
@@ -43,17 +45,32 @@ std::string RelativeName(const fs::path& file, const fs::path& folder) {
   return relative.generic_string();
 }
 
-// What the report itself is in, with what makes it.
-std::vector<std::pair<std::string, void (*)(const Report&, std::ostream&)>> ReportFiles(
-    const Report& report) {
+// What the report itself is in, with what writes it.
+std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) {
   const std::string model = ModelFileName(report) + "_";
-  return {{"analysis_summary.json", RenderAnalysisJson},
-          {"pipeline_summary.json", RenderPipelineSummaryJson},
-          {"pipeline_summary.md", RenderPipelineSummaryMarkdown},
-          {model + "pipeline_summary.json", RenderPipelineSummaryJson},
-          {model + "pipeline_summary.md", RenderPipelineSummaryMarkdown},
-          {"report.md", RenderMarkdown},
-          {"report.html", RenderHtml}};
+  const auto of_report = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
+    return [&report, render](std::ostream& out) { render(report, out); };
+  };
+  // It is in the page, too: made once, by whoever comes first.
+  struct Text {
+    std::once_flag once;
+    std::string json;
+  };
+  const Contents analysis = [&report, text = std::make_shared<Text>()](std::ostream& out) {
+    std::call_once(text->once, [&] {
+      std::ostringstream json;
+      RenderAnalysisJson(report, json);
+      text->json = std::move(json).str();
+    });
+    out << text->json;
+  };
+  return {{"analysis_summary.json", analysis},
+          {"pipeline_summary.json", of_report(RenderPipelineSummaryJson)},
+          {"pipeline_summary.md", of_report(RenderPipelineSummaryMarkdown)},
+          {model + "pipeline_summary.json", of_report(RenderPipelineSummaryJson)},
+          {model + "pipeline_summary.md", of_report(RenderPipelineSummaryMarkdown)},
+          {"report.md", of_report(RenderMarkdown)},
+          {"report.html", [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
 }
 
 }  // namespace
@@ -97,7 +114,6 @@ void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, co
     write("_exec_run0_timeline.csv",
           [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
   }
-  write("_exec_ops_stats.csv", [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
   stems_.resize(std::max(stems_.size(), index + 1));
   stems_[index] = folder / stem;
 }
@@ -107,6 +123,8 @@ void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& e
   const auto add = [&](const char* suffix, Contents contents) {
     added_.push_back({stems_[experiment.index].string() + suffix, std::move(contents)});
   };
+  add("_exec_ops_stats.csv",
+      [&](std::ostream& out) { RenderOperatorStatisticsCsv(*experiment.profile, out); });
   add("_category_summary.csv", [&](std::ostream& out) { RenderCategorySummaryCsv(experiment, out); });
   add("_operator_details.csv", [&](std::ostream& out) { RenderOperatorDetailsCsv(experiment, out); });
   add("_other_top_ops.csv", [&](std::ostream& out) { RenderOtherTopOpsCsv(experiment, out); });
@@ -161,7 +179,7 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
     if (!file.empty() && (is_added || fs::is_regular_file(file, ignored))) files.push_back(file);
   };
   for (const char* name : {"manifest.json", "metrics.json"}) add_existing(folder / name);
-  for (const auto& [name, render] : ReportFiles(report)) files.push_back(folder / name);
+  for (const auto& [name, unused] : ReportFiles(report)) files.push_back(folder / name);
   add_existing(folder / "kernel_view.md");
   for (const ExperimentData& data : report.run.experiments) {
     for (const fs::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
@@ -181,10 +199,8 @@ void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
   AddKernels(kernels);
   ListArtifacts(report);
   report.title = folders_.title;
-  for (const auto& [name, render] : ReportFiles(report)) {
-    added_.push_back(
-        {folders_.report / name, [&, write = render](std::ostream& out) { write(report, out); }});
-  }
+  for (auto& [name, contents] : ReportFiles(report))
+    added_.push_back({folders_.report / name, std::move(contents)});
   WriteAdded();
 }
 

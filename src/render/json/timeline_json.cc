@@ -1,7 +1,11 @@
 #include "render/json/timeline_json.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "analysis/sampled_runs.h"
@@ -14,15 +18,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json TimelineOfRun(const Profile& profile, const SampledRuns::Run& run) {
+// Tens of thousands of times are written as they are: each as a value of its own would take ten times as
+// long.
+void WriteRun(const Profile& profile, const SampledRuns::Run& run, fmt::memory_buffer& out) {
   const RunLabel& label = profile.runs[run.run].label;
-  Json times = Json::array();
-  for (std::size_t i = 0; i < run.gap.size(); ++i) {
-    times.push_back(run.gap[i]);
-    times.push_back(run.duration[i]);
-  }
-  return {{"run", run.run},         {"shape", run.shape},   {"phase", std::string(NameOf(label.phase))},
-          {"launch", label.launch}, {"round", label.round}, {"times", std::move(times)}};
+  fmt::format_to(std::back_inserter(out),
+                 R"({{"run":{},"shape":{},"phase":"{}","launch":{},"round":{},"times":[)", run.run, run.shape,
+                 NameOf(label.phase), label.launch, label.round);
+  for (std::size_t i = 0; i < run.gap.size(); ++i)
+    fmt::format_to(std::back_inserter(out), "{}{},{}", i > 0 ? "," : "", run.gap[i], run.duration[i]);
+  out.append(std::string_view("]}"));
 }
 
 // The run that was watched; null: there is none. What the profile has not is added to `operators`.
@@ -64,15 +69,16 @@ Json WatchedRun(const Profile& profile, const WatchData* watch, Json& operators)
   return json;
 }
 
-Json TimelineOf(const ReportExperiment& experiment, const ExperimentData& data) {
-  if (!experiment.profile || experiment.profile->sampled.runs.empty()) return nullptr;
+void WriteTimelineOf(const ReportExperiment& experiment, const ExperimentData& data,
+                     fmt::memory_buffer& out) {
+  if (!experiment.profile || experiment.profile->sampled.runs.empty())
+    return out.append(std::string_view("null"));
   const Profile& profile = *experiment.profile;
   Json json = {{"label", experiment.label},
                {"traced_runs", profile.runs.size()},
                {"median", profile.sampled.median ? Json(*profile.sampled.median) : Json(nullptr)},
                {"operators", Json::array()},
-               {"shapes", Json::array()},
-               {"runs", Json::array()}};
+               {"shapes", Json::array()}};
   for (const Operator& op : profile.operators) {
     json["operators"].push_back({{"key", KeyText(op.key)},
                                  {"name", op.name},
@@ -82,21 +88,30 @@ Json TimelineOf(const ReportExperiment& experiment, const ExperimentData& data) 
   }
   for (const SampledRuns::Shape& shape : profile.sampled.shapes)
     json["shapes"].push_back({{"op", shape.op}, {"depth", shape.depth}});
-  for (const SampledRuns::Run& run : profile.sampled.runs)
-    json["runs"].push_back(TimelineOfRun(profile, run));
   if (Json watched = WatchedRun(profile, data.watch.get(), json["operators"]); !watched.is_null())
     json["watched"] = std::move(watched);
-  return json;
+  // As in json.cc: names come from files.
+  const std::string text = JsonText(json);
+  out.append(std::string_view(text).substr(0, text.size() - 1));  // without the brace
+  for (std::size_t i = 0; i < profile.sampled.runs.size(); ++i) {
+    out.append(std::string_view(i == 0 ? R"(,"runs":[)" : ","));
+    WriteRun(profile, profile.sampled.runs[i], out);
+  }
+  out.append(std::string_view("]}"));
 }
 
 }  // namespace
 
 void RenderTimelineJson(const Report& report, std::ostream& out) {
-  Json json = {{"experiments", Json::array()}};
-  for (const ReportExperiment& experiment : report.experiments)
-    json["experiments"].push_back(TimelineOf(experiment, report.run.experiments[experiment.index]));
-  // As in json.cc: names come from files.
-  out << JsonText(json) << '\n';
+  fmt::memory_buffer text;
+  const auto append = [&](std::string_view more) { text.append(more); };
+  append(R"({"experiments":[)");
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    if (i > 0) append(",");
+    WriteTimelineOf(report.experiments[i], report.run.experiments[report.experiments[i].index], text);
+  }
+  append("]}\n");
+  out << std::string_view(text.data(), text.size());
 }
 
 }  // namespace etprof

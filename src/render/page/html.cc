@@ -112,6 +112,11 @@ void WriteDocument(say::Document document, std::ostream& out) {
 }  // namespace
 
 void RenderHtml(const Report& report, std::ostream& out) {
+  RenderHtmlOf(report, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+}
+
+void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
+                  std::ostream& out) {
   // The title that was given, or a name that tells the method or is that of several models; without both the
   // page is called as the model.
   std::string heading;
@@ -124,9 +129,7 @@ void RenderHtml(const Report& report, std::ostream& out) {
     heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(ModelText(report)));
   }
   const std::function<void(std::ostream&)> elements[] = {
-      [&](std::ostream& element) {
-        WriteData(kReport, heading, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, element);
-      },
+      [&](std::ostream& element) { WriteData(kReport, heading, analysis_json, element); },
       [&](std::ostream& element) {
         WriteData(kTimeline, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
       },

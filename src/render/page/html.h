@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <istream>
 #include <ostream>
 #include <string>
@@ -13,6 +14,10 @@ namespace etprof {
 // them). One file that needs nothing else. RenderDocumentHtml (render/document.h) writes the same page of one
 // document.
 void RenderHtml(const Report& report, std::ostream& out);
+// The same where `analysis_json` writes what RenderAnalysisJson would: the text is made once where others
+// need it, too.
+void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
+                  std::ostream& out);
 
 // The title that a page written by RenderHtml was given (Report::title); "" where it has none.
 std::string ReadTitle(std::istream& page);
