@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from etprof import explain, patterns
+from etprof import explain, patterns, provenance
 from etprof.find import BuiltModel
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def quantize(
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     structure = _pytree.tree_structure((model.args, model.kwargs))
-    with torch.no_grad():
+    with torch.no_grad(), provenance.shared():
         observed = prepare_pt2e(program.module(), _quantizer(kind))
         for sample in samples:
             args, kwargs = _pytree.tree_unflatten(sample, structure)
@@ -159,7 +159,7 @@ def to_edge(
 
     # The verifier knows no operator that computes the ranges of dynamic quantization.
     config = EdgeCompileConfig(_check_ir_validity=False) if quantized else None
-    with patterns.made_where_needed():
+    with patterns.made_where_needed(), provenance.shared():
         return to_edge_transform_and_lower(
             programs, partitioner=partitioners, compile_config=config, generate_etrecord=True
         )

@@ -23,14 +23,10 @@ from exports import Exported, is_current
 
 @pytest.fixture(scope="session", autouse=True)
 def graphs_looked_through_seldom() -> Iterator[None]:
-    """As in `etprof export`; and where a node comes from, which nothing changes, is not copied with every node made of it."""
-    from torch.fx.traceback import NodeSource
-
+    """As in `etprof export`."""
     before = gc.get_threshold()
     gc.set_threshold(100_000)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NodeSource, "__deepcopy__", lambda source, _: source, raising=False)
-        yield
+    yield
     gc.set_threshold(*before)
 
 
