@@ -38,7 +38,7 @@ struct Part {
 };
 using Parts = std::map<std::pair<std::string_view, Group>, Part>;
 
-void AddUp(const Profile& profile, Part& part) {
+void SumByRun(const Profile& profile, Part& part) {
   part.sums.resize(profile.runs.size(), 0);
   for (const std::size_t op : part.operators) {
     const auto self = profile.Self(op);
@@ -88,7 +88,7 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
                 [&](std::size_t i) { work[i](); });
   };
   std::vector<std::function<void()>> work;
-  for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { AddUp(profile, *part); });
+  for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { SumByRun(profile, *part); });
   for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back([&, op] { profile.statistics[op] = DescribeOperator(profile, op, common, described); });
   work.emplace_back([&] {

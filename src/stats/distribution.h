@@ -51,8 +51,8 @@ struct Distribution {
 Distribution Describe(std::vector<double> values);
 
 // Ascending; none is NaN. A long trace has thousands of values of each operator, for which std::sort takes
-// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting: true of many
-// such.
+// twice as long, and seven times for whole numbers below 2^32, which are sorted by counting. Returns whether
+// they were: many, and such.
 bool Sort(std::vector<double>& values);
 
 // The q-quantile (0 <= q <= 1) of ascending values by linear interpolation between order statistics: type 7

@@ -53,15 +53,16 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
   };
   // It is in the page, too: made once, by whoever comes first.
   struct Text {
-    std::once_flag once;
+    std::mutex one_at_a_time;
     std::string json;
   };
   const Contents analysis = [&report, text = std::make_shared<Text>()](std::ostream& out) {
-    std::call_once(text->once, [&] {
+    const std::scoped_lock lock(text->one_at_a_time);
+    if (text->json.empty()) {
       std::ostringstream json;
       RenderAnalysisJson(report, json);
       text->json = std::move(json).str();
-    });
+    }
     out << text->json;
   };
   return {{"analysis_summary.json", analysis},
