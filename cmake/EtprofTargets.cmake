@@ -12,6 +12,9 @@ if(ETPROF_SANITIZE)
   target_compile_options(etprof_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
                                                 -fno-omit-frame-pointer)
   target_link_options(etprof_flags INTERFACE -fsanitize=address,undefined)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(etprof_flags INTERFACE -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/sanitizers.txt)
+  endif()
   # Unoptimized and instrumented, objects are large: the system's linker takes seconds for each of some 30 programs.
   find_program(ETPROF_LLD ld.lld)
   if(ETPROF_LLD)
@@ -22,9 +25,17 @@ if(ETPROF_FUZZ)
   target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which the search goes by
 endif()
 
+# For what waits for others more than it computes: to be compiled quickly. (Not -O0, whose copies of inline functions the
+# linker might choose for all.) Where gcc optimizes this little it warns of values without cause.
+add_library(etprof_quick_flags INTERFACE)
+target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Og>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+endif()
+
 # Tests are compiled more often than they run long, and it is what they test that is to be instrumented and to have lines.
 add_library(etprof_test_flags INTERFACE)
-target_compile_options(etprof_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
+target_link_libraries(etprof_test_flags INTERFACE etprof_quick_flags)
 if(ETPROF_SANITIZE)
   target_compile_options(etprof_test_flags INTERFACE -fno-sanitize=undefined -g0)
 endif()
@@ -43,30 +54,30 @@ if(ETPROF_TESTS)
 endif()
 
 # With ETPROF_UNITY many files are compiled as one: what headers instantiate is made once for all of them. The more files, the
-# less processor time in all, but the longer one processor compiles while others have nothing left: where nothing is
-# optimized, which takes a fraction of the time, twice as many are worth it.
+# less processor time in all, but the longer one processor compiles while others have nothing left.
 option(ETPROF_UNITY "compile many files at once: faster where all are compiled, slower where one changed" OFF)
-set(ETPROF_UNITY_FILES 16 CACHE STRING "how many files ETPROF_UNITY compiles at once")
+set(ETPROF_UNITY_FILES 32 CACHE STRING "how many files ETPROF_UNITY compiles at once")
 function(etprof_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ETPROF_UNITY} UNITY_BUILD_BATCH_SIZE ${ETPROF_UNITY_FILES})
 endfunction()
 
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
-# DEPENDS names other stages, LINK other targets. Both are public. Without SOURCES it is headers alone. ORCHESTRATES: it waits for
-# others more than it computes, so that it is to compile quickly. (Not -O0, whose copies of inline functions the linker might
-# choose for all.) SIMULATES: its tests compute so much that they are optimized with sanitizers as well.
+# DEPENDS names other stages, LINK other targets. Both are public. Without SOURCES it is headers alone. COMPUTES: the time that it
+# takes grows with the events or bytes that it is given, so that it is to be optimized; COMPUTES_IN: these of its sources are such.
+# All others are to compile quickly. SIMULATES: its tests compute so much that they are optimized with sanitizers as well.
 function(etprof_stage stage)
-  cmake_parse_arguments(ARG "ORCHESTRATES;SIMULATES" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;SIMULATES" "" "SOURCES;COMPUTES_IN;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
   set(libraries ${ARG_LINK})
   foreach(dependency IN LISTS ARG_DEPENDS)
     list(APPEND libraries etprof_${dependency})
   endforeach()
   if(ARG_SOURCES)
-    add_library(etprof_${stage} STATIC ${ARG_SOURCES})
+    add_library(etprof_${stage} STATIC ${ARG_SOURCES} ${ARG_COMPUTES_IN})
     etprof_unity(etprof_${stage})
     target_link_libraries(etprof_${stage} PUBLIC ${libraries} etprof_flags)
-    if(ARG_ORCHESTRATES)
-      target_compile_options(etprof_${stage} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(NOT ARG_COMPUTES)
+      target_link_libraries(etprof_${stage} PRIVATE etprof_quick_flags)
+      set_source_files_properties(${ARG_COMPUTES_IN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
     endif()
     if(NOT stage IN_LIST ETPROF_RUNNER_STAGES)
       target_compile_options(etprof_${stage} PRIVATE ${ETPROF_UNLINKED_OPTIONS})
