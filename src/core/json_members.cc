@@ -77,4 +77,20 @@ void RequireObject(const nlohmann::json& value) {
   if (!value.is_object()) throw std::invalid_argument("must be a JSON object");
 }
 
+void Reader::TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+                    void (*read)(const void*, const nlohmann::json&)) {
+  const auto found = json.find(key);
+  if (found == json.end()) {
+    if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
+    return;
+  }
+  if (mode_ != ReadMode::kTolerant) return read(reader, *found);
+  if (found->is_null()) return;
+  try {
+    read(reader, *found);
+  } catch (const std::invalid_argument&) {
+    ++wrong_;
+  }
+}
+
 }  // namespace etprof::describe

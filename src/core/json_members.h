@@ -54,6 +54,21 @@ struct IsNamedList : std::false_type {};
 template <typename T>
 struct IsNamedList<std::vector<std::pair<std::string, T>>> : std::true_type {};
 
+// What a member of a description is of an object. (std::invoke does the same in several times as many
+// functions, of which one each would be made for every member of every struct.)
+template <typename Member, typename T>
+constexpr decltype(auto) Of(const Member& member, T& value) {
+  if constexpr (requires { value.*member; }) {
+    return (value.*member);
+  } else if constexpr (std::is_member_object_pointer_v<Member>) {
+    return ((*value).*member);  // of what the object refers to
+  } else if constexpr (std::is_member_function_pointer_v<Member>) {
+    return (value.*member)();
+  } else {
+    return member(value);
+  }
+}
+
 template <typename T>
 inline constexpr bool kIsText =
     std::is_convertible_v<T, std::string_view> && !std::is_same_v<T, std::filesystem::path>;
@@ -101,14 +116,14 @@ class Writer {
     Json& object;
 
     void operator()(const char* key, const auto& member, const About& about = {}) {
-      Put(key, std::invoke(member, value), about);
+      Put(key, Of(member, value), about);
     }
     void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
-      Put(key, std::invoke(get, value), about);
+      Put(key, Of(get, value), about);
     }
     void Flat(const auto& member, const About& about = {}) {
-      using U = std::decay_t<decltype(std::invoke(member, value))>;
-      decltype(auto) within = std::invoke(member, value);
+      using U = std::decay_t<decltype(Of(member, value))>;
+      decltype(auto) within = Of(member, value);
       if constexpr (IsOptional<U>::value) {
         if (within) {
           Add(*within);
@@ -206,25 +221,24 @@ class Reader {
     T& value;
 
     void operator()(const char* key, const auto& member, const About& about = {}) {
-      using Member = decltype(std::invoke(member, value));
+      using Member = decltype(Of(member, value));
       if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
-        reader.Take(json, key, about, [&](const nlohmann::json& found) {
-          reader.Value(found, std::invoke(member, value), key, about);
-        });
+        reader.Take(json, key, about,
+                    [&](const nlohmann::json& found) { reader.Value(found, Of(member, value), key, about); });
       }
     }
     void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
       reader.Take(json, key, about, [&](const nlohmann::json& found) {
-        std::decay_t<decltype(std::invoke(get, value))> read{};
+        std::decay_t<decltype(Of(get, value))> read{};
         reader.Value(found, read, key, about);
         set(value, std::move(read));
       });
     }
     void Flat(const auto& member, const About& = {}) {
-      using Member = decltype(std::invoke(member, value));
+      using Member = decltype(Of(member, value));
       if constexpr (std::is_lvalue_reference_v<Member>) {
         using U = std::remove_reference_t<Member>;
-        From<U> from{reader, json, std::invoke(member, value)};
+        From<U> from{reader, json, Of(member, value)};
         U::Describe(from);
       }
     }
@@ -240,19 +254,12 @@ class Reader {
 
   template <typename Read>
   void Take(const nlohmann::json& json, const char* key, const About& about, const Read& read) {
-    const auto found = json.find(key);
-    if (found == json.end()) {
-      if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
-      return;
-    }
-    if (mode_ != ReadMode::kTolerant) return read(*found);
-    if (found->is_null()) return;
-    try {
-      read(*found);
-    } catch (const std::invalid_argument&) {
-      ++wrong_;
-    }
+    TakeBy(json, key, about, &read, [](const void* reader, const nlohmann::json& found) {
+      (*static_cast<const Read*>(reader))(found);
+    });
   }
+  void TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+              void (*read)(const void*, const nlohmann::json&));
 
   template <typename U>
   void Value(const nlohmann::json& json, U& value, const char* key, const About& about) {

@@ -63,13 +63,13 @@ class SchemaMaker {
     Schema& schema;
 
     void operator()(const char* key, const auto& member, const About& about = {}) {
-      Put<std::decay_t<decltype(std::invoke(member, std::declval<const T&>()))>>(key, about);
+      Put<std::decay_t<decltype(Of(member, std::declval<const T&>()))>>(key, about);
     }
     void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
-      Put<std::decay_t<decltype(std::invoke(get, std::declval<const T&>()))>>(key, about);
+      Put<std::decay_t<decltype(Of(get, std::declval<const T&>()))>>(key, about);
     }
     void Flat(const auto& member, const About& about = {}) {
-      using U = std::decay_t<decltype(std::invoke(member, std::declval<const T&>()))>;
+      using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
       if constexpr (IsOptional<U>::value) {
         AddAllOrNone(schema, maker.Object<typename U::value_type>(), about);
       } else {
