@@ -27,7 +27,8 @@ class Writer : public TraceWriter {
     const TrackId track = NewTrack({++processes_, 0, ""});
     Name("process_name", track, name);
     Event();
-    Append(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}}}})",
+    Append(FMT_COMPILE(
+               R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}}}})"),
            processes_, processes_);
     return track;
   }
@@ -55,25 +56,26 @@ class Writer : public TraceWriter {
     const Kind& kind = kinds_[slice];
     const std::string own = ArgumentsText(more);
     Event();
-    AppendCompiled(FMT_COMPILE(R"({}"pid":{},"tid":{},"ts":)"), kind.head, tracks_[thread].process,
-                   tracks_[thread].thread);
+    Append(FMT_COMPILE(R"({}"pid":{},"tid":{},"ts":)"), kind.head, tracks_[thread].process,
+           tracks_[thread].thread);
     Microseconds(start);
-    AppendCompiled(FMT_COMPILE(R"(,"dur":)"));
+    Append(FMT_COMPILE(R"(,"dur":)"));
     Microseconds(end - start);
-    AppendCompiled(FMT_COMPILE(R"(,"args":{{{}{}{}}}}})"), kind.arguments,
-                   kind.arguments.empty() || own.empty() ? "" : ",", own);
+    Append(FMT_COMPILE(R"(,"args":{{{}{}{}}}}})"), kind.arguments,
+           kind.arguments.empty() || own.empty() ? "" : ",", own);
   }
 
   void Value(TrackId counter, Nanoseconds time, double value) override {
     Event();
-    Append(R"({{"ph":"C","name":{},"pid":{},"ts":)", tracks_[counter].name, tracks_[counter].process);
+    Append(FMT_COMPILE(R"({{"ph":"C","name":{},"pid":{},"ts":)"), tracks_[counter].name,
+           tracks_[counter].process);
     Microseconds(time);
-    Append(R"(,"args":{{"value":{}}}}})", value);
+    Append(FMT_COMPILE(R"(,"args":{{"value":{}}}}})"), value);
   }
 
   void Finish() override {
     if (!started_) Start();
-    Append("\n]}}\n");
+    Append(FMT_COMPILE("\n]}}\n"));
     Flush();
   }
 
@@ -87,13 +89,9 @@ class Writer : public TraceWriter {
     std::string head, arguments;
   };
 
-  template <typename... Arguments>
-  void Append(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
-  }
-  // For what is written for every event: of FMT_COMPILE, taken apart when this is compiled.
+  // `format`: of FMT_COMPILE, which takes it apart when this is compiled, for there are millions of events.
   template <typename Format, typename... Arguments>
-  void AppendCompiled(const Format& format, Arguments&&... arguments) {
+  void Append(const Format& format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
   }
 
@@ -104,8 +102,8 @@ class Writer : public TraceWriter {
 
   void Name(const char* what, TrackId track, const std::string& name) {
     Event();
-    Append(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", what, tracks_[track].process,
-           tracks_[track].thread, Quoted(name));
+    Append(FMT_COMPILE(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})"), what,
+           tracks_[track].process, tracks_[track].thread, Quoted(name));
   }
 
   static std::string ArgumentsText(const std::vector<TraceArgument>& arguments) {
@@ -126,12 +124,13 @@ class Writer : public TraceWriter {
     const bool negative = time < 0;
     const std::uint64_t size =
         negative ? 0 - static_cast<std::uint64_t>(time) : static_cast<std::uint64_t>(time);
-    AppendCompiled(FMT_COMPILE("{}{}.{:03}"), negative ? "-" : "", size / 1000, size % 1000);
+    Append(FMT_COMPILE("{}{}.{:03}"), negative ? "-" : "", size / 1000, size % 1000);
   }
 
   void Start() {
     started_ = true;
-    Append(R"({{"displayTimeUnit":"ns","otherData":{{{}}},"traceEvents":[)", ArgumentsText(attributes_));
+    Append(FMT_COMPILE(R"({{"displayTimeUnit":"ns","otherData":{{{}}},"traceEvents":[)"),
+           ArgumentsText(attributes_));
   }
 
   // Before each event: the comma behind the one before it, and what stands before all.
