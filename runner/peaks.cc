@@ -11,6 +11,7 @@
 
 #include "caches.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "mac_kernels.h"
 #include "memory_kernels.h"
 #include "operator_clock.h"
@@ -23,13 +24,14 @@ namespace etprof::runner {
 class Team::Members {
  public:
   explicit Members(int threads) : results_(static_cast<std::size_t>(threads)) {
-    for (int number = 1; number < threads; ++number) others_.emplace_back([this, number] { Serve(number); });
+    for (int number = 1; number < threads; ++number) {
+      if (others_.Start([this, number] { Serve(number); })) continue;
+      Dismiss();
+      throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
+          .Remedy("measure with fewer threads, or raise `ulimit -u`");
+    }
   }
-  ~Members() {
-    chunk_ = nullptr;
-    Release();
-    for (std::thread& other : others_) other.join();
-  }
+  ~Members() { Dismiss(); }
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
 
@@ -57,6 +59,11 @@ class Team::Members {
 
   void Release() { generation_.fetch_add(1); }
 
+  void Dismiss() {
+    chunk_ = nullptr;
+    Release();
+  }
+
   void Serve(int number) {
     for (std::uint64_t seen = 0;;) {
       while (generation_.load() == seen) std::this_thread::yield();
@@ -77,12 +84,12 @@ class Team::Members {
     finished_.fetch_add(1);
   }
 
-  std::vector<std::thread> others_;
   std::vector<Result> results_;
   const std::function<std::int64_t(int)>* chunk_ = nullptr;  // published by generation_
   std::int64_t window_ns_ = 0;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<std::size_t> finished_{0};
+  Threads others_;  // goes first: they use the rest
 };
 
 Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}

@@ -13,8 +13,7 @@
 #include <mutex>
 #include <new>
 #include <system_error>
-#include <thread>
-#include <vector>
+#include <utility>
 
 namespace etprof {
 namespace {
@@ -153,6 +152,22 @@ void ParallelFor(std::size_t count, std::size_t threads, const std::function<voi
   if (threads > 1) Helpers::OfProcess().Lend(job, threads - 1);
   job->Run();
   job->Wait();
+}
+
+bool Threads::Start(std::function<void()> work) {
+  try {
+    threads_.emplace_back(std::move(work));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void Threads::Join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,

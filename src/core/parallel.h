@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <thread>
+#include <vector>
 
 namespace etprof {
 
@@ -16,5 +18,24 @@ void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
 
 // The number of threads that 0 stands for; at least 1.
 std::size_t HardwareThreads();
+
+// Threads of one's own, for work that waits more than it computes, or that stays on one thread. When this
+// goes away, it waits for all of them.
+class Threads {
+ public:
+  Threads() = default;
+  ~Threads() { Join(); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  // Calls `work`, which throws nothing, on a new thread. False where the system starts no more: then nothing
+  // is called.
+  [[nodiscard]] bool Start(std::function<void()> work);
+  // Waits for all that were started.
+  void Join();
+
+ private:
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace etprof

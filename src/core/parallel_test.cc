@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,6 +16,30 @@
 
 namespace etprof {
 namespace {
+
+TEST(Threads, AreWaitedFor) {
+  std::atomic<int> done = 0;
+  {
+    Threads threads;
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(threads.Start([&] { ++done; }));
+    threads.Join();
+    EXPECT_EQ(done, 5);
+    EXPECT_TRUE(threads.Start([&] { ++done; }));
+  }
+  EXPECT_EQ(done, 6);
+}
+
+TEST(Threads, SayThatTheSystemHasNoMore) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47U), 0);  // more than there are addresses
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  Threads threads;
+  EXPECT_FALSE(threads.Start([] { FAIL(); }));
+  ASSERT_EQ(::pthread_setattr_default_np(&before), 0);
+  EXPECT_TRUE(threads.Start([] {}));
+}
 
 TEST(ParallelFor, DoesEveryIndexOnce) {
   for (const std::size_t threads : {0U, 1U, 2U, 7U}) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <thread>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "device/adb/adb_devices.h"
 #include "device/open_device.h"
@@ -59,18 +59,19 @@ Wanted WhatToAsk(const DevicesOptions& options, const std::function<bool()>& int
 
 std::vector<DeviceSurvey> Ask(const std::vector<std::string>& names, const SurveyOptions& options) {
   std::vector<DeviceSurvey> devices(names.size());
-  std::vector<std::thread> threads;
+  Threads threads;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    threads.emplace_back([&, i] {
+    const auto ask = [&, i] {
       try {
         devices[i] = SurveyDevice(names[i], options);
       } catch (const std::exception& error) {
         devices[i].name = names[i];
         devices[i].problem = error.what();
       }
-    });
+    };
+    if (!threads.Start(ask)) ask();
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.Join();
   return devices;
 }
 

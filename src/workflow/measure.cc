@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <latch>
-#include <thread>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/parallel.h"
 #include "device/open_device.h"
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
@@ -132,8 +132,14 @@ class SeveralDevices {
 
   // Returns how far every device got, index by index of the jobs.
   std::vector<Measured> Run() {
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) threads.emplace_back([this, i] { RunOn(i); });
+    Threads threads;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (threads.Start([this, i] { RunOn(i); })) continue;
+      states_[i].device = jobs_[i].device;
+      states_[i].error = Error(ExitCode::kDeviceFailed, "the system starts no more threads")
+                             .Remedy("end other programs, raise `ulimit -u`, or name fewer devices at once");
+      known_.count_down();
+    }
     known_.wait();
     std::optional<Error> failed;
     try {
@@ -143,7 +149,7 @@ class SeveralDevices {
     }
     measure_ = !failed && !dry_run_;
     go_.count_down();
-    for (std::thread& thread : threads) thread.join();
+    threads.Join();
     if (failed) throw *failed;
     return std::move(states_);
   }

@@ -7,12 +7,12 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/json_members.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "device/tool.h"
@@ -394,21 +394,22 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     }
     tasks[static_cast<std::size_t>(place - devices.begin())].push_back({&cells[i], &state.cells[i], program});
   }
-  std::vector<std::thread> threads;
+  Threads threads;
   std::mutex failing;
   std::optional<Error> failed;  // where the state cannot be written
   for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
     if (tasks[i].empty()) continue;
-    threads.emplace_back([&, i] {
+    const auto measure = [&, i] {
       try {
         SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
       } catch (const std::exception& error) {
         const std::lock_guard lock(failing);
         failed = AsError(error);
       }
-    });
+    };
+    if (!threads.Start(measure)) measure();
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.Join();
   if (progress.Interrupted()) return {{}, true, {}};
   if (failed) throw Error(*failed);
   SuiteOutcome outcome{ReportOfSuite(state, suite.output_root, true, options, progress), false, {}};

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,43 @@ def test_too_little_address_space_for_a_measurement(tmp_path: Path, mebibytes: i
     if done.returncode != 0:
         assert "Internal error" not in done.stderr
         assert done.stderr.strip()
+
+
+@pytest.fixture(scope="module")
+def without_threads(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """without_threads(NAME, *ARGUMENTS) runs etprof while the program of that name can start no thread."""
+    library = tmp_path_factory.mktemp("no_threads") / "no_threads.so"
+    source = Path(__file__).with_name("no_threads.c")
+    subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+
+    def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "NO_COLOR": "1", "LD_PRELOAD": str(library), "NO_THREADS_IN": name}
+        words = [program.etprof(), *map(str, arguments)]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+def test_a_system_that_starts_no_more_threads(tmp_path: Path, without_threads):
+    out = tmp_path / "out"
+    refused = without_threads(
+        "etprof", "profile", MODEL, "--device", "local", "--device", "ssh:x", "--output-root", out
+    )
+    assert_said(refused)
+    assert "The system starts no more threads" in refused.stderr
+    assert not out.exists()
+    # What may as well be done one after the other is.
+    listed = without_threads("etprof", "devices", "--json")
+    assert listed.returncode == 0, listed.stderr
+    assert json.loads(listed.stdout)
+    read = without_threads("etprof", "analyze", ETDUMP)
+    assert read.returncode == 0, read.stderr
+
+
+def test_a_runner_that_starts_no_more_threads(without_threads):
+    refused = without_threads("etprof-runner", "peaks", "--threads", "2")
+    assert_said(refused, 3)
+    assert "2 threads are more than the system starts" in refused.stderr
 
 
 @pytest.mark.parametrize("command", ["ready", "load", "burst"])
