@@ -8,12 +8,24 @@
 #include "core/error.h"
 
 namespace etprof {
+namespace {
+
+Error Damaged(const std::filesystem::path& file, std::string_view reason) {
+  return Error(ExitCode::kBadInput, fmt::format("is damaged: {}", reason))
+      .InFile(file.string())
+      .Remedy("restore it from a copy, or add the runs again to a new file");
+}
+
+}  // namespace
 
 Database::Database(std::filesystem::path file, Mode mode, double busy_seconds) : file_(std::move(file)) {
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  const int code = sqlite3_open_v2(file_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  int code = sqlite3_open_v2(file_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  // A file that may not be written is opened all the same.
+  if (code == SQLITE_OK && mode != Mode::kRead && sqlite3_db_readonly(handle_, "main") == 1)
+    code = SQLITE_READONLY;
   if (code != SQLITE_OK) {
     try {
       Fail(code);
@@ -32,15 +44,18 @@ void Database::Execute(const char* sql) {
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) Fail(code);
 }
 
+void Database::RequireWhole() {
+  Statement check(*this, "PRAGMA quick_check(1)");
+  if (check.Step() && check.Text(0) != "ok") throw Damaged(file_, check.Text(0));
+}
+
 std::int64_t Database::LastRowId() const { return sqlite3_last_insert_rowid(handle_); }
 
 void Database::Fail(int code) const {
   const std::string reason = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const int primary = code & 0xff;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
-    throw Error(ExitCode::kBadInput, fmt::format("is damaged: {}", reason))
-        .InFile(file_.string())
-        .Remedy("restore it from a copy, or add the runs again to a new file");
+    throw Damaged(file_, reason);
   }
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
     throw Error(ExitCode::kDeviceFailed, "is in use: another process writes to it")

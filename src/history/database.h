@@ -23,6 +23,8 @@ class Database {
   ~Database();
 
   void Execute(const char* sql);
+  // Throws where any page is damaged. Reads all of the file.
+  void RequireWhole();
   std::int64_t LastRowId() const;
   sqlite3* handle() const { return handle_; }
   [[noreturn]] void Fail(int code) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -103,6 +104,33 @@ void RequireRegular(const std::filesystem::path& file) {
       .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
 }
 
+void RequireWritable(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  if (::access(folder.c_str(), W_OK) == 0) return;
+  throw Error(ExitCode::kDeviceFailed, "lies in a folder that may not be written")
+      .InFile(file.string())
+      .Remedy("make the folder writable, or name another file with `--history FILE`");
+}
+
+// Whether there is anything in a file that may be added to. Throws for what is none of ours, and where none
+// can be created.
+bool HasHistory(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw Error(ExitCode::kBadInput, "cannot be created: there is no such folder")
+        .InFile(file.string())
+        .Remedy("name a file in a folder that exists");
+  }
+  if (!std::filesystem::exists(file, error)) {
+    RequireWritable(folder, file);
+    return false;
+  }
+  RequireRegular(file);
+  const bool has = RequireHistory(file);
+  RequireWritable(folder, file);  // SQLite's journal is made there
+  return has;
+}
+
 // "[1,22,0]"; empty for anything else.
 std::vector<Nanoseconds> NumbersIn(std::string_view text) {
   std::vector<Nanoseconds> numbers;
@@ -150,20 +178,12 @@ void HistoryFile::CreateTables() {
 }
 
 void HistoryFile::RequireAddable(const std::filesystem::path& file) {
-  std::error_code error;
-  if (std::filesystem::exists(file, error)) {
-    RequireRegular(file);
-    RequireHistory(file);
-  } else if (const auto folder = std::filesystem::absolute(file, error).parent_path();
-             !std::filesystem::is_directory(folder, error)) {
-    throw Error(ExitCode::kBadInput, "cannot be created: there is no such folder")
-        .InFile(file.string())
-        .Remedy("name a file in a folder that exists");
-  }
+  if (!HasHistory(file)) return;
+  Database(file, Database::Mode::kWrite).RequireWhole();
 }
 
 HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
-  RequireAddable(file);
+  HasHistory(file);
   return {file, Database::Mode::kCreate};
 }
 

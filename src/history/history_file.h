@@ -64,7 +64,7 @@ struct TrendData {
 // write it at once. What is written is there as a whole, or, after a kill or on a full disk, not at all.
 class HistoryFile {
  public:
-  // Throws as OpenToAdd would, as far as that is known without writing.
+  // Throws as OpenToAdd would, as far as that is known without adding, and where any part of it is damaged.
   static void RequireAddable(const std::filesystem::path& file);
   // Opens it, and creates one that does not exist. Throws Error (kBadInput) for a file that is no history of
   // etprof's or one of a newer version, and leaves it as it is.

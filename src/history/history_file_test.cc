@@ -195,6 +195,56 @@ TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
   refused(HistoryFile::OpenToRead);
 }
 
+TEST_F(HistoryFileTest, SaysBeforehandThatItIsDamaged) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  HistoryFile::RequireAddable(file_);
+  const std::uintmax_t size = fs::file_size(file_);
+  constexpr int kPage = 4096;
+  ASSERT_GT(size, 3U * kPage);
+  {
+    std::fstream out(file_, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(2 * kPage);
+    out << std::string(kPage, '\xff');
+  }
+  const std::string before = ReadTextFile(file_);
+  try {
+    HistoryFile::RequireAddable(file_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
+    EXPECT_THAT(error.Summary(), testing::HasSubstr("is damaged"));
+  }
+  EXPECT_EQ(ReadTextFile(file_), before);
+}
+
+TEST_F(HistoryFileTest, SaysBeforehandThatItMayNotBeWritten) {
+  HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
+  fs::permissions(file_, fs::perms(0444));
+  fs::permissions(folder_, fs::perms(0555));
+  // Root may write everything.
+  const auto code_for_a_user = [](const fs::path& file) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+      try {
+        HistoryFile::RequireAddable(file);
+      } catch (const Error& error) {
+        ::_exit(static_cast<int>(error.exit_code()));
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(code_for_a_user(file_), static_cast<int>(ExitCode::kDeviceFailed));
+  EXPECT_EQ(code_for_a_user(folder_ / "new.sqlite"), static_cast<int>(ExitCode::kDeviceFailed));
+  fs::permissions(folder_, fs::perms(0777));
+  fs::permissions(file_, fs::perms(0666));
+  EXPECT_EQ(code_for_a_user(file_), 0);
+  EXPECT_EQ(code_for_a_user(folder_ / "new.sqlite"), 0);
+}
+
 TEST_F(HistoryFileTest, ReadingCreatesNothing) {
   EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
   EXPECT_FALSE(fs::exists(file_));

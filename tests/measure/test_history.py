@@ -224,6 +224,14 @@ def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
     assert failed.stderr.splitlines()[-1].startswith("hint: ")
     assert bench.run("validate", bench.out).returncode == 0
     assert bench.run("history", "add", bench.out, *keep).returncode == 0
+    # Damage is noticed before.
+    history, before = bench.folder / "h.sqlite", bench.manifest()
+    whole = history.read_bytes()
+    history.write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
+    damaged = bench.run("run", config, *keep)
+    assert damaged.returncode == BAD_INPUT
+    assert "is damaged" in damaged.stderr
+    assert bench.manifest() == before
 
 
 def test_self_times_add_up(bench):
