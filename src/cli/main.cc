@@ -63,6 +63,7 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
   }
   for (int i = 1; i < argc && suggestion.empty(); ++i) {
     const std::string word = argv[i];
+    if (word == "--") break;  // what follows is another program's
     if (current.empty() && !word.starts_with("-")) {
       if (std::ranges::find(all, word, &etprof::CommandSpec::name) == all.end()) {
         message = fmt::format("unknown command `{}`", word);
@@ -82,6 +83,8 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
   if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
   }
+  if (const std::size_t end = message.find(": At Most 1 "); end != std::string::npos)
+    message = fmt::format("`{}` is given more than once", message.substr(0, end));
   const std::string meant = suggestion.empty() ? "" : fmt::format("did you mean `{}`? See", suggestion);
   return etprof::Error(etprof::ExitCode::kUsage, message)
       .Remedy(fmt::format("{} `etprof {}--help`", meant.empty() ? "see" : meant,
@@ -142,6 +145,7 @@ int main(int argc, char** argv) {
     const etprof::Error error = etprof::AsError(exception);
     if (error.exit_code() == etprof::ExitCode::kInterrupted) {
       etprof::Say("{}\n", error.Summary());
+      if (!error.remedy().empty()) etprof::Say("hint: {}\n", error.Hint());
     } else {
       etprof::SayError(error);
     }

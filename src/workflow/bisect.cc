@@ -145,6 +145,10 @@ class Bisecter {
     found_.folder = folder_.string();
   }
 
+  const std::filesystem::path& folder() const { return folder_; }
+  // How many steps were measured so far.
+  std::size_t Measured() const { return found_.Measured(); }
+
   Bisection Run() {
     ListCommits();
     const auto good = Build(found_.good, why_);
@@ -349,7 +353,15 @@ Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
   if (!options.built_runner.empty() && !options.measure.runner.empty())
     throw Error(ExitCode::kUsage, "the runner is either built or stays the same")
         .Remedy("leave out --runner");
-  return Bisecter(options, progress).Run();
+  Bisecter bisecter(options, progress);
+  try {
+    return bisecter.Run();
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::kInterrupted || bisecter.Measured() == 0) throw;
+    throw Error(ExitCode::kInterrupted, "interrupted")
+        .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
+                            bisecter.folder().string()));
+  }
 }
 
 }  // namespace etprof

@@ -58,3 +58,9 @@ def test_an_option_without_its_value_is_named_with_what_to_give():
 )
 def test_a_hidden_a_short_and_a_long_option(arguments, message):
     assert said(*arguments).startswith(message)
+
+
+def test_an_option_given_twice():
+    assert said("bisect", "--good", "a", "--good", "b", "--", "make", "--bad") == (
+        "error: `--good` is given more than once\nhint: See `etprof bisect --help`.\n"
+    )

@@ -55,9 +55,11 @@ class Repository:
 BUILD = "if grep -q broken runner; then echo 'does not compile' >&2; exit 1; fi; mkdir -p out; cp runner out/runner; chmod +x out/runner"
 
 
-def bisect(bench, repository: Repository, *more, good: int = 0, bad: int = -1) -> subprocess.CompletedProcess:
+def bisect(
+    bench, repository: Repository, *more, good: int = 0, bad: int = -1, out: pathlib.Path | None = None
+) -> subprocess.CompletedProcess:
     ends = ["--good", repository.commits[good], "--bad", repository.commits[bad], "--repository", repository.folder]
-    build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", bench.folder / "bisect"]
+    build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", out or bench.folder / "bisect"]
     return bench.run("bisect", *ends, *build, *more, "--", "sh", "-c", BUILD)
 
 
@@ -174,6 +176,24 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     assert [repository.git(*words) for words in state] == before
     assert started.left() == set()
     assert (repository.folder / "runner").read_text() == "what the user is working on"
+
+
+def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository):
+    for latency in (1_000_000, 1_000_000, 1_050_000):
+        repository.commit(latency)
+    started = Started(bench, repository, "one")  # in the build of the second step
+    (first,) = started.out.glob("1_*/manifest.json")
+    said = started.end(signal.SIGINT, group=True)
+    assert started.process.returncode == INTERRUPTED, said
+    assert said.splitlines()[-2:] == [
+        "Interrupted",
+        f"hint: Repeat the command with `--resume`; the measured steps are in `{started.out}`.",
+    ]
+    before = json.loads(first.read_text())["results"]
+    result = bisect(bench, repository, "--max-seconds", "60", "--resume", "--csv", "steps", out=started.out)
+    assert result.returncode == FOUND, result.stderr
+    assert [row["outcome"] for row in rows(result)] == ["bad", "good"]
+    assert json.loads(first.read_text())["results"] == before
 
 
 def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
