@@ -48,7 +48,12 @@ class ExportError(Exception):
 
 def report(problem: str, what_to_do: str, to: TextIO) -> None:
     """The two lines that every failure of etprof ends with."""
-    print(f"error: {_capitalized(problem)}\nhint: {_capitalized(what_to_do)}", file=to)
+    print(f"error: {_capitalized(problem)}\n{hint(what_to_do)}", file=to)
+
+
+def hint(what_to_do: str) -> str:
+    """The line that says what to do, as a sentence."""
+    return f"hint: {_capitalized(what_to_do)}{'' if what_to_do.endswith(('.', '?', '!')) else '.'}"
 
 
 def _capitalized(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from etprof import errors
 from etprof.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
 
 # Below these shares a model is said to lower badly: multiply-adds are where the time of a convolution or a matrix goes, and
@@ -85,10 +86,12 @@ def _delegation(
     kernels = [one["name"] for one in method.not_delegated]
     if left := dict.fromkeys(_SUBSTITUTED[kernel] for kernel in kernels if kernel in _SUBSTITUTED):
         said.append(
-            f"hint: {name}Use etprof.wrappers' substitute for {', '.join(left)}. See docs/guides/models.md#wrappers"
+            errors.hint(
+                f"{name}Use etprof.wrappers' substitute for {', '.join(left)}. See docs/guides/models.md#wrappers"
+            )
         )
     rewritten = [_REWRITTEN.get((one["name"], one["why"]), _REWRITTEN.get(one["name"])) for one in method.not_delegated]
-    said += [f"hint: {name}{remedy}" for remedy in dict.fromkeys(rewritten) if remedy]
+    said += [errors.hint(name + remedy) for remedy in dict.fromkeys(rewritten) if remedy]
     return said
 
 
@@ -126,7 +129,7 @@ def _check(check: Check) -> list[str]:
     said.append(_line("check", f"{verdict}: {check.why}"))
     if check.verdict == FAIL and any(output.faded() for case in check.cases for output in case.outputs):
         said.append(
-            "hint: If the weights are random, use etprof.wrappers.calibrated. See docs/guides/models.md#wrappers"
+            errors.hint("if the weights are random, use etprof.wrappers.calibrated. See docs/guides/models.md#wrappers")
         )
     return said
 

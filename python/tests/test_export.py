@@ -270,7 +270,7 @@ def test_usage_errors_are_2(capfd: pytest.CaptureFixture, arguments: list[str], 
     assert raised.value.code == 2
     problem, hint = capfd.readouterr().err.splitlines()
     assert problem.startswith("error: ") and word in problem
-    assert hint == "hint: See `etprof export --help`"
+    assert hint == "hint: See `etprof export --help`."
 
 
 def test_the_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture):
@@ -343,7 +343,7 @@ def test_without_torch_the_remedy_is_named():
     done = python("-S", "-m", "etprof.export", "--model", "toy_cnn")
     assert done.returncode == 3
     assert done.stderr == (
-        "error: Could not find model `toy_cnn`: torch is not installed\nhint: Run `script/bootstrap`\n"
+        "error: Could not find model `toy_cnn`: torch is not installed\nhint: Run `script/bootstrap`.\n"
     )
     listed = python("-S", "-m", "etprof.export", "--list-models")
     assert "toy_cnn" in listed.stdout.splitlines()

@@ -160,8 +160,8 @@ def test_a_class_that_wants_arguments_is_told_what_to_give(tmp_path: Path, capfd
     path = tmp_path / "net.py"
     path.write_text(NET.format(forward="return x").replace("__init__(self)", "__init__(self, width)"))
     assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 3
-    assert (
-        capfd.readouterr().err.splitlines()[-1].endswith("The class is made without arguments: give `width` a default")
+    assert capfd.readouterr().err.splitlines()[-1] == (
+        "hint: The class is made without arguments: give `width` a default."
     )
 
 
@@ -335,7 +335,7 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     assert not any(line.startswith("hint: ") for line in summary.lines("xnnpack", [method], None))
     left += [dict(left[0], name="aten::native_layer_norm.out"), dict(left[0], name="aten::logical_not.out")]
     said = summary.lines("xnnpack", [method], None)
-    expected = "Use etprof.wrappers' substitute for layer normalization, attention. See docs/guides/models.md#wrappers"
+    expected = "Use etprof.wrappers' substitute for layer normalization, attention. See docs/guides/models.md#wrappers."
     assert said[-1] == f"hint: {expected}"
     portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
     assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None))
@@ -358,7 +358,7 @@ def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFix
     assert said[-3].startswith("hint: Use etprof.wrappers' substitute for layer normalization.")
     assert {text.partition(",")[0] for text in said[-2:]} == {
         "hint: Take a mean over the last two of four dimensions and keep them (keepdim=True)",
-        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid",
+        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid.",
     }
 
 
