@@ -146,6 +146,13 @@ std::vector<Nanoseconds> NumbersIn(std::string_view text) {
   return at != end && *at == ']' ? numbers : std::vector<Nanoseconds>();
 }
 
+// Of a row with the columns of `series` from `first` on.
+SeriesKey SeriesIn(const Statement& row, int first) {
+  return {row.Text(first),     row.Text(first + 1),
+          row.Text(first + 2), static_cast<int>(row.Integer(first + 3)),
+          row.Text(first + 4), row.Text(first + 5)};
+}
+
 constexpr std::string_view kSeriesMatch =
     "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
     "instr(lower(experiment), lower(?3)) > 0";
@@ -309,6 +316,25 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
   return added;
 }
 
+std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity) {
+  constexpr const char* kOperators = "SELECT operator FROM operator_time WHERE result";
+  Statement find(
+      database_,
+      fmt::format(
+          "SELECT DISTINCT model, method, experiment, threads, settings, device FROM run "
+          "JOIN result ON result.run = run.id JOIN series ON series.id = result.series "
+          "JOIN result other ON other.series = series.id JOIN run other_run ON other_run.id = other.run "
+          "WHERE run.identity = ?1 AND other.id <> result.id AND other_run.commit_name = run.commit_name "
+          "AND EXISTS({0} = result.id) AND EXISTS({0} = other.id) AND "
+          "(EXISTS({0} = result.id EXCEPT {0} = other.id) OR EXISTS({0} = other.id EXCEPT {0} = "
+          "result.id)) ORDER BY 1, 2, 3, 4, 5, 6",
+          kOperators));
+  std::vector<SeriesKey> found;
+  find.Bind(1, identity);
+  while (find.Step()) found.push_back(SeriesIn(find, 0));
+  return found;
+}
+
 std::int64_t HistoryFile::CountRuns() {
   Statement count(database_, "SELECT count(*) FROM run");
   count.Step();
@@ -324,8 +350,7 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   find.Bind(1, filter.model).Bind(2, filter.device).Bind(3, filter.experiment);
   while (find.Step()) {
     TrendData trend;
-    trend.key = {find.Text(1), find.Text(2), find.Text(3), static_cast<int>(find.Integer(4)),
-                 find.Text(5), find.Text(6)};
+    trend.key = SeriesIn(find, 1);
     ReadPoints(find.Integer(0), filter, trend);
     if (!filter.operator_name.empty()) ReadNamedOperators(filter, trend);
     if (filter.operators) ReadOperators(trend);

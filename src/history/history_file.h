@@ -78,6 +78,10 @@ class HistoryFile {
   // One that was resumed since it was added replaces what it was.
   Added Add(HistoryRun run, OfOther of_other = OfOther::kRefused);
 
+  // Series of a run, by its identity, of which its commit has a run with other operators, too: perhaps two
+  // models whose files have the same name.
+  std::vector<SeriesKey> OfOtherOperators(const std::string& identity);
+
   std::int64_t CountRuns();
   // By the names of their keys. Series without a run are not there.
   std::vector<TrendData> Trends(const HistoryFilter& filter);

@@ -195,6 +195,26 @@ TEST_F(HistoryFileTest, RefusesOtherFilesAndLeavesThemAsTheyAre) {
   refused(HistoryFile::OpenToRead);
 }
 
+TEST_F(HistoryFileTest, KnowsThatACommitHasTwoModelsOfTheSameName) {
+  HistoryFile history = HistoryFile::OpenToAdd(file_);
+  HistoryRun first = MakeRun(1), again = MakeRun(2), other = MakeRun(3), untraced = MakeRun(4),
+             later = MakeRun(5);
+  for (HistoryRun* run : {&again, &other, &untraced}) run->commit = first.commit;
+  other.results[0].operators.pop_back();
+  untraced.results[0].operators.clear();
+  later.results[0].operators = {{"forward/0/kernel/0", "sub", 400}};
+  history.Add(first);
+  history.Add(again);
+  EXPECT_THAT(history.OfOtherOperators(again.identity), testing::IsEmpty());
+  history.Add(untraced);
+  EXPECT_THAT(history.OfOtherOperators(untraced.identity), testing::IsEmpty());
+  history.Add(later);
+  EXPECT_THAT(history.OfOtherOperators(later.identity), testing::IsEmpty());  // a commit of its own
+  history.Add(other);
+  EXPECT_THAT(history.OfOtherOperators(other.identity), testing::ElementsAre(first.results[0].series));
+  EXPECT_THAT(history.OfOtherOperators(first.identity), testing::ElementsAre(first.results[0].series));
+}
+
 TEST_F(HistoryFileTest, SaysBeforehandThatItIsDamaged) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   HistoryFile::RequireAddable(file_);

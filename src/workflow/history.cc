@@ -90,11 +90,13 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
     record.model = NameInSuite(path);
     Recorded one = RecordOf(ReportOf(OpenRunDirectory(path), {.join = false}), record);
     recorded.push_back(std::move(one.run));
-    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out)});
+    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(one.left_out), {}});
   }
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
-  for (std::size_t i = 0; i < recorded.size(); ++i)
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
     result.runs[i].added = history.Add(recorded[i], options.of_other);
+    result.runs[i].of_other_operators = history.OfOtherOperators(recorded[i].identity);
+  }
   result.all = history.CountRuns();
   return result;
 }

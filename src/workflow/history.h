@@ -33,6 +33,7 @@ struct AddedToHistory {
     std::string path;
     HistoryFile::Added added = HistoryFile::Added::kNew;
     std::vector<std::string> left_out;
+    std::vector<SeriesKey> of_other_operators;  // as HistoryFile::OfOtherOperators
   };
   std::vector<Run> runs;
   std::string commit;           // in full where git knows it
