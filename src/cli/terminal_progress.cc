@@ -183,13 +183,16 @@ void TerminalProgress::Message(std::size_t device, const std::string& text) { Ke
 
 void TerminalProgress::Step(const std::string& text, int done, int total) {
   const std::lock_guard lock(mutex_);
-  std::string& line = lines_.front().text;
-  line = OneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
+  Line& line = lines_.front();
+  line.text = OneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
   if (terminal_) {
     Draw(true);
-  } else if (total == 0) {
-    write_(line + "\n");
+    return;
   }
+  const auto now = std::chrono::steady_clock::now();
+  if (total > 0 && now - line.last_written < kWriteEvery) return;
+  line.last_written = now;
+  write_(line.text + "\n");
 }
 
 void TerminalProgress::State(std::size_t device, const std::string& text) {

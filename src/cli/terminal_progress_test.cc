@@ -101,6 +101,15 @@ TEST(TerminalProgress, WithoutATerminalLinesWithTheName) {
                     HasSubstr("\nssh:board: pushing model.pte\n"), Not(HasSubstr("\x1b"))));
 }
 
+TEST(TerminalProgress, WithoutATerminalOfCountedStepsSome) {
+  Screen screen{{false, 80, 24}, ""};
+  TerminalProgress progress({""}, screen.Writer(), screen.Size());
+  progress.Step("exporting net (fp32)", 1, 8);
+  progress.Step("exporting other (fp32)", 2, 8);  // within the seconds between two lines
+  progress.Step("connecting", 0, 0);
+  EXPECT_EQ(screen.written, "exporting net (fp32) 1 of 8\nconnecting\n");
+}
+
 TEST(TerminalProgress, ThreadsDoNotMixTheirLines) {
   Screen screen{{false, 80, 24}, ""};
   TerminalProgress progress({"a", "b", "c"}, screen.Writer(), screen.Size());
