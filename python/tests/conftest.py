@@ -8,7 +8,7 @@ import copy
 import gc
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,5 +68,33 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             export_model(request)
         made.add(request.pte)
         return request.pte
+
+    return export
+
+
+# Of a model of pairs.py, beside the name of a backend.
+FORMS: dict[str, dict[str, str]] = {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}
+
+
+@pytest.fixture(scope="session")
+def variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """variant("Base"), or variant("Base FORM"), gives the path of pairs.py's model, exported and not checked."""
+    folder = tmp_path_factory.mktemp("variants")
+    made: dict[str, Path] = {}
+
+    def export(text: str) -> Path:
+        if text not in made:
+            name, _, form = text.partition(" ")
+            request = Request(
+                f"{Path(__file__).with_name('pairs.py')}:{name}",
+                outdir=folder,
+                name=name,
+                check=False,
+                command=["pytest"],
+                **FORMS.get(form, {"backend": form or "xnnpack"}),
+            )
+            export_model(request)
+            made[text] = request.pte
+        return made[text]
 
     return export

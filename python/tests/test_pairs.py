@@ -12,9 +12,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from etprof.export import Request, export_model
-from pairs import VARIANTS
-
 REPOSITORY = Path(__file__).parents[2]
 ETPROF = Path(os.environ.get("ETPROF", REPOSITORY / "build" / "etprof"))
 SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
@@ -125,31 +122,16 @@ OTHER_WEIGHTS = {
     "inserted between, what follows renumbered",
     "inserted between, all weights other ones",
 }
-FORMS: dict[str, dict[str, str]] = {
-    "fp16": {"dtype": "fp16"},
-    "portable": {"backend": "portable"},
-    "int8": {"quantize": "static"},
-}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every variant, exported and measured once: times do not matter."""
+def run(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]) -> Path:
+    """Every variant, measured once: times do not matter."""
     folder = tmp_path_factory.mktemp("pairs")
-    experiments = []
-    for variant in sorted({side for pair in PAIRS.values() for side in (pair.baseline, pair.candidate)}):
-        name, _, form = variant.partition(" ")
-        assert name in VARIANTS
-        request = Request(
-            f"{Path(__file__).with_name('pairs.py')}:{name}",
-            outdir=folder / "artifacts",
-            name=name,
-            check=False,
-            command=["pytest"],
-            **FORMS.get(form, {}),
-        )
-        export_model(request)
-        experiments.append({"name": variant.replace(" ", "_"), "model": str(request.pte)})
+    experiments = [
+        {"name": side.replace(" ", "_"), "model": str(variant(side))}
+        for side in sorted({side for pair in PAIRS.values() for side in (pair.baseline, pair.candidate)})
+    ]
     config = {
         "experiments": experiments,
         "launches": 2,
@@ -190,10 +172,9 @@ def test_the_match_names_exactly_the_change(compared: Callable[[Pair], dict], na
 
 # An export in another type or for another backend differs in other nodes than those that run.
 @pytest.mark.parametrize("name", [name for name, pair in PAIRS.items() if not callable(pair.changes)])
-def test_diff_names_exactly_the_change(run: Path, name: str) -> None:
+def test_diff_names_exactly_the_change(run: Path, variant: Callable[[str], Path], name: str) -> None:
     pair = PAIRS[name]
-    artifacts = run.parent / "artifacts"
-    files = [artifacts / f"{side}_xnnpack_fp32.pte" for side in (pair.baseline, pair.candidate)]
+    files = [variant(side) for side in (pair.baseline, pair.candidate)]
     done = subprocess.run([ETPROF, "diff", *files, "--run", run, "--json"], check=True, capture_output=True, text=True)
     tables = {
         part["table"]["id"]: part["table"]["rows"]
@@ -225,10 +206,9 @@ def test_every_delta_adds_up(compared: Callable[[Pair], dict], name: str) -> Non
         assert sum(row[side] for row in comparison["operators"]) == comparison["whole"][side]
 
 
-def test_a_gate_holds_an_operator_against_its_counterpart_alone(run: Path, tmp_path: Path) -> None:
+def test_a_gate_holds_an_operator_against_its_counterpart_alone(tmp_path: Path, variant: Callable[[str], Path]) -> None:
     """What was inserted has none: it is named, and neither it nor what follows it fails a limit."""
-    artifacts = run.parent / "artifacts"
-    sides = [artifacts / f"{side}_xnnpack_fp32.pte" for side in ("Base", "InsertedConv")]
+    sides = [variant(side) for side in ("Base", "InsertedConv")]
     junit = tmp_path / "junit.xml"
     # Limits that nothing reaches, since the launches are too few to tell anything.
     limits = ["--max-slowdown", "100000%", "--max-operator-slowdown", "100000%"]

@@ -93,28 +93,22 @@ def plan_without_reuse(edge, _quantized: bool):
 class Exports:
     """Each program is exported when it is first asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, variant: Callable[[str], Path]) -> None:
         self.folder = folder
+        self.variant = variant
         self.made: dict[str, Path] = {}
 
     def __getitem__(self, name: str) -> Path:
         if name not in self.made:
-            self.made[name] = self.methods(name) if name.endswith(" method") or "methods" in name else self.export(name)
+            own = self.unplanned if name.endswith(" unplanned") else self.methods if " method" in name else self.variant
+            self.made[name] = own(name)
         return self.made[name]
 
-    def export(self, name: str) -> Path:
-        model, _, form = name.partition(" ")
+    def unplanned(self, name: str) -> Path:
+        model = f"{Path(__file__).with_name('pairs.py')}:{name.partition(' ')[0]}"
+        request = Request(model, outdir=self.folder, check=False, command=["pytest"])
         with pytest.MonkeyPatch.context() as patch:
-            if form == "unplanned":
-                patch.setattr(lower, "to_executorch", plan_without_reuse)
-            request = Request(
-                f"{Path(__file__).with_name('pairs.py')}:{model}",
-                backend=form if form and form != "unplanned" else "xnnpack",
-                outdir=self.folder,
-                name=name.split(":")[0].replace(" ", "_"),
-                check=False,
-                command=["pytest"],
-            )
+            patch.setattr(lower, "to_executorch", plan_without_reuse)
             export_model(request)
         return request.pte
 
@@ -131,8 +125,8 @@ class Exports:
 
 
 @pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> Exports:
-    return Exports(tmp_path_factory.mktemp("gate"))
+def exports(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]) -> Exports:
+    return Exports(tmp_path_factory.mktemp("gate"), variant)
 
 
 def check(*arguments: str | Path, code: int) -> dict:

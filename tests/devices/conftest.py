@@ -73,14 +73,15 @@ def qemu(build_lock: None) -> list[str]:  # noqa: ARG001
 
 @pytest.fixture(scope="session")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """small_toy_cnn in "fp32", "fp16" or "int8"; one process exports them all, since most of its time goes into imports."""
+    """small_toy_cnn or small_transformer in "fp32", "fp16", "int8" or "int8dyn"; one process exports
+    all types of a model, since most of its time goes into imports."""
     folder = tmp_path_factory.mktemp("models")
 
-    def exported(kind: str) -> Path:
-        path = folder / f"small_toy_cnn_xnnpack_{kind}.pte"
+    def exported(kind: str, model: str = "small_toy_cnn") -> Path:
+        path = folder / f"{model}_xnnpack_{kind}.pte"
         if not path.exists():
-            model = f"{Path(__file__).with_name('small_toy_cnn.py')}:SmallToyCnn"
-            done = call(ETPROF, "export", "--model", model, "--dtype", "fp32,fp16,int8", "--outdir", folder)
+            source = f"{Path(__file__).with_name(model)}.py:{model.title().replace('_', '')}"
+            done = call(ETPROF, "export", "--model", source, "--dtype", "fp32,fp16,int8,int8dyn", "--outdir", folder)
             if "Run `script/bootstrap`" in done.stderr:
                 skip(done.stderr.strip().splitlines()[-1])
             assert done.returncode == 0, done.stderr

@@ -16,17 +16,6 @@ COMPUTES = re.compile(r"kai_run_(i?matmul|matmul)_clamp")
 MATRICES = ("Convolution", "Fully Connected", "Batch Matrix Multiply")
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """SmallToyCnn and a small transformer layer, in each type."""
-    folder = tmp_path_factory.mktemp("watched")
-    here = Path(__file__).parent
-    for model in (f"{here / 'small_toy_cnn.py'}:SmallToyCnn", f"{here / 'small_transformer.py'}:SmallTransformer"):
-        done = call(ETPROF, "export", model, "--dtype", "fp32,fp16,int8,int8dyn", "--outdir", folder, "--no-check")
-        assert done.returncode == 0, done.stderr
-    return lambda name, dtype: folder / f"{name}_xnnpack_{dtype}.pte"
-
-
 def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """The experiments of a watched run, by mask."""
     masks = {"sme2": SME2, "sme": SME, "neon": NEON}
@@ -83,9 +72,9 @@ def expected(name: str, isa: str) -> tuple[bool, set[str]]:
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8", "int8dyn"])
 @pytest.mark.parametrize("name", ["small_toy_cnn", "small_transformer"])
 def test_what_ran_is_what_the_rules_say(
-    bundle: Bundle, qemu: list[str], models: Any, tmp_path: Path, name: str, dtype: str
+    bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path, name: str, dtype: str
 ) -> None:
-    pte = models(name, dtype)
+    pte = export(dtype, name)
     experiments = measured(bundle, qemu, pte, tmp_path / "run")
     assert len(experiments) == 3
     for isa, experiment in experiments.items():
