@@ -144,8 +144,8 @@ class SeveralDevices {
     std::optional<Error> failed;
     try {
       NameFolders();
-    } catch (const Error& error) {
-      failed = error;
+    } catch (const std::exception& error) {
+      failed = AsError(error);
     }
     measure_ = !failed && !dry_run_;
     go_.count_down();
