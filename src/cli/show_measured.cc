@@ -120,10 +120,9 @@ void TellAdded(const AddedToHistory& added, const std::function<void(const std::
   for (const AddedToHistory::Run& run : added.runs) {
     for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
     for (const SeriesKey& series : run.of_other_operators) {
-      Say("warning: {}: Another run of the same commit has other operators as {}. If it was of another "
-          "model, "
-          "give the files different names: they are one series of the history.\n",
-          run.path, OneLine(NameOf(series)));
+      Say("warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
+          "give the files different names: both are one series of the history.\n",
+          OneLine(run.path), OneLine(NameOf(series)));
     }
     write(fmt::format("{}: {}", OneLine(run.path),
                       run.added == Added::kNew        ? "added as one of commit " + OneLine(added.commit)

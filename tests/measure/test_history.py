@@ -234,6 +234,20 @@ def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
     assert bench.manifest() == before
 
 
+def test_two_models_of_one_name_in_a_commit_are_warned_of(bench):
+    other = pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "etdump" / "toy_q8.sme2_on.etdump"
+    warned = []
+    for env in ({}, {}, {"FAKE_ETDUMP": str(other)}):
+        config = bench.write([bench.experiment("net", env=env)], launches=2)
+        done = bench.run("run", config, "--history", "h.sqlite", "--commit", "c")
+        assert done.returncode == 0, done.stderr
+        warned += [line for line in done.stderr.splitlines() if "with other operators" in line]
+    assert warned == [
+        f"warning: {bench.out}: Its commit has another run of `toy_cnn, net, on local`, with other operators. If that was "
+        "another model, give the files different names: both are one series of the history."
+    ]
+
+
 def test_self_times_add_up(bench):
     add(bench, measured(bench), "abc")
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
