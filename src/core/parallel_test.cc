@@ -29,6 +29,7 @@ TEST(Threads, AreWaitedFor) {
   EXPECT_EQ(done, 6);
 }
 
+#ifdef __GLIBC__
 TEST(Threads, SayThatTheSystemHasNoMore) {
   pthread_attr_t before, huge;
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
@@ -40,6 +41,7 @@ TEST(Threads, SayThatTheSystemHasNoMore) {
   ASSERT_EQ(::pthread_setattr_default_np(&before), 0);
   EXPECT_TRUE(threads.Start([] {}));
 }
+#endif
 
 TEST(ParallelFor, DoesEveryIndexOnce) {
   for (const std::size_t threads : {0U, 1U, 2U, 7U}) {
