@@ -52,7 +52,8 @@ def patterns_traced_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """exported(model, dtype="fp32", backend="xnnpack", quantize=None) gives the path of the .pte, exported and checked.
+    """exported(model, dtype="fp32", backend="xnnpack", quantize=None) gives the path of the .pte, exported and checked
+    (but for check=False).
 
     The model is a name or FILE.py:Class.
     """
@@ -61,8 +62,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 
     made: set[Path] = set()
 
-    def export(model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: str | None = None) -> Path:
-        request = Request(model, backend, dtype, quantize, outdir=folder, command=["pytest"])
+    def export(
+        model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: str | None = None, check: bool = True
+    ) -> Path:
+        request = Request(model, backend, dtype, quantize, outdir=folder, check=check, command=["pytest"])
         # Of a model in a file nobody has recorded which text of it was exported.
         if request.pte not in made and (":" in model or not is_current(request.pte)):
             export_model(request)
@@ -77,24 +80,12 @@ FORMS: dict[str, dict[str, str]] = {"fp16": {"dtype": "fp16"}, "int8": {"quantiz
 
 
 @pytest.fixture(scope="session")
-def variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def variant(exported: Exported) -> Callable[[str], Path]:
     """variant("Base"), or variant("Base FORM"), gives the path of pairs.py's model, exported and not checked."""
-    folder = tmp_path_factory.mktemp("variants")
-    made: dict[str, Path] = {}
 
     def export(text: str) -> Path:
-        if text not in made:
-            name, _, form = text.partition(" ")
-            request = Request(
-                f"{Path(__file__).with_name('pairs.py')}:{name}",
-                outdir=folder,
-                name=name,
-                check=False,
-                command=["pytest"],
-                **FORMS.get(form, {"backend": form or "xnnpack"}),
-            )
-            export_model(request)
-            made[text] = request.pte
-        return made[text]
+        name, _, form = text.partition(" ")
+        model = f"{Path(__file__).with_name('pairs.py')}:{name}"
+        return exported(model, check=False, **FORMS.get(form, {"backend": form or "xnnpack"}))
 
     return export

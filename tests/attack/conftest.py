@@ -1,8 +1,25 @@
 """Attacks on what etprof writes, deletes and reads: each test is something that once did harm, or could."""
 
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "measure"))
 
 from measure_conftest import bench, etprof, runner  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """preloaded("fault") is the library of fault.c, for LD_PRELOAD."""
+
+    def library(name: str) -> Path:
+        made = tmp_path_factory.mktemp(name) / f"{name}.so"
+        source = Path(__file__).with_name(f"{name}.c")
+        subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", made, source, "-ldl"], check=True)
+        return made
+
+    return library

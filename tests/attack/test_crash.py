@@ -19,11 +19,8 @@ ALL = os.environ.get("ETPROF_TEST_ALL") == "1"
 
 
 @pytest.fixture(scope="module")
-def fault(tmp_path_factory) -> Path:
-    library = tmp_path_factory.mktemp("fault") / "fault.so"
-    source = Path(__file__).with_name("fault.c")
-    subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
+def fault(preloaded) -> Path:
+    return preloaded("fault")
 
 
 class Crash:

@@ -192,11 +192,9 @@ def test_too_little_address_space_for_a_measurement(tmp_path: Path, mebibytes: i
 
 
 @pytest.fixture(scope="module")
-def without_threads(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess[str]]:
+def without_threads(preloaded) -> Callable[..., subprocess.CompletedProcess[str]]:
     """without_threads(NAME, *ARGUMENTS) runs etprof while the program of that name can start no thread."""
-    library = tmp_path_factory.mktemp("no_threads") / "no_threads.so"
-    source = Path(__file__).with_name("no_threads.c")
-    subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    library = preloaded("no_threads")
 
     def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "NO_COLOR": "1", "LD_PRELOAD": str(library), "NO_THREADS_IN": name}

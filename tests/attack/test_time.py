@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -10,13 +9,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def clock(tmp_path_factory) -> Path:
-    library = tmp_path_factory.mktemp("clock") / "clock.so"
-    subprocess.run(
-        ["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).with_name("clock.c"), "-ldl"],
-        check=True,
-    )
-    return library
+def clock(preloaded) -> Path:
+    return preloaded("clock")
 
 
 def sound(bench) -> None:
