@@ -143,12 +143,7 @@ int main(int argc, char** argv) {
     code = Main(argc, argv);
   } catch (const std::exception& exception) {
     const etprof::Error error = etprof::AsError(exception);
-    if (error.exit_code() == etprof::ExitCode::kInterrupted) {
-      etprof::Say("{}\n", error.Summary());
-      if (!error.remedy().empty()) etprof::Say("hint: {}\n", error.Hint());
-    } else {
-      etprof::SayError(error);
-    }
+    etprof::SayError(error);
     code = static_cast<int>(error.exit_code());
   }
   if (etprof::MessagesLost() && code == 0) {

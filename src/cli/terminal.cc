@@ -35,7 +35,8 @@ void SayText(std::string_view text) noexcept {
 }
 
 std::string ErrorText(const Error& error, std::string_view prefix) {
-  return fmt::format("error: {}{}\n{}", OneLine(prefix), error.Summary(),
+  const bool interrupted = error.exit_code() == ExitCode::kInterrupted;
+  return fmt::format("{}{}{}\n{}", interrupted ? "" : "error: ", OneLine(prefix), error.Summary(),
                      error.remedy().empty() ? "" : fmt::format("hint: {}\n", error.Hint()));
 }
 

@@ -37,7 +37,7 @@ void Say(fmt::format_string<Values...> format, Values&&... values) {
 }
 
 // An error as a person reads it: "error: ..." and, if it has a remedy, "hint: ...", each a line. `prefix`
-// stands before what happened ("ssh:one: ").
+// stands before what happened ("ssh:one: "). An interruption is no error, and is not called one.
 std::string ErrorText(const Error& error, std::string_view prefix = "");
 // Writes it as Say does.
 void SayError(const Error& error, std::string_view prefix = "");

@@ -32,6 +32,14 @@ constexpr auto kWriteEvery = std::chrono::seconds(5);
 constexpr auto kWaitingEvery = std::chrono::seconds(30);
 constexpr int kWideLine = 200;
 
+// Whether it is time for another line, which then is the last.
+bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_clock::duration every) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < every) return false;
+  last = now;
+  return true;
+}
+
 constexpr double kAllClean = 0.995;  // a share from here on would be shown as 100%
 
 // The first launches may know next to nothing.
@@ -189,10 +197,8 @@ void TerminalProgress::Step(const std::string& text, int done, int total) {
     Draw(true);
     return;
   }
-  const auto now = std::chrono::steady_clock::now();
-  if (total > 0 && now - line.last_written < kWriteEvery) return;
-  line.last_written = now;
-  write_(line.text + "\n");
+  if (total == 0) line.last_written = {};  // what is not counted is always written
+  if (IsDue(line.last_written, kWriteEvery)) write_(line.text + "\n");
 }
 
 void TerminalProgress::State(std::size_t device, const std::string& text) {
@@ -213,11 +219,9 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
     Draw(update.launch_finished);
     return;
   }
-  const auto now = std::chrono::steady_clock::now();
   const bool news = update.launch_finished || !update.what.empty();
-  if (!news || now - line.last_written < kWriteEvery) return;
-  line.last_written = now;
-  write_(Named(device, ProgressText(update, kWideLine)) + "\n");
+  if (news && IsDue(line.last_written, kWriteEvery))
+    write_(Named(device, ProgressText(update, kWideLine)) + "\n");
 }
 
 void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
@@ -228,10 +232,7 @@ void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
     Draw(false);
     return;
   }
-  const auto now = std::chrono::steady_clock::now();
-  if (now - line.last_waiting < kWaitingEvery) return;
-  line.last_waiting = now;
-  write_(Named(device, text) + "\n");
+  if (IsDue(line.last_waiting, kWaitingEvery)) write_(Named(device, text) + "\n");
 }
 
 void TerminalProgress::Draw(bool at_once) {

@@ -104,13 +104,6 @@ void RequireRegular(const std::filesystem::path& file) {
       .Remedy("give the history with `--history FILE`; `etprof history add` creates one");
 }
 
-void RequireWritable(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  if (::access(folder.c_str(), W_OK) == 0) return;
-  throw Error(ExitCode::kDeviceFailed, "lies in a folder that may not be written")
-      .InFile(file.string())
-      .Remedy("make the folder writable, or name another file with `--history FILE`");
-}
-
 // Whether there is anything in a file that may be added to. Throws for what is none of ours, and where none
 // can be created.
 bool HasHistory(const std::filesystem::path& file) {
@@ -121,13 +114,16 @@ bool HasHistory(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("name a file in a folder that exists");
   }
-  if (!std::filesystem::exists(file, error)) {
-    RequireWritable(folder, file);
-    return false;
+  bool has = false;
+  if (std::filesystem::exists(file, error)) {
+    RequireRegular(file);
+    has = RequireHistory(file);
   }
-  RequireRegular(file);
-  const bool has = RequireHistory(file);
-  RequireWritable(folder, file);  // SQLite's journal is made there
+  if (::access(folder.c_str(), W_OK) != 0) {  // SQLite makes its journal there
+    throw Error(ExitCode::kDeviceFailed, "lies in a folder that may not be written")
+        .InFile(file.string())
+        .Remedy("make the folder writable, or name another file with `--history FILE`");
+  }
   return has;
 }
 

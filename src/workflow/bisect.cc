@@ -145,11 +145,19 @@ class Bisecter {
     found_.folder = folder_.string();
   }
 
-  const std::filesystem::path& folder() const { return folder_; }
-  // How many steps were measured so far.
-  std::size_t Measured() const { return found_.Measured(); }
-
   Bisection Run() {
+    try {
+      return Find();
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::kInterrupted || found_.Measured() == 0) throw;
+      throw Error(ExitCode::kInterrupted, "interrupted")
+          .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
+                              folder_.string()));
+    }
+  }
+
+ private:
+  Bisection Find() {
     ListCommits();
     const auto good = Build(found_.good, why_);
     if (!good) {
@@ -178,7 +186,6 @@ class Bisecter {
     return std::move(found_);
   }
 
- private:
   void ListCommits() {
     const auto resolved = [&](const std::string& name) {
       return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
@@ -353,15 +360,7 @@ Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
   if (!options.built_runner.empty() && !options.measure.runner.empty())
     throw Error(ExitCode::kUsage, "the runner is either built or stays the same")
         .Remedy("leave out --runner");
-  Bisecter bisecter(options, progress);
-  try {
-    return bisecter.Run();
-  } catch (const Error& error) {
-    if (error.exit_code() != ExitCode::kInterrupted || bisecter.Measured() == 0) throw;
-    throw Error(ExitCode::kInterrupted, "interrupted")
-        .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
-                            bisecter.folder().string()));
-  }
+  return Bisecter(options, progress).Run();
 }
 
 }  // namespace etprof
