@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import stat
 import subprocess
 import uuid
 from typing import TYPE_CHECKING
@@ -108,12 +111,16 @@ class Device:
             processes.send(list(running), signal.SIGKILL)
 
     def files(self) -> dict[str, int]:
-        """Every file below `folder` but the one that marks it, with its size in bytes."""
-        return {
-            str(path.relative_to(self.folder)): path.stat().st_size
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and not path.is_symlink() and path.name != ".etprof"
-        }
+        """Every file below `folder` but the one that marks it, with its size in bytes. What etprof removes meanwhile is
+        left out."""
+        found = {}
+        for parent, _, names in os.walk(self.folder):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.lstat(os.path.join(parent, name))
+                    if stat.S_ISREG(status.st_mode) and name != ".etprof":
+                        found[os.path.relpath(os.path.join(parent, name), self.folder)] = status.st_size
+        return dict(sorted(found.items()))
 
     def full_disk(self, size: int) -> None:
         """Gives the device a disk of `size` bytes (rounded up to pages), empty at first; what was there is hidden."""
