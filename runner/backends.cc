@@ -103,18 +103,19 @@ void LoadBackendOf(const std::string& backend) {
 std::string MissingBackendRemedy(const std::string& backend) {
   static const std::map<std::string, std::string> known = {
       {"QnnBackend",
-       "give libexecutorch_backend_qnn.so with --load, with Qualcomm's QNN libraries on LD_LIBRARY_PATH"},
+       fmt::format("give libexecutorch_backend_qnn.so {}, with Qualcomm's QNN libraries on LD_LIBRARY_PATH",
+                   kWithLoad)},
       {kOpenvinoBackend,
        "use the etprof-runner of x86-64 Linux: ExecuTorch's wheels have OpenVINO there only"},
       {"CoreMLBackend", "Core ML models run on Apple's systems only"},
-      {"VulkanBackend", "give a library with ExecuTorch's Vulkan backend with --load"},
+      {"VulkanBackend", fmt::format("give a library with ExecuTorch's Vulkan backend {}", kWithLoad)},
   };
   if (backend == "XnnpackBackend") {
     return fmt::format("{}; put it beside etprof-runner or name its folder in ETPROF_BACKEND_DIR",
                        why_no_xnnpack.empty() ? "its library did not register it" : why_no_xnnpack);
   }
   const auto found = known.find(backend);
-  return found != known.end() ? found->second : "give the library that has it with --load";
+  return found != known.end() ? found->second : fmt::format("give the library that has it {}", kWithLoad);
 }
 
 std::vector<std::string> RegisteredBackends() {

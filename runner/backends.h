@@ -20,6 +20,10 @@ void LoadLibrary(const std::string& path);
 // (openvino/openvino.h), where ExecuTorch has it. Throws Error (kDeviceFailed).
 void LoadBackendOf(const std::string& backend);
 
+// How a library is given: the runner's option, and how it gets there from etprof.
+inline constexpr const char* kWithLoad =
+    "with --load (in a configuration, \"extra_args\": [\"--load\", \"LIBRARY\"])";
+
 // What to do about a backend that a model asks for and nobody registered: the remedy of an Error.
 std::string MissingBackendRemedy(const std::string& backend);
 

@@ -117,10 +117,9 @@ Error MissingOperators(const std::string& path) {
   }
   return Error(ExitCode::kDeviceFailed, problem)
       .InFile(path)
-      .Remedy(
-          "give the library that has the kernels with --load (this runner has ExecuTorch's optimized, "
-          "portable and "
-          "quantized ones)");
+      .Remedy(fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's optimized, "
+                          "portable, and quantized ones",
+                          kWithLoad));
 }
 
 // Before ExecuTorch allocates what the program asks for: a damaged one asks for anything.

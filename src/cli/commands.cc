@@ -33,7 +33,7 @@ const std::vector<CommandSpec>& AllCommands() {
       {"Analyze", "fleet", "Keep the runs of many devices as Parquet, query them, and judge versions",
        "etprof fleet add out_toy_cnn/runs/mac --to fleet --version 1.5 --device mac-07", FleetCommand},
       {"CI", "check", "Fail if a candidate is significantly slower than a baseline",
-       "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml --github-summary", CheckCommand},
+       "etprof check main.pte change.pte --max-slowdown 2% --junit check.xml", CheckCommand},
       {"CI", "history",
        "Keep measurements over time in one file, show their trends, and find when something changed",
        "etprof history add out_toy_cnn/runs/linux-x86_64 --commit HEAD", HistoryCommand},

@@ -124,9 +124,8 @@ void AddDeviceOptions(CLI::App& app, std::vector<std::string>& devices, DeviceUs
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--keep", use.keep, "Keep the run's own folder on the device");
-  app.add_option(
-         "--power-mode", use.power_mode,
-         "Android: unconstrained-boost or app-developer, reset at the end (docs/reference/devices.md)")
+  app.add_option("--power-mode", use.power_mode,
+                 "Android: unconstrained-boost or app-developer, reset at the end (docs/concepts/power.md)")
       ->check(CLI::IsMember({"unconstrained-boost", "app-developer"}))
       ->type_name("MODE");
 }

@@ -33,7 +33,7 @@ struct PowerSetting {
 };
 
 // A mode under the profiling kit's names. These settings keep the screen on, end the battery saver and change
-// the animations' speed; none of them lifts a cap of the CPUs' clocks (docs/reference/devices.md).
+// the animations' speed; none of them lifts a cap of the CPUs' clocks (docs/concepts/power.md).
 inline constexpr std::string_view kPowerModeNames = "unconstrained-boost|app-developer";
 
 struct PowerMode {

@@ -35,13 +35,13 @@ std::string TextIn(const TimeScale& scale, const say::Cell& cell) {
 
 // Row by row the times of a column whose parts add up, as they are printed; "" where there is none.
 std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t column, const TimeScale& scale) {
-  std::vector<double> parts;
+  std::vector<std::vector<double>> groups(1);  // up to each sum
   for (const say::Row& row : table.rows) {
-    if (row.role != Role::kPart) continue;
     const auto* time = TimeIn(row.cells[column]);
-    parts.push_back(time != nullptr ? time->ns : 0);
+    if (row.role == Role::kPart) groups.back().push_back(time != nullptr ? time->ns : 0);
+    if (row.role == Role::kSum) groups.emplace_back();
   }
-  const std::vector<std::int64_t> units = AddingUpUnits(parts, scale);
+  const std::vector<std::int64_t> units = AddingUpUnits(groups, scale);
   std::vector<std::string> texts;
   std::int64_t sum = 0, rest = 0;
   std::size_t part = 0;
@@ -51,7 +51,7 @@ std::vector<std::string> AddingUpTimes(const say::Table& table, std::size_t colu
     if (row.role == Role::kPart) {
       sum += units[part];
       if (row.level > say::Level::kUsual) rest += units[part];
-      text = scale.OfUnits(units[part], parts[part]);
+      text = scale.OfUnits(units[part], time != nullptr ? time->ns : 0);
       ++part;
     } else if (row.role == Role::kSum) {
       text = scale.OfUnits(sum);

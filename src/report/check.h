@@ -131,7 +131,7 @@ struct CheckPair {
     v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
     v("checks", &CheckPair::items);
     v("moved_operators", &CheckPair::moved,
-      {.meaning = "whose time differs for certain, by falling difference"});
+      {.meaning = "whose time differs significantly, by falling difference"});
     v("only_in_baseline", &CheckPair::only_baseline,
       {.meaning = "operators that the other side lacks, with their time"});
     v("only_in_candidate", &CheckPair::only_candidate,

@@ -5,15 +5,11 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "say/wording.h"
 
 namespace etprof::say {
 
 std::string Ms(double ns) { return std::fabs(ns) < 10'000 ? FormatDuration(ns) : FormatMilliseconds(ns); }
-
-std::string Percent(double share) {
-  if (share < 0.001) return "<0.1%";
-  return fmt::format("{:.{}f}%", share * 100, share < 0.0995 ? 1 : 0);
-}
 
 TimesWithin::TimesWithin(double whole_ns) : whole_(whole_ns) {
   if (whole_ < 1e6) {
@@ -34,7 +30,7 @@ std::string TimesWithin::Number(double ns) const {
 std::string TimesWithin::Text(double ns) const { return fmt::format("{} {}", Number(ns), unit_); }
 
 std::string TimesWithin::Of(double part_ns) const {
-  return fmt::format("{} of {} ({})", Number(part_ns), Text(whole_), Percent(part_ns / whole_));
+  return fmt::format("{} of {} ({})", Number(part_ns), Text(whole_), PercentText(part_ns / whole_));
 }
 
 }  // namespace etprof::say

@@ -8,8 +8,6 @@ namespace etprof::say {
 
 // "1.234 ms"; below 10 µs in its own unit, since 0.0000 ms says nothing.
 std::string Ms(double ns);
-// "4.2%", "51%", "<0.1%".
-std::string Percent(double share);
 
 // The times of one finding, in the unit and with the decimals of an inference, so that they can be compared
 // and add up by eye.

@@ -47,7 +47,7 @@ Lines LinesOf(const finding::TypeTimes& types, double whole_ns) {
 
 // "12% more".
 std::string GapText(const TracedGap& gap) {
-  return fmt::format("{} {}", Percent(std::fabs(gap.relative())), gap.relative() < 0 ? "less" : "more");
+  return fmt::format("{} {}", PercentText(std::fabs(gap.relative())), gap.relative() < 0 ? "less" : "more");
 }
 
 std::string LikelyCause(const finding::TracedApart& apart) {
@@ -112,20 +112,21 @@ class Wording {
     FindingWords words;
     if (shift.Moved()) {
       words.text = fmt::format("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
-                               GroupName(from.group), Percent(from.baseline.share()), Baseline().label,
-                               GroupName(to.group), Percent(to.candidate.share()), experiment_.label);
+                               GroupName(from.group), PercentText(from.baseline.share()), Baseline().label,
+                               GroupName(to.group), PercentText(to.candidate.share()), experiment_.label);
     } else {
       words.text =
           fmt::format("{} grew from {} of an inference in {} to {} in {}. {} is still the largest, at {}.",
-                      GroupName(grown.group), Percent(grown.baseline.share()), Baseline().label,
-                      Percent(grown.candidate.share()), experiment_.label, GroupName(to.group),
-                      Percent(to.candidate.share()));
+                      GroupName(grown.group), PercentText(grown.baseline.share()), Baseline().label,
+                      PercentText(grown.candidate.share()), experiment_.label, GroupName(to.group),
+                      PercentText(to.candidate.share()));
     }
     const TimesWithin times(std::max(to.baseline.whole_ns, to.candidate.whole_ns));
     for (const finding::GroupShift& group : groups) {
       words.evidence.push_back(fmt::format("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
-                                           times.Text(group.baseline.ns), Percent(group.baseline.share()),
-                                           times.Text(group.candidate.ns), Percent(group.candidate.share())));
+                                           times.Text(group.baseline.ns), PercentText(group.baseline.share()),
+                                           times.Text(group.candidate.ns),
+                                           PercentText(group.candidate.share())));
     }
     words.formula =
         "share = mean self time of the group / mean Method::execute of the same traced runs, reported where "
@@ -319,7 +320,7 @@ class Wording {
       if (evidence.size() == kEvidenceLines) break;
       const RooflineRow& row = experiment_.roofline->rows[i];
       evidence.push_back(fmt::format("{}: {} at {} of its {} roof, would save {}", NameWithLayer(row.op),
-                                     times.Text(row.time.ns), Percent(row.share()),
+                                     times.Text(row.time.ns), PercentText(row.share()),
                                      row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory",
                                      times.Text(row.gap_ns())));
     }
@@ -336,7 +337,7 @@ class Wording {
   FindingWords operator()(const finding::LatencyStep& of) const {
     const double change = of.after_ns / of.before_ns - 1;
     return {
-        fmt::format("Latency is {} {} from {} {} of {} on, {} after {}: {}.", Percent(std::fabs(change)),
+        fmt::format("Latency is {} {} from {} {} of {} on, {} after {}: {}.", PercentText(std::fabs(change)),
                     change > 0 ? "higher" : "lower", UnitOf(of.of_bursts), of.from, of.last, Ms(of.after_ns),
                     Ms(of.before_ns), CauseOf(change > 0)),
         LinesOf(of.conditions),
@@ -345,19 +346,19 @@ class Wording {
   }
 
   FindingWords operator()(const finding::LatencyTrend& of) const {
-    return {
-        fmt::format("Latency {} by {} while it was measured ({} {}s): {}.", of.change > 0 ? "rose" : "fell",
-                    Percent(std::fabs(of.change)), of.count, UnitOf(of.of_bursts), CauseOf(of.change > 0)),
-        LinesOf(of.conditions),
-        "Theil's slope over 20 stretches in the order of time, said where Kendall's p < 0.01 and the "
-        "change is 3 % or more"};
+    return {fmt::format("Latency {} by {} while it was measured ({} {}s): {}.",
+                        of.change > 0 ? "rose" : "fell", PercentText(std::fabs(of.change)), of.count,
+                        UnitOf(of.of_bursts), CauseOf(of.change > 0)),
+            LinesOf(of.conditions),
+            "Theil's slope over 20 stretches in the order of time, said where Kendall's p < 0.01 and the "
+            "change is 3 % or more"};
   }
 
   FindingWords operator()(const finding::LatencyLevels& of) const {
     return {
         fmt::format("Latency has two levels: {} in {} of the {}s, {} in the others, as of a processor with "
                     "two clocks or one shared with others.",
-                    Ms(of.low_ns), Percent(1 - of.share_high), UnitOf(of.of_bursts), Ms(of.high_ns)),
+                    Ms(of.low_ns), PercentText(1 - of.share_high), UnitOf(of.of_bursts), Ms(of.high_ns)),
         LinesOf(of.conditions),
         "Otsu's split, said where Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
@@ -422,7 +423,7 @@ class Wording {
         fmt::format("mean Method::execute of the traced runs / median of the untraced ones, reported beyond "
                     "{}; tracing overhead is the likely cause where the fastest runs are apart by at least "
                     "half as much, and by at most 10 µs per event",
-                    Percent(kTracedApart))};
+                    PercentText(kTracedApart))};
   }
 
   FindingWords operator()(const finding::TracedRatioApart& of) const {
@@ -456,7 +457,7 @@ class Wording {
         "mean Method::execute of the baseline's traced runs / of the candidate's, reported where it lies "
         "outside of the speedup's interval widened by {}; at stake: the candidate's traced mean - (the "
         "baseline's / speedup)",
-        Percent(kTracedApart));
+        PercentText(kTracedApart));
     return words;
   }
 

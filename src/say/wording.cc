@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/duration.h"
 #include "core/units.h"
@@ -67,10 +68,22 @@ TimeScale ScaleFor(double smallest, double largest) {
   return scale;
 }
 
-std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale) {
-  std::vector<double> units;
-  for (const double value : ns) units.push_back(value * UnitsPerNs(scale));
-  return stats::LargestRemainder(units);
+std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& groups_ns,
+                                        const TimeScale& scale) {
+  std::vector<std::int64_t> all;
+  double left = 0;  // of the sums so far, what their rounded parts are short of
+  for (const std::vector<double>& group : groups_ns) {
+    std::vector<double> units;
+    for (const double value : group) units.push_back(value * UnitsPerNs(scale));
+    if (units.empty()) continue;
+    units.front() += left;
+    left = std::reduce(units.begin(), units.end());
+    for (const std::int64_t rounded : stats::LargestRemainder(units)) {
+      left -= static_cast<double>(rounded);
+      all.push_back(rounded);
+    }
+  }
+  return all;
 }
 
 double MeanOf(Nanoseconds total, std::int64_t runs) {

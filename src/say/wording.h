@@ -31,9 +31,10 @@ struct TimeScale {
 // smallest total is below one; two decimals, one from 100 on.
 TimeScale ScaleFor(double smallest, double largest);
 
-// The values rounded to units of the scale's last digit by largest remainder, so that they add up to their
-// rounded sum.
-std::vector<std::int64_t> AddingUpUnits(const std::vector<double>& ns, const TimeScale& scale);
+// Parts rounded to units of the scale's last digit by largest remainder, so that they add up to each rounded
+// sum: that of the first group of parts, of the first two, and so on.
+std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& groups_ns,
+                                        const TimeScale& scale);
 
 // The mean over runs; 0 for none.
 double MeanOf(Nanoseconds total, std::int64_t runs);

@@ -99,10 +99,16 @@ TEST(Costs, ClaimNothingThatIsNotKnown) {
 TEST(AddingUpUnits, AreThoseOfTheSum) {
   const TimeScale scale{1e6, "ms", 2};
   // 3.33.. x 3 would print 3.33 three times and miss a hundredth.
-  EXPECT_EQ(AddingUpUnits({10e6 / 3, 10e6 / 3, 10e6 / 3}, scale), (std::vector<std::int64_t>{334, 333, 333}));
-  EXPECT_EQ(AddingUpUnits({1e6, -0.25e6}, scale), (std::vector<std::int64_t>{100, -25}));
+  EXPECT_EQ(AddingUpUnits({{10e6 / 3, 10e6 / 3, 10e6 / 3}}, scale),
+            (std::vector<std::int64_t>{334, 333, 333}));
+  EXPECT_EQ(AddingUpUnits({{1e6, -0.25e6}}, scale), (std::vector<std::int64_t>{100, -25}));
   EXPECT_EQ(scale.OfUnits(-25), "−0.25");
   EXPECT_TRUE(AddingUpUnits({}, scale).empty());
+  // 1.004 + 1.004 = 2.008, and 2.012 with what follows: 2.01 both times.
+  EXPECT_EQ(AddingUpUnits({{1.004e6, 1.004e6}, {}, {0.004e6}}, scale),
+            (std::vector<std::int64_t>{101, 100, 0}));
+  // 0.004 of it was printed with the first sum, so that the second is 2.02 all the same.
+  EXPECT_EQ(AddingUpUnits({{2.004e6}, {0.012e6}}, scale), (std::vector<std::int64_t>{200, 2}));
 }
 
 TEST(Scale, KeepsFourDigitsOfTheLargest) {

@@ -85,7 +85,7 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
     throw Error(ExitCode::kBadInput,
                 "has no line of XNNPACK's log: the runner that wrote it is not trace-enabled")
         .InFile(path)
-        .Remedy("build the runner with EXECUTORCH_XNNPACK_LOG_LEVEL=5 (`etprof build --executorch`)");
+        .Remedy("build a runner with XNNPACK's log: `etprof build --executorch DIR --trace`");
   }
   report.views.push_back(std::move(view));
 }

@@ -65,14 +65,17 @@ std::string OptionTable(const CommandFacts& command) {
 
 constexpr std::pair<ExitCode, std::string_view> kExitCodes[] = {
     {ExitCode::kDone, "Done"},
-    {ExitCode::kCheckFailed, "A check failed: `check`, `validate`, `quick-test`, or the check of `export`"},
+    {ExitCode::kCheckFailed,
+     "A check failed: `check`, `suite`, `history check`, a limit of `inspect`, `validate`, `quick-test`, "
+     "`fleet verdict`, or the check of `export`; or `bisect` found that the bad version is not slower"},
     {ExitCode::kUsage, "The command line is wrong"},
     {ExitCode::kBadInput, "A file or configuration cannot be used"},
     {ExitCode::kDeviceFailed,
      "A device, a runner, or the system failed (disk full, permissions, limits of the shell), or messages "
      "could not "
      "be written to stderr. A measurement does not stop for the latter"},
-    {ExitCode::kInconclusive, "`check`, or the check of `export`, could not decide"},
+    {ExitCode::kInconclusive,
+     "`check`, `suite`, `history check`, `inspect`, `bisect`, or the check of `export` could not decide"},
     {ExitCode::kInterrupted, "Interrupted by Ctrl-C. Measured data is kept, and `--resume` continues"},
 };
 

@@ -175,7 +175,7 @@ struct ScheduleKeys {
     v("peaks", &K::peaks,
       Key({.meaning = "measure the machine's roofs, too (docs/guides/bottlenecks.md); true without it"}));
     v("power_mode", &K::power_mode,
-      Key({.meaning = "Android: settings for the time of the measurement (docs/reference/devices.md)",
+      Key({.meaning = "Android: settings for the time of the measurement (docs/concepts/power.md)",
            .choices = kPowerModeNames}));
     v("max_temp", &K::max_temp,
       Key({.meaning = "degrees Celsius: before a round, wait while the hottest CPU or skin sensor is above",
