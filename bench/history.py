@@ -24,7 +24,7 @@ MODELS, DEVICES, EXPERIMENTS, LAUNCHES, OPERATORS = 20, 4, 5, 10, 12
 
 
 def measured(folder: pathlib.Path, etprof: str) -> pathlib.Path:
-    """A run directory of two launches."""
+    """A results directory of two launches."""
     config = folder / "config.json"
     experiment = {"name": "base", "runner_path": str(ROOT / "tests/measure/fake_worker.py"), "runs": 10}
     experiment["env"] = {"FAKE_STATE": str(folder / "state")}

@@ -70,7 +70,7 @@ def fitting(schema: str, text: str) -> dict:
 
 
 def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int, *options: str) -> Path:
-    """Measures toy_cnn against itself, as experiments of these names; the run directory, below `folder`. A name may
+    """Measures toy_cnn against itself, as experiments of these names; the results directory, below `folder`. A name may
     end in a number of threads: "four:4"."""
     config = {
         "model": str(DATA / "toy_cnn.pte"),

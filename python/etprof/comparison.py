@@ -61,7 +61,7 @@ class Comparison:
 
 
 def compare(baseline: str | os.PathLike[str], candidate: str | os.PathLike[str]) -> Comparison:
-    """Compare the candidate with the baseline: ETDumps, timeline CSVs or run directories.
+    """Compare the candidate with the baseline: ETDumps, timeline CSVs or results directories.
 
     Raises:
         ValueError: one of them cannot be read, or there is nothing to compare; the message says which and why

@@ -61,7 +61,7 @@ class History:
         time: datetime | None = None,
         reference: str = "",
     ) -> list[dict]:
-        """Add run directories, as `etprof history add`: all, or where one cannot be read, none.
+        """Add results directories, as `etprof history add`: all, or where one cannot be read, none.
 
         Returns, by run: "run", "commit" (in full where git knows it), "result" ("added", "replaced", or
         "already there"), and "left_out", which says what of it is not kept, and why.

@@ -278,21 +278,21 @@ std::string CheckRuns(const std::vector<std::string>& runs, double max_slowdown)
     options.limits.slowdown = max_slowdown;
     for (const std::string& run : runs) {
       if (!etprof::IsFolder(run))
-        throw etprof::Error(etprof::ExitCode::kUsage, "is no run directory").InFile(run);
+        throw etprof::Error(etprof::ExitCode::kUsage, "is no results directory").InFile(run);
     }
     etprof::WorkflowProgress silent;
     etprof::RenderCheckJson(*etprof::CheckVariants(options, silent).report, out);
   });
 }
 
-// The experiments of a run directory, in its order: what a fleet's tables are made of. Nothing is written.
+// The experiments of a results directory, in its order: what a fleet's tables are made of. Nothing is written.
 nb::list RunExperiments(const std::string& path) {
   etprof::RunData run;
   std::vector<std::optional<Profile>> profiles;
   {
     const nb::gil_scoped_release others_go_on;
     if (!etprof::IsFolder(path))
-      throw etprof::Error(etprof::ExitCode::kUsage, "is no run directory").InFile(path);
+      throw etprof::Error(etprof::ExitCode::kUsage, "is no results directory").InFile(path);
     run = etprof::OpenRunDirectory(path);
     profiles = etprof::ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
   }
@@ -368,7 +368,7 @@ void BindWorkflows(nb::module_& module) {
     });
   }, "baseline"_a, "candidate"_a);
   module.def("run_experiments", &RunExperiments, "path"_a,
-             "by experiment of a run directory: its name, the launch and time of each clean run, its Profile or None");
+             "by experiment of a results directory: its name, the launch and time of each clean run, its Profile or None");
   module.def("judge_units", &JudgeUnits, "effects"_a, "q"_a, "margin"_a,
              "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
              "discovery controlled at q over all; None for fewer than two units");

@@ -225,7 +225,7 @@ def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
     assert "--etrecord" in done.stderr
     assert ".json" in etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.pb", code=2).stderr
     assert (
-        "one run directory"
+        "one results directory"
         in etprof("inspect", TOY_CNN, "--model-explorer", out, "--run", tmp_path, real, code=2).stderr
     )
     etprof("inspect", TOY_CNN, "--model-explorer", out, "--json", code=2)

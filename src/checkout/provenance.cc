@@ -44,19 +44,13 @@ void ReadRecord(const fs::path& runner, RunnerProvenance& provenance) {
   }
 }
 
-std::optional<fs::file_time_type> TimeOf(const fs::path& path) {
-  std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(path, error);
-  return error ? std::nullopt : std::optional(time);
-}
-
 // The files of `git status --porcelain`'s lines ("XY path") that were written after `time`.
 std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_type time) {
   std::vector<std::string> files;
   for (const std::string& line : checkout.changed) {
     if (line.size() < 4) continue;
     const std::string path = line.substr(3);
-    const auto written = TimeOf(checkout.folder / path);
+    const auto written = WrittenAt(checkout.folder / path);
     if (written && *written > time) files.push_back(path);
   }
   return files;
@@ -78,7 +72,7 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
   }
   RunnerProvenance provenance;
   ReadRecord(runner, provenance);
-  const auto built = TimeOf(runner);
+  const auto built = WrittenAt(runner);
   if (!checkout.commit || !built) return provenance;
   const auto warn = [&](const std::string& what) {
     provenance.warnings.push_back(fmt::format(
@@ -91,7 +85,7 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
     return provenance;
   }
   // Git writes this file whenever HEAD moves.
-  const auto moved = TimeOf(checkout.folder / ".git" / "logs" / "HEAD");
+  const auto moved = WrittenAt(checkout.folder / ".git" / "logs" / "HEAD");
   if (provenance.commit.empty() && moved && *moved > *built) {
     warn(fmt::format("the checkout went to commit {:.12} since", *checkout.commit));
     return provenance;

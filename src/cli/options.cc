@@ -149,7 +149,7 @@ void AddMeasureOptions(CLI::App& app, MeasureRequest& request, const MeasureText
   } else {
     threads->expected(1);
   }
-  app.add_option("--output-root", request.output_root, Default("Run directory", texts.output_root))
+  app.add_option("--output-root", request.output_root, Default("Results directory", texts.output_root))
       ->type_name("DIR");
   app.add_flag("--resume", request.resume, "Resume an interrupted measurement of the same command");
   AddDeviceOptions(app, request.devices, request.use, texts.several_devices);

@@ -112,7 +112,7 @@ class Comparer {
     result_.candidate_label = candidate_.label;
     if (refused_) {
       result_.warnings.push_back(
-          fmt::format("{} is a trace-enabled run: its log costs time, so its times are not compared",
+          fmt::format("{} is a kernel-log run: its log costs time, so its times are not compared",
                       baseline_.trace_enabled ? baseline_.label : candidate_.label));
     }
     CompareLatency();

@@ -287,7 +287,7 @@ TEST(Compare, TheTimesOfATraceEnabledRunAreRefused) {
   EXPECT_FALSE(
       comparison.latency.baseline_ns.has_value());  // nor a quotient that somebody could take for one
   EXPECT_FALSE(comparison.latency.candidate_ns.has_value());
-  EXPECT_THAT(comparison.warnings, Contains(HasSubstr("on is a trace-enabled run")));
+  EXPECT_THAT(comparison.warnings, Contains(HasSubstr("on is a kernel-log run")));
 }
 
 TEST(Compare, OperatorsOfOneSideStandThereWithTheirTime) {

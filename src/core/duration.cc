@@ -51,4 +51,10 @@ std::string DurationText(Nanoseconds duration) {
   return "0";
 }
 
+std::string AboutText(double seconds) {
+  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.3g} min", seconds / 60);
+  return fmt::format("{:.3g} h", seconds / 3600);
+}
+
 }  // namespace etprof

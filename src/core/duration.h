@@ -16,4 +16,7 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text);
 // "16.7ms", "10min", "0".
 std::string DurationText(Nanoseconds duration);
 
+// How long something will take, for people, in the unit that fits: "45 s", "12 min", "2.5 h".
+std::string AboutText(double seconds);
+
 }  // namespace etprof

@@ -11,11 +11,11 @@ namespace etprof {
 // The process exit codes of every etprof command (docs/concepts/measurement.md lists them for users).
 enum class ExitCode : int {
   kDone = 0,
-  kCheckFailed = 1,    // `etprof check` says no
+  kCheckFailed = 1,    // what was checked is not so
   kUsage = 2,          // wrong command line
   kBadInput = 3,       // a file or configuration cannot be used
   kDeviceFailed = 4,   // a device, a runner or the system underneath failed
-  kInconclusive = 5,   // `etprof check` could not decide
+  kInconclusive = 5,   // what was checked could not be decided
   kInterrupted = 130,  // Ctrl-C
 };
 

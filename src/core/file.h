@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
 
 namespace etprof {
+
+class Error;
 
 using ByteView = std::span<const std::byte>;
 
@@ -77,6 +80,13 @@ std::string ReadTextFile(const std::filesystem::path& path);
 // full, permission), and removes the temporary file.
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void WriteFileAtomically(const std::filesystem::path& path, const std::string& contents);
+
+// The Error (kDeviceFailed) of a file that cannot be written, with the system's reason (an errno) and what to
+// do about it.
+Error CannotWrite(const std::filesystem::path& path, int error);
+
+// When a file was last written to; absent where that cannot be told.
+std::optional<std::filesystem::file_time_type> WrittenAt(const std::filesystem::path& path);
 
 // Writes what a user's option names. "-" is the standard output. Links are followed: the regular file that
 // they lead to is replaced as WriteFileAtomically does, and keeps its permissions. What is no regular file (a

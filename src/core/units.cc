@@ -22,22 +22,6 @@ std::string Scaled(double value, const std::array<const char*, kUnits>& units) {
   return fmt::format("{}{}", whole ? fmt::format("{:.0f}", value) : ThreeDigits(value), units[unit]);
 }
 
-std::string ExactDecimal(Nanoseconds value, int decimals) {
-  const bool negative = value < 0;
-  std::uint64_t scale = 1;
-  for (int i = 0; i < decimals; ++i) scale *= 10;
-  const std::uint64_t magnitude =
-      negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  std::string text = fmt::format("{}{}", negative ? "-" : "", magnitude / scale);
-  const std::uint64_t fraction = magnitude % scale;
-  if (fraction != 0) {
-    std::string digits = fmt::format("{:0{}}", fraction, decimals);
-    while (digits.back() == '0') digits.pop_back();
-    text += '.' + digits;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string FormatDuration(double nanoseconds) {
@@ -58,7 +42,15 @@ std::string FormatCount(std::int64_t count) {
   return fmt::format("{},{:03}", FormatCount(count / 1000), rest < 0 ? -rest : rest);
 }
 
-std::string ExactMicroseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 3); }
-std::string ExactMilliseconds(Nanoseconds nanoseconds) { return ExactDecimal(nanoseconds, 6); }
+std::string ExactMilliseconds(Nanoseconds nanoseconds) {
+  constexpr std::uint64_t kScale = 1'000'000;
+  const auto value = static_cast<std::uint64_t>(nanoseconds);
+  const std::uint64_t magnitude = nanoseconds < 0 ? 0 - value : value;
+  std::string text = fmt::format("{}{}", nanoseconds < 0 ? "-" : "", magnitude / kScale);
+  if (magnitude % kScale == 0) return text;
+  text += fmt::format(".{:06}", magnitude % kScale);
+  while (text.back() == '0') text.pop_back();
+  return text;
+}
 
 }  // namespace etprof

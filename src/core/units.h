@@ -37,9 +37,8 @@ std::string CountedText(Integer count, std::string_view one, std::string_view ma
   return number + ' ' + (many.empty() ? std::string(one) + 's' : std::string(many));
 }
 
-// Shortest decimal text that reads back to exactly the same microseconds/milliseconds with nanosecond digits:
-// 1234567 ns -> "1234.567" (us). No exponent, no trailing zeros beyond need.
-std::string ExactMicroseconds(Nanoseconds nanoseconds);
+// Shortest decimal text that reads back to exactly the same nanoseconds: 1234567 ns -> "1.234567". No
+// exponent, no trailing zeros beyond need.
 std::string ExactMilliseconds(Nanoseconds nanoseconds);
 
 }  // namespace etprof

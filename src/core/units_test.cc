@@ -54,13 +54,12 @@ TEST(FormatAmount, HasThreeDigitsAndNoDecimalsOfWholeNumbers) {
   EXPECT_EQ(FormatAmount(2e21), "2000 E");
 }
 
-TEST(ExactMicroseconds, LosesNothing) {
-  EXPECT_EQ(ExactMicroseconds(1'234'567), "1234.567");
-  EXPECT_EQ(ExactMicroseconds(1'000), "1");
-  EXPECT_EQ(ExactMicroseconds(1'010), "1.01");
-  EXPECT_EQ(ExactMicroseconds(-1), "-0.001");
-  EXPECT_EQ(ExactMilliseconds(1), "0.000001");
-  EXPECT_EQ(ExactMicroseconds(std::numeric_limits<Nanoseconds>::min()), "-9223372036854775.808");
+TEST(ExactMilliseconds, LosesNothing) {
+  EXPECT_EQ(ExactMilliseconds(1'234'567'891), "1234.567891");
+  EXPECT_EQ(ExactMilliseconds(1'000'000), "1");
+  EXPECT_EQ(ExactMilliseconds(1'010'000), "1.01");
+  EXPECT_EQ(ExactMilliseconds(-1), "-0.000001");
+  EXPECT_EQ(ExactMilliseconds(std::numeric_limits<Nanoseconds>::min()), "-9223372036854.775808");
 }
 
 TEST(FormatCount, SeparatesThousands) {

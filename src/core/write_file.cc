@@ -28,15 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporaryStart = ".etprof-";
 constexpr std::string_view kTemporaryEnd = ".tmp";
 
-Error CannotWrite(const fs::path& path, int error) {
-  const char* remedy = error == ENOSPC || error == EDQUOT || error == EFBIG
-                           ? "free some space, or choose another folder"
-                           : "check the folder and its permissions";
-  return Error(ExitCode::kDeviceFailed, fmt::format("cannot be written: {}", std::strerror(error)))
-      .InFile(path.string())
-      .Remedy(remedy);
-}
-
 // An open descriptor that is closed at the end.
 class Descriptor {
  public:
@@ -200,6 +191,21 @@ void Replace(const fs::path& target, const fs::path& path, std::optional<mode_t>
 }
 
 }  // namespace
+
+Error CannotWrite(const fs::path& path, int error) {
+  const char* remedy = error == ENOSPC || error == EDQUOT || error == EFBIG
+                           ? "free some space, or choose another folder"
+                           : "check the folder and its permissions";
+  return Error(ExitCode::kDeviceFailed, fmt::format("cannot be written: {}", std::strerror(error)))
+      .InFile(path.string())
+      .Remedy(remedy);
+}
+
+std::optional<fs::file_time_type> WrittenAt(const fs::path& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  return error ? std::nullopt : std::optional(time);
+}
 
 void WriteFileAtomically(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   Replace(path, path, std::nullopt, write);

@@ -236,7 +236,7 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
   if (!measured_at) {
     throw Error(ExitCode::kBadInput, "does not say when it was measured: it is no run of etprof's")
         .InFile(run.folder.string())
-        .Remedy("add run directories that `etprof profile` or `etprof run` wrote");
+        .Remedy("add results directories that `etprof profile` or `etprof run` wrote");
   }
   const ExperimentData* const reference = ReferenceOf(run, options);
   kept.identity = IdentityOf(run);
@@ -258,7 +258,7 @@ Recorded RecordOf(const Report& report, const RecordOptions& options) {
       recorded.left_out.push_back(fmt::format("{}: {}", experiment.label, why));
     };
     if (data.trace_enabled) {
-      leave_out("a trace-enabled run has no times of its own");
+      leave_out("a kernel-log run has no times of its own");
       continue;
     }
     if (data.emulated) {

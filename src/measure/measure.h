@@ -26,11 +26,11 @@ struct MeasureOptions {
   double look_confidence = 0;
 };
 
-// Measures what `config` says and leaves a run directory at config.output_root. Returns what was measured,
-// also when it was interrupted or some experiments failed (status, ExperimentData::error). Throws Error
-// before anything is measured: files that are missing or wrong (kBadInput), a run directory that another
-// etprof holds, runners that cannot be started (kBadInput, kDeviceFailed). Throws Error (kDeviceFailed) where
-// results cannot be written; what was written before stays.
+// Measures what `config` says and leaves a results directory at config.output_root. Returns what was
+// measured, also when it was interrupted or some experiments failed (status, ExperimentData::error). Throws
+// Error before anything is measured: files that are missing or wrong (kBadInput), a results directory that
+// another etprof holds, runners that cannot be started (kBadInput, kDeviceFailed). Throws Error
+// (kDeviceFailed) where results cannot be written; what was written before stays.
 RunData Measure(const Config& config, Device& device, const MeasureOptions& options);
 
 }  // namespace etprof

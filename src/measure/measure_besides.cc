@@ -88,12 +88,7 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, Progress* progress
     auto reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
     if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
     if (reply.unmatched_calls > 0) {
-      Warn(watch,
-           fmt::format(
-               "in {} delegate calls the operators could not be told apart (without the exact operator "
-               "clock they cannot)",
-               reply.unmatched_calls),
-           data);
+      Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
     }
     if (reply.memory && !reply.memory->why_not.empty()) {
       Warn(watch, "memory by owner: " + reply.memory->why_not, data);

@@ -1,5 +1,7 @@
 #include "program/delegable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -8,55 +10,13 @@
 namespace etprof {
 namespace {
 
-constexpr std::array<std::string_view, 49> kXnnpackTakes = {"_clone_dim_order",
-                                                            "_native_batch_norm_legit_no_training",
-                                                            "_softmax",
-                                                            "_to_dim_order_copy",
-                                                            "abs",
-                                                            "add",
-                                                            "addmm",
-                                                            "avg_pool2d",
-                                                            "bmm",
-                                                            "cat",
-                                                            "ceil",
-                                                            "clamp",
-                                                            "clone",
-                                                            "constant_pad_nd",
-                                                            "convolution",
-                                                            "cos",
-                                                            "div",
-                                                            "exp",
-                                                            "floor",
-                                                            "gelu",
-                                                            "hardswish",
-                                                            "hardtanh",
-                                                            "leaky_relu",
-                                                            "linear",
-                                                            "log",
-                                                            "max",
-                                                            "max_pool2d",
-                                                            "maximum",
-                                                            "mean",
-                                                            "minimum",
-                                                            "mm",
-                                                            "mul",
-                                                            "neg",
-                                                            "permute_copy",
-                                                            "pow",
-                                                            "prelu",
-                                                            "quantize_per_tensor",
-                                                            "relu",
-                                                            "rsqrt",
-                                                            "sigmoid",
-                                                            "sin",
-                                                            "slice_copy",
-                                                            "sqrt",
-                                                            "sub",
-                                                            "tanh",
-                                                            "unsqueeze_copy",
-                                                            "upsample_bilinear2d",
-                                                            "view_copy",
-                                                            "dequantize_per_tensor"};
+constexpr std::string_view kXnnpackTakes =
+    "|_clone_dim_order|_native_batch_norm_legit_no_training|_softmax|_to_dim_order_copy|abs|"
+    "add|addmm|avg_pool2d|bmm|cat|ceil|clamp|clone|constant_pad_nd|convolution|cos|"
+    "dequantize_per_tensor|div|exp|floor|gelu|hardswish|hardtanh|leaky_relu|linear|log|max|"
+    "max_pool2d|maximum|mean|minimum|mm|mul|neg|permute_copy|pow|prelu|quantize_per_tensor|"
+    "relu|rsqrt|sigmoid|sin|slice_copy|sqrt|sub|tanh|unsqueeze_copy|upsample_bilinear2d|"
+    "view_copy|";
 
 bool IsTaken(const std::string& type) {
   // int8 and uint8 are what quantized values are stored as.
@@ -246,8 +206,8 @@ std::pair<std::string_view, std::string_view> NameAndOverload(std::string_view n
 }  // namespace
 
 bool XnnpackCanTake(std::string_view name) {
-  return std::find(kXnnpackTakes.begin(), kXnnpackTakes.end(), NameAndOverload(name).first) !=
-         kXnnpackTakes.end();
+  const std::string_view wanted = NameAndOverload(name).first;
+  return !wanted.empty() && kXnnpackTakes.find(fmt::format("|{}|", wanted)) != std::string_view::npos;
 }
 
 std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {

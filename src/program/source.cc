@@ -69,6 +69,4 @@ bool Buffer::HasIdentifier(const char* identifier) const {
   return std::memcmp(data_ + 4, identifier, 4) == 0;
 }
 
-std::string Buffer::Identifier() const { return {reinterpret_cast<const char*>(data_) + 4, 4}; }
-
 }  // namespace etprof

@@ -53,7 +53,6 @@ class Buffer {
 
   const std::uint8_t* data() const { return data_; }
   bool HasIdentifier(const char* identifier) const;  // four characters
-  std::string Identifier() const;
   // Verifies with FlatBuffers' own Verifier; throws Bad() for `what`.
   template <typename Root>
   const Root& Verified(const Source& source, const std::string& what) const {

@@ -106,11 +106,6 @@ MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
   return HasNoMultiplyAdds(name) ? MaybeCount(0) : std::nullopt;
 }
 
-std::optional<double> Work::Intensity() const {
-  if (!macs || !bytes || *bytes == 0) return std::nullopt;
-  return static_cast<double>(*macs) / static_cast<double>(*bytes);
-}
-
 Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   Work work;
   work.macs = work.read = work.written = 0;

@@ -42,9 +42,6 @@ struct Work {
   std::optional<Bytes> written;  // outputs
   std::optional<Bytes> bytes;    // both
   bool operator==(const Work&) const = default;
-
-  // Multiply-adds of a byte, the arithmetic intensity; absent where either is not known, or nothing moves.
-  std::optional<double> Intensity() const;
 };
 
 // Of nodes that run as one operator: what passes between them is neither read nor written. `nodes` are

@@ -11,6 +11,7 @@
 #include "core/escape.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "measure/store/run_warnings.h"
 #include "program/tensors.h"
 #include "say/wording.h"
 
@@ -244,7 +245,7 @@ class GraphRenderer {
       const ExperimentData& data = model_.report->run.experiments[experiment.index];
       const std::string label = OneLine(Prefix(index));
       if (graph_.experiments.size() == 1) attributes["experiment"] = OneLine(experiment.label);
-      if (data.emulated) attributes[label + "emulated"] = "the CPU is emulated: timings are not meaningful";
+      if (data.emulated) attributes[label + "emulated"] = kEmulatedRemark;
       if (data.trace_enabled) attributes[label + "trace-enabled"] = "evidence of kernels, not of time";
       const double runs = static_cast<double>(experiment.groups.runs);
       if (experiment.groups.runs == 0) continue;

@@ -167,7 +167,7 @@ void AddOperators(ReportExperiment& out) {
   }
 }
 
-// The times of a trace-enabled run are no latency.
+// The times of a kernel-log run are no latency.
 void AddProfile(ReportExperiment& out, bool trace_enabled) {
   const Profile& profile = *out.profile;
   const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
@@ -337,7 +337,7 @@ void AddWarnings(Report& report) {
           "runs. Measure again on an idle machine");
     if (data.trace_enabled) {
       warnings.push_back(experiment.label +
-                         ": a trace-enabled run: evidence of kernels, its times are not latency");
+                         ": a kernel-log run: evidence of kernels, its times are not latency");
     }
   }
   const bool coarse =

@@ -10,6 +10,7 @@
 
 #include "analysis/operators.h"
 #include "core/units.h"
+#include "measure/store/run_warnings.h"
 #include "report/findings/contention.h"
 #include "report/kernels/watched.h"
 #include "stats/multiple.h"
@@ -120,10 +121,10 @@ class Assembler {
     AddItems(a, b);
   }
 
-  // Times of an emulated processor, and of trace-enabled runs, mean nothing.
+  // Times of an emulated processor, and of kernel-log runs, mean nothing.
   static std::string Refusal(const ExperimentData& a, const ExperimentData& b) {
-    if (a.emulated || b.emulated) return "the CPU is emulated: timings are not meaningful";
-    if (a.trace_enabled || b.trace_enabled) return "a trace-enabled run's times are no latency";
+    if (a.emulated || b.emulated) return kEmulatedRemark;
+    if (a.trace_enabled || b.trace_enabled) return "a kernel-log run's times are no latency";
     return "";
   }
 

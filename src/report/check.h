@@ -144,7 +144,7 @@ struct CheckPair {
 struct CheckReport {
   std::string model_id;
   std::string where;         // "linux-x86_64, 2 cores"; empty: not known
-  std::string folder;        // the run directory; empty: two stored runs were compared
+  std::string folder;        // the results directory; empty: two stored runs were compared
   std::string generated_at;  // of the measurement, UTC, ISO 8601; empty: not known
   double seconds = 0;        // that measuring took; 0: not known
   GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass

@@ -15,7 +15,8 @@ namespace etprof {
 
 struct DeviceColumn {
   std::size_t run = 0;  // index into DevicesReport::runs
-  std::string name;     // unique within the report: "ssh:pi5"; the run directory's name where it is not known
+  std::string
+      name;  // unique within the report: "ssh:pi5"; the results directory's name where it is not known
   bool emulated = false;
 };
 

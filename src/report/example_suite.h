@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/store/run_warnings.h"
 #include "report/suite.h"
 
 // A suite with known numbers, for the tests of report/ and render/.
@@ -45,7 +46,7 @@ inline SuiteReport MakeSuite() {
                  SuiteCellOf("second", "fp32", "local", 0.9), SuiteCellOf("second", "fp32", "ssh:b", 1.5)};
   suite.cells[3].emulated = true;
   suite.cells[3].pairs[0].latency.verdict = stats::Verdict::kEmulated;
-  suite.cells[3].pairs[0].why_not = "the CPU is emulated: timings are not meaningful";
+  suite.cells[3].pairs[0].why_not = kEmulatedRemark;
   SuiteCellReport failed;
   failed.model = "second";
   failed.dtype = "int8";

@@ -39,6 +39,8 @@ std::string ModelOf(const RunData& run, const ExperimentData& data) {
 
 bool Timed(const ExperimentData& data) { return !data.trace_enabled; }
 
+}  // namespace
+
 std::string NamesOf(const RunData& run) {
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments)
@@ -52,8 +54,6 @@ void ForgetRounds(ExperimentData& data) {
   }
   for (RunLabel& label : data.etdump_runs) label.round = -1;
 }
-
-}  // namespace
 
 const std::vector<std::string>& MismatchNames() {
   static const std::vector<std::string> kNames = {"model",  "device", "runner",   "isa",  "threads",
@@ -158,7 +158,7 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
     throw Error(ExitCode::kBadInput,
                 fmt::format("nothing to check: the baseline has {}, the candidate has {}", NamesOf(baseline),
                             NamesOf(candidate)))
-        .Remedy("give two run directories with experiments of the same names and threads");
+        .Remedy("give two results directories with experiments of the same names and threads");
   }
   for (const RunData* side : {&baseline, &candidate}) {
     for (const ExperimentData& data : side->experiments) {

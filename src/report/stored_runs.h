@@ -31,6 +31,12 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
 // left out. Throws Error (kBadInput) where nothing is common.
 RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate);
 
+// The names of a run's experiments, for people: "off, on, on (4 threads)".
+std::string NamesOf(const RunData& run);
+
+// Launches and rounds of different runs have nothing to do with each other.
+void ForgetRounds(ExperimentData& data);
+
 // The model of experiments whose names alone hint at it: "toy_cnn" of "toy_cnn.sme2_off" and
 // "toy_cnn.sme2_on"; "" where they do not.
 std::string ModelOfNames(const NamesApart& apart);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "measure/store/run_warnings.h"
 #include "stats/multiple.h"
 
 namespace etprof {
@@ -39,7 +40,7 @@ std::size_t AsItIs(const Report& report) {
 }
 
 std::string WhyNoInterval(const Quantity& latency) {
-  if (latency.verdict == stats::Verdict::kEmulated) return "the CPU is emulated: timings are not meaningful";
+  if (latency.verdict == stats::Verdict::kEmulated) return kEmulatedRemark;
   if (latency.verdict == stats::Verdict::kContended)
     return "contended: other processes left too few clean runs";
   return latency.estimate ? "" : "too few launches";

@@ -52,7 +52,7 @@ struct SuiteOperator {
 
 struct SuiteCellReport {
   std::string model, dtype, device;  // dtype "": the model is one program
-  std::string folder;                // the run directory, relative to the suite's
+  std::string folder;                // the results directory, relative to the suite's
   SuiteCellStatus status = SuiteCellStatus::kPending;
   std::string reason;  // why it failed, or was skipped; of a measured one what of it failed
   bool emulated = false;

@@ -33,7 +33,7 @@ std::string WhatIsProven(const KernelView& view) {
                   view.Count(KernelStatus::kUsed), view.Count(KernelStatus::kRegistered),
                   view.Count(KernelStatus::kSuperseded));
   if (view.lines > 0 && view.xnnpack_lines == 0)
-    text += " The log has no line of XNNPACK: its runner is not trace-enabled.";
+    text += " The log has no line of XNNPACK: its runner does not write them.";
   if (view.lines > 0 && view.xnnpack_lines > 0 && view.graphs.empty())
     text +=
         " The log has no operators (EXECUTORCH_XNNPACK_LOG_LEVEL 5 writes them), so no use can be proven.";
@@ -177,7 +177,7 @@ Document SayKernels(const KernelReport& report) {
   for (const OperatorEvidence& evidence : report.evidence) document.sections.push_back(SectionOf(evidence));
   document.notes = NotesOf(report.notes);
   document.method =
-      "Of trace-enabled runs: evidence of microkernels, never of time. Used: an operator's kind, data types "
+      "Of kernel-log runs: evidence of microkernels, never of time. Used: an operator's kind, data types "
       "and tile agree with this microkernel alone. Registered: XNNPACK has it for operators that may need "
       "it; "
       "whether one did is not known. Superseded: another one was registered in its place.";

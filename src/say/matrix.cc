@@ -28,8 +28,7 @@ class MatrixText {
                     Level::kUsual,
                     {}};
     if (!matrix_.interleaved) {
-      section.parts.emplace_back(Paragraph{
-          "Not all of these were interleaved: drift between them can be mistaken for a difference."});
+      section.parts.emplace_back(Paragraph{kNotInterleaved});
     }
     section.parts.emplace_back(
         matrix_.threads

@@ -26,9 +26,7 @@ class PayoffText {
                     : payoff_.Stops() ? Level::kBrief
                                       : Level::kUsual,
                     {}};
-    if (!payoff_.interleaved)
-      section.parts.emplace_back(Paragraph{
-          "Not all of these were interleaved: drift between them can be mistaken for a difference."});
+    if (!payoff_.interleaved) section.parts.emplace_back(Paragraph{kNotInterleaved});
     if (!stops.items.empty()) section.parts.emplace_back(std::move(stops));
     section.parts.emplace_back(Gains());
     section.parts.emplace_back(Paragraph{

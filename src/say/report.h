@@ -10,7 +10,7 @@ namespace etprof::say {
 // The report of a run: verdicts, latencies, where the time goes, findings, how far to trust it, conditions.
 Document SayReport(const Report& report);
 
-// Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a run
+// Adds a line for each experiment of a report to a list of many reports, which can go then. `from` (a results
 // directory; "": none) precedes the labels.
 void AddExperiments(const Report& report, const std::string& from, Document& list);
 

@@ -39,6 +39,10 @@ std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& 
 // The mean over runs; 0 for none.
 double MeanOf(Nanoseconds total, std::int64_t runs);
 
+// Where launches of what is compared did not alternate.
+inline constexpr const char* kNotInterleaved =
+    "Not all of these were interleaved: drift between them can be mistaken for a difference.";
+
 std::string PercentText(double share);  // 0.214 -> "21%", 0.0042 -> "0.4%"
 std::string RatioText(double ratio);    // "1.84x", with more digits where that would read "1.00x"
 // "1.84x faster", "1.31x slower"; never once as fast: "slower by less than 0.001%".

@@ -28,14 +28,14 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
                             "which JSON Schema does not see.")},
       {"manifest",
        SchemaOf<RunData>(
-           "manifest.json of an etprof run directory",
+           "manifest.json of an etprof results directory",
            "How and where it was measured, and what came out but for the single latencies "
            "(docs/reference/files.md). Times are integer nanoseconds (_ns), sizes bytes; what is not "
            "known is null.")},
-      {"metrics", SchemaOf<Metrics>("metrics.json of an etprof run directory",
+      {"metrics", SchemaOf<Metrics>("metrics.json of an etprof results directory",
                                     "A summary of each experiment (docs/reference/files.md).")},
       {"peaks",
-       SchemaOf<Peaks>("peaks.json of an etprof run directory",
+       SchemaOf<Peaks>("peaks.json of an etprof results directory",
                        "The machine's roofs for the experiments of a run (docs/guides/bottlenecks.md).")},
       {"watch",
        SchemaOf<WatchData>("_watch.json of an experiment",

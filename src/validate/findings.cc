@@ -43,7 +43,7 @@ const std::vector<CheckInfo>& AllChecks() {
       {"deltas", "the rows of every comparison add up exactly to the whole's delta"},
       {"timeline", "the timeline CSVs are what the ETDump gives, row by row"},
       {"ops_stats", "the operator statistics are what the ETDump gives, row by row"},
-      {"kernels", "the table of microkernels is what the trace-enabled run's log gives, row by row"},
+      {"kernels", "the table of microkernels is what the kernel-log run's log gives, row by row"},
       {"derived", "every other file of the analysis says what the data give"},
       {"csv", "every other CSV has a header, and as many fields in each row"},
       {"sha256", "model and runner are still those that were measured (a warning)"},

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// What a run directory promises, one row a check (docs/reference/files.md has the same table for people).
+// What a results directory promises, one row a check (docs/reference/files.md has the same table for people).
 struct CheckInfo {
   std::string_view name;
   std::string_view promise;
@@ -22,13 +22,13 @@ struct Finding {
   };
   Severity severity = Severity::kBroken;
   std::string check;    // CheckInfo::name
-  std::string file;     // relative to the run directory; "." for the directory itself
+  std::string file;     // relative to the results directory; "." for the directory itself
   std::string problem;  // one clause
 
   static void Describe(auto& v) {
     v("severity", &Finding::severity);
     v("check", &Finding::check, {.meaning = "its name in docs/reference/files.md"});
-    v("file", &Finding::file, {.meaning = "relative to the run directory; \".\": the directory itself"});
+    v("file", &Finding::file, {.meaning = "relative to the results directory; \".\": the directory itself"});
     v("problem", &Finding::problem);
   }
 };

@@ -99,24 +99,30 @@ void Validator::CheckFinished() {
       findings_.Warn("finished", "manifest.json", fmt::format("{} failed: {}", data.label, data.error));
     }
   }
-  std::error_code error;
-  auto entry = std::filesystem::recursive_directory_iterator(
-      run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
-  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+  ForEachEntry([&](std::filesystem::recursive_directory_iterator& entry) {
     std::error_code ignored;
     const std::filesystem::path& path = entry->path();
     if (entry->is_directory(ignored)) {
-      if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
-      if (path.filename() == "launches" && !foreign_) {
-        if (!std::filesystem::is_empty(path, ignored))
-          findings_.Broken("finished", Relative(path),
-                           "parts of launches that were not merged: `etprof recover` does");
-        entry.disable_recursion_pending();
-      }
-    } else if (path.extension() == ".tmp") {
-      if (!IsTemporaryName(path))
-        findings_.Broken("finished", Relative(path), "a file that was not written to its end");
+      if (path.filename() != "launches" || foreign_) return;
+      if (!std::filesystem::is_empty(path, ignored))
+        findings_.Broken("finished", Relative(path),
+                         "parts of launches that were not merged: `etprof recover` does");
+      entry.disable_recursion_pending();
+    } else if (path.extension() == ".tmp" && !IsTemporaryName(path)) {
+      findings_.Broken("finished", Relative(path), "a file that was not written to its end");
     }
+  });
+}
+
+void Validator::ForEachEntry(
+    const std::function<void(std::filesystem::recursive_directory_iterator&)>& take) const {
+  std::error_code error, ignored;
+  auto entry = std::filesystem::recursive_directory_iterator(
+      run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_directory(ignored) && (entry->path().filename() == "previous" || entry.depth() > 6))
+      entry.disable_recursion_pending();
+    take(entry);
   }
 }
 

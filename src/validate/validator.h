@@ -18,7 +18,7 @@
 
 namespace etprof {
 
-// Checks every promise of a run directory (AllChecks), reads only, and never stops at the first.
+// Checks every promise of a results directory (AllChecks), reads only, and never stops at the first.
 //
 //   Validator validator(folder);
 //   for each ETDump that could be read: validator.CheckTrace(data, trace, profile);
@@ -26,8 +26,8 @@ namespace etprof {
 //   std::vector<Finding> findings = validator.Finish();
 class Validator {
  public:
-  // `etprof_version`: this one's; what another wrote may differ. Throws Error (kBadInput) for what is no run
-  // directory.
+  // `etprof_version`: this one's; what another wrote may differ. Throws Error (kBadInput) for what is no
+  // results directory.
   Validator(const std::filesystem::path& folder, std::string etprof_version);
 
   // As it was loaded; for whoever reads its ETDumps.
@@ -85,8 +85,11 @@ class Validator {
   void CheckAnalysis();
   void CheckAnalysisOfTraces(const nlohmann::json& summary);
   void CheckOtherCsvFiles();
+  // Gives `take` every entry of the results directory, but for those of earlier runs; it may keep the walk
+  // out of a folder.
+  void ForEachEntry(const std::function<void(std::filesystem::recursive_directory_iterator&)>& take) const;
   void CheckHashes();
-  // A JSON file of the run directory, held against its schema; discarded where it cannot be used.
+  // A JSON file of the results directory, held against its schema; discarded where it cannot be used.
   nlohmann::json ReadJson(const std::string& name);
   void CheckSame(std::string_view check, const std::filesystem::path& file,
                  const std::function<void(std::ostream&)>& render, const char* source = "ETDump");

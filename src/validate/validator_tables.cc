@@ -208,19 +208,13 @@ void Validator::CannotRead(const ExperimentData& data, const std::string& proble
 
 void Validator::CheckOtherCsvFiles() {
   std::vector<std::filesystem::path> files;
-  std::error_code error;
-  auto entry = std::filesystem::recursive_directory_iterator(
-      run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
-  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+  ForEachEntry([&](const std::filesystem::recursive_directory_iterator& entry) {
     std::error_code ignored;
     const std::filesystem::path& path = entry->path();
-    if (entry->is_directory(ignored)) {
-      if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
-    } else if (path.extension() == ".csv" && entry->is_regular_file(ignored) &&
-               entry->file_size(ignored) > 0 && !compared_.contains(path.lexically_normal())) {
+    if (path.extension() == ".csv" && entry->is_regular_file(ignored) && entry->file_size(ignored) > 0 &&
+        !compared_.contains(path.lexically_normal()))
       files.push_back(path);
-    }
-  }
+  });
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files) {
     const std::string name = Relative(file);

@@ -15,12 +15,13 @@
 
 namespace etprof {
 
-// Reads a run directory, after merging what a killed measurement left unmerged. Throws as LoadRunDirectory.
+// Reads a results directory, after merging what a killed measurement left unmerged. Throws as
+// LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
-// One run directory, or ETDumps and timeline CSVs as one run. Throws likewise, and Error (kUsage,
-// `one_folder`) where a run directory stands among several paths.
+// One results directory, or ETDumps and timeline CSVs as one run. Throws likewise, and Error (kUsage,
+// `one_folder`) where a results directory stands among several paths.
 RunData OpenRun(const std::vector<std::string>& paths,
-                const std::string& one_folder = "give one run directory");
+                const std::string& one_folder = "give one results directory");
 
 // How the traces of a run are read.
 struct ReadOptions {
@@ -52,13 +53,13 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions&
                    const TraceVisitor& visit = {});
 
 struct AnalyzeOptions {
-  std::filesystem::path output = {};  // of all files; empty: a run directory itself, of bare traces none
+  std::filesystem::path output = {};  // of all files; empty: a results directory itself, of bare traces none
   bool timeline = true;               // write the per-event CSV files
   EtdumpOptions etdump = {};
   std::filesystem::path model = {};     // of bare traces: the .pte that ran
   std::filesystem::path etrecord = {};  // as ReadOptions
 };
-// Analyzes a run directory, or ETDumps and timeline CSVs. Throws Error.
+// Analyzes a results directory, or ETDumps and timeline CSVs. Throws Error.
 Report AnalyzeRunDirectory(const std::filesystem::path& folder, const AnalyzeOptions& options = {});
 Report AnalyzeTraces(const std::vector<std::filesystem::path>& files, const AnalyzeOptions& options = {});
 

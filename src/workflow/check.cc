@@ -35,7 +35,7 @@ struct CheckSides {
   enum class Kind {
     kModels,   // a model, and another one or what differs: measured now
     kConfigs,  // a configuration with its pairs, or two whose experiments are paired by name: measured now
-    kRuns,     // a run directory with its pairs, or two: nothing is measured
+    kRuns,     // a results directory with its pairs, or two: nothing is measured
   };
   Kind kind = Kind::kModels;
   std::string baseline;
@@ -61,7 +61,7 @@ const char* NameOf(Kind kind) {
     case Kind::kConfigs:
       return "a configuration";
     case Kind::kRuns:
-      return "a run directory";
+      return "a results directory";
   }
   return "";
 }
@@ -77,7 +77,7 @@ CheckSides SidesOf(const CheckOptions& options) {
   if (sides.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(sides.baseline)) {
-    throw Error(ExitCode::kUsage, "the baseline has to be a model, a configuration or a run directory")
+    throw Error(ExitCode::kUsage, "the baseline has to be a model, a configuration or a results directory")
         .Remedy("only the candidate can be what differs: `--candidate isa=-avx2`");
   }
   sides.kind = KindOf(sides.baseline);
@@ -92,7 +92,7 @@ CheckSides SidesOf(const CheckOptions& options) {
   if (other != sides.kind) {
     throw Error(ExitCode::kUsage,
                 fmt::format("{} cannot be compared with {}", NameOf(sides.kind), NameOf(other)))
-        .Remedy("give two models, two configurations or two run directories");
+        .Remedy("give two models, two configurations or two results directories");
   }
   return sides;
 }
@@ -307,7 +307,7 @@ Checked CheckStored(const CheckSides& sides, const CheckOptions& options) {
   if (report.run.pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(sides.baseline)
-        .Remedy("give a second run directory");
+        .Remedy("give a second results directory");
   }
   return {AssembleCheck(report, options.limits), std::nullopt, {}};
 }

@@ -15,9 +15,9 @@ namespace etprof {
 
 struct CheckOptions {
   MeasureRequest measure;
-  // Two models or configurations (measured now), or run directories; or one configuration or run directory
-  // with its pairs. `baseline` and `candidate` name the two as well; of a model the candidate may be what
-  // differs ("isa=-avx2").
+  // Two models or configurations (measured now), or results directories; or one configuration or results
+  // directory with its pairs. `baseline` and `candidate` name the two as well; of a model the candidate may
+  // be what differs ("isa=-avx2").
   std::vector<std::string> paths;
   std::string baseline, candidate;
   CheckLimits limits;

@@ -84,20 +84,6 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   return run;
 }
 
-// Launches and rounds of different runs have nothing to do with each other.
-void ForgetRounds(ExperimentData& data) {
-  for (Launch& launch : data.launches) {
-    for (Burst& burst : launch.bursts) burst.round = -1;
-  }
-  for (RunLabel& label : data.etdump_runs) label.round = -1;
-}
-
-std::string NamesOf(const RunData& run) {
-  std::string names;
-  for (const ExperimentData& data : run.experiments) names += (names.empty() ? "" : ", ") + data.name;
-  return names;
-}
-
 RunData Join(const CompareRunsOptions& options) {
   RunData a = OpenRun({options.baseline});
   RunData b = OpenRun({options.candidate});
@@ -132,7 +118,7 @@ RunData Join(const CompareRunsOptions& options) {
       if ((i == k) == (j == l)) continue;
       throw Error(ExitCode::kBadInput,
                   fmt::format("several experiments are called {}", a.experiments[i].name))
-          .Remedy("name the two run directories themselves, not folders above them");
+          .Remedy("name the two results directories themselves, not folders above them");
     }
   }
   for (const auto& [i, j] : found) {

@@ -9,8 +9,9 @@
 namespace etprof {
 
 struct CompareRunsOptions {
-  std::string baseline, candidate;  // an ETDump, a timeline CSV, an experiment's folder or a run directory
-  std::string name1, name2;         // what to call them, where there is one pair; empty: as they are called
+  std::string baseline,
+      candidate;             // an ETDump, a timeline CSV, an experiment's folder or a results directory
+  std::string name1, name2;  // what to call them, where there is one pair; empty: as they are called
   std::filesystem::path output =
       {};  // of comparison.json, comparison.md and tables; empty: nothing is written
   EtdumpOptions etdump = {};

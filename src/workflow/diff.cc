@@ -57,7 +57,7 @@ class TimesOfRuns {
   void Read(const std::vector<std::string>& runs) {
     std::size_t bare = 0;
     for (const std::string& path : runs) {
-      RunData run = OpenRun({path}, "--run takes run directories, or two ETDumps");
+      RunData run = OpenRun({path}, "--run takes results directories, or two ETDumps");
       const bool is_folder = !run.folder.empty();
       if (!is_folder && bare == files_.size())
         throw Error(ExitCode::kUsage, "--run: there are more than two ETDumps")
@@ -78,7 +78,7 @@ class TimesOfRuns {
       if (!file.measured.empty() || runs.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
           .InFile(runs.front())
-          .Remedy("name the run directories that measured both programs, each with --run");
+          .Remedy("name the results directories that measured both programs, each with --run");
     }
   }
 

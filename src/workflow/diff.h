@@ -10,8 +10,8 @@ namespace etprof {
 
 struct DiffFilesOptions {
   std::filesystem::path baseline, candidate;  // .pte
-  // Run directories that measured them, in any order, or an ETDump of the baseline and one of the candidate;
-  // empty: without times.
+  // Results directories that measured them, in any order, or an ETDump of the baseline and one of the
+  // candidate; empty: without times.
   std::vector<std::string> runs;
 };
 

@@ -77,7 +77,8 @@ NamedCommit CommitOf(const std::string& name) {
 
 AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
-    throw Error(ExitCode::kUsage, "no run to add").Remedy("name run directories: `etprof history add RUN`");
+    throw Error(ExitCode::kUsage, "no run to add")
+        .Remedy("name results directories: `etprof history add RUN`");
   const NamedCommit commit = CommitOf(options.commit);
   AddedToHistory result;
   result.commit = commit.name;

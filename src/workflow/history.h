@@ -11,7 +11,7 @@ namespace etprof {
 
 struct AddToHistoryOptions {
   std::string file = kHistoryFile;
-  std::vector<std::string> runs;  // run directories
+  std::vector<std::string> runs;  // results directories
   std::string commit;             // as CommitOf
   std::string time;       // of the commit: ISO 8601 in UTC, or seconds since 1970; "": as git says, or
                           // when the run was measured

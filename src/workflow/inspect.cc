@@ -42,7 +42,7 @@ std::optional<SourceMap> SourcesOf(const Program& program, const ModelExplorerOp
 }
 
 Report ReadTimes(const ModelExplorerOptions& options, const WorkflowProgress& progress) {
-  RunData run = OpenRun(options.runs, "--run takes one run directory, or ETDump files");
+  RunData run = OpenRun(options.runs, "--run takes one results directory, or ETDump files");
   const bool is_folder = !run.folder.empty();
   const std::string sha256 = Sha256HexOfFile(options.model);
   for (ExperimentData& data : run.experiments) {

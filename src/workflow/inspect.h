@@ -11,7 +11,7 @@ namespace etprof {
 struct ModelExplorerOptions {
   std::filesystem::path model;     // the .pte
   std::filesystem::path output;    // the graph's file, ending with .json
-  std::vector<std::string> runs;   // a run directory, or ETDumps and timeline CSVs; empty: without times
+  std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: without times
   std::filesystem::path etrecord;  // in place of the one beside the model; empty: that one
   std::string by;                  // "layer", "delegate"; "": by layer where the .etrecord tells them
 };

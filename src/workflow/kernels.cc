@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Logs below a folder that no experiment of it knows: of a trace-enabled run without an ETDump.
+// Logs below a folder that no experiment of it knows: of a kernel-log run without an ETDump.
 std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& report) {
   std::set<fs::path> known;
   for (const KernelView& view : report.views) known.insert(view.log.lexically_normal());
@@ -64,10 +64,9 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
   for (const fs::path& log : OtherLogs(fs::absolute(folder), own)) own.views.push_back(ReadKernelView(log));
   if (problem && own.views.empty()) throw *problem;
   if (own.views.empty() && own.evidence.empty() && own.watched.empty()) {
-    throw Error(
-        ExitCode::kBadInput,
-        "holds no watched run, no log of a trace-enabled run, and no two variants whose operators could "
-        "be compared")
+    throw Error(ExitCode::kBadInput,
+                "holds no watched run, no log of a kernel-log run, and no two variants whose operators could "
+                "be compared")
         .InFile(folder.string())
         .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
   }
@@ -82,8 +81,7 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
     if (profiles.front()) HoldAgainst(*profiles.front(), view);
   }
   if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
-    throw Error(ExitCode::kBadInput,
-                "has no line of XNNPACK's log: the runner that wrote it is not trace-enabled")
+    throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
         .InFile(path)
         .Remedy("build a runner with XNNPACK's log: `etprof build --executorch DIR --trace`");
   }

@@ -9,7 +9,7 @@
 namespace etprof {
 
 struct KernelsOptions {
-  std::vector<std::string> paths;    // logs of trace-enabled runs, or run directories
+  std::vector<std::string> paths;    // logs of kernel-log runs, or results directories
   std::vector<std::string> compare;  // or two logs, the one with SME2 first
   std::string etdump;                // of the same run: whether it has the log's operators
   // <log>_kernels.csv and kernel_view.md go into this folder; FILE.md, FILE.csv: that one alone; "-": the

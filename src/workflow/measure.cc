@@ -100,12 +100,6 @@ std::string StemOf(const std::string& path) { return fs::path(path).stem().strin
 
 // --- measuring it ----------------------------------------------------------------------------------------
 
-std::optional<fs::file_time_type> TimeOf(const fs::path& file) {
-  std::error_code missing;
-  const fs::file_time_type time = fs::last_write_time(file, missing);
-  return missing ? std::nullopt : std::optional(time);
-}
-
 // Configures the device and checks all that can be checked before something is measured.
 void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state) {
   state.properties = device.Properties();
@@ -195,7 +189,7 @@ class SeveralDevices {
   void MeasureOn(std::size_t i, Device& device) {
     Measured& state = states_[i];
     const fs::path manifest = state.config.output_root / "manifest.json";
-    const auto before = TimeOf(manifest);
+    const auto before = WrittenAt(manifest);
     try {
       MeasureOptions options;
       options.progress = progress_.Of(i);
@@ -204,13 +198,13 @@ class SeveralDevices {
       state.measured = true;
     } catch (...) {
       // Where the device was lost, what was measured before is kept.
-      const auto after = TimeOf(manifest);
+      const auto after = WrittenAt(manifest);
       state.measured = after && after != before;
       throw;
     }
   }
 
-  // Every device that could be reached gets its run directory.
+  // Every device that could be reached gets its results directory.
   void NameFolders() {
     std::vector<DevicePlatform> places;
     for (const Measured& state : states_) {

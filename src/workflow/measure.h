@@ -19,14 +19,15 @@ namespace etprof {
 struct MeasureJob {
   std::string device;  // as --device takes it
   // The configuration, made when it is known what the device is; of several devices in that device's thread.
-  // Its output_root is the run directory; of several devices the folder that holds them.
+  // Its output_root is the results directory; of several devices the folder that holds them.
   std::function<Config(Device&, const DeviceProperties&)> configure;
   // Of a configuration on several devices: that folder, before any device is known.
   std::filesystem::path folder = {};
 };
 struct MeasureJobs {
   std::vector<MeasureJob> jobs;
-  bool several = false;   // devices with a run directory of their own each, however few of them are asked for
+  bool several =
+      false;  // devices with a results directory of their own each, however few of them are asked for
   std::string what = {};  // as of DeviceTurn
 };
 
@@ -58,10 +59,10 @@ struct Measured {
   std::string device;
   DeviceProperties properties;
   std::string platform;
-  Config config;  // its output_root is the run directory
+  Config config;  // its output_root is the results directory
   std::optional<RunData> run;
   std::optional<Error> error;
-  bool measured = false;  // there is a run directory of this time
+  bool measured = false;  // there is a results directory of this time
   KeptInHistory kept;     // of a measurement that came to its end
 
   bool Interrupted() const;
@@ -75,7 +76,7 @@ struct Measured {
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                                        WorkflowProgress& progress);
 
-// The run directories that the devices left the last time; of several devices none is reached. A device
+// The results directories that the devices left the last time; of several devices none is reached. A device
 // without one has an `error` (kBadInput).
 std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
                                    WorkflowProgress& progress);

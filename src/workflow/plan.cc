@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/duration.h"
 #include "core/file.h"
 #include "core/json_members.h"
 #include "core/json_schema_of.h"
@@ -37,13 +38,6 @@ std::vector<Planned> PlansOf(const std::vector<Measured>& devices) {
   return all;
 }
 
-// "45 s", "12 min", "2.5 h".
-std::string Seconds(double seconds) {
-  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 6000) return fmt::format("{:.3g} min", seconds / 60);
-  return fmt::format("{:.3g} h", seconds / 3600);
-}
-
 std::string RangeText(const Forecast::Range& range) {
   if (range.least == range.most) return fmt::format("{}", range.least);
   return fmt::format("{} to {}", range.least, range.most);
@@ -53,42 +47,42 @@ std::string RangeText(const Forecast::Range& range) {
 std::string BurstsText(const Planned& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
                      CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
-                     Seconds(planned.forecast.burst_seconds));
+                     AboutText(planned.forecast.burst_seconds));
 }
 
 // Where the limit is from.
 std::string LimitText(const Planned& planned) {
   if (planned.on.config.max_seconds) return "max_seconds";
   const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
-  return fmt::format("{} for each pair, {}", Seconds(planned.forecast.max_seconds / double(pairs)),
+  return fmt::format("{} for each pair, {}", AboutText(planned.forecast.max_seconds / double(pairs)),
                      planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
 }
 
 // How the time comes about, sentence by sentence; the first one is the answer.
 std::vector<std::string> TimeWords(const Planned& planned) {
   const Forecast& forecast = planned.forecast;
-  const std::string bound = Seconds(forecast.max_seconds);
+  const std::string bound = AboutText(forecast.max_seconds);
   const std::string begun =
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return {fmt::format("at most {} ({})", bound, LimitText(planned)),
               fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                          Seconds(forecast.least_seconds), 100 * planned.on.config.Precision(),
+                          AboutText(forecast.least_seconds), 100 * planned.on.config.Precision(),
                           BurstsText(planned, *forecast.usual_launches)),
               begun};
     case Forecast::Kind::kLaunchesInTime:
       return {fmt::format("at most {} ({})", bound, LimitText(planned)),
-              fmt::format("about {} at least ({})", Seconds(forecast.least_seconds),
+              fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
                           BurstsText(planned, forecast.launches.most)),
               begun};
     case Forecast::Kind::kLaunches:
-      return {fmt::format("about {} at least ({})", Seconds(forecast.least_seconds),
+      return {fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
                           BurstsText(planned, forecast.launches.most)),
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
-      return {fmt::format("about {} ({} for {})", Seconds(forecast.least_seconds),
-                          Seconds(double(planned.on.config.sustained) / 1e9),
+      return {fmt::format("about {} ({} for {})", AboutText(forecast.least_seconds),
+                          AboutText(double(planned.on.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
                               : fmt::format("each of {} experiments, one after the other", forecast.timed))};
@@ -101,8 +95,8 @@ std::vector<std::string> TimeWords(const Planned& planned) {
 // The part of a limited time that is kept for the roofs.
 void AddRoofWords(const Forecast& forecast, std::vector<std::string>& words) {
   if (forecast.roof_seconds == 0) return;
-  words.push_back(fmt::format("about {} of it for {} of the machine's roofs", Seconds(forecast.roof_seconds),
-                              CountedText(forecast.roofs, "measurement")));
+  words.push_back(fmt::format("about {} of it for {} of the machine's roofs",
+                              AboutText(forecast.roof_seconds), CountedText(forecast.roofs, "measurement")));
 }
 
 // What is not in that time.
@@ -110,8 +104,7 @@ std::vector<std::string> BesidesWords(const Planned& planned, const MeasureReque
   const Config& config = planned.on.config;
   std::vector<std::string> words;
   if (planned.forecast.traced > 0) {
-    words.push_back(CountedText(planned.forecast.traced, "trace-enabled experiment") +
-                    ", as long as the runs take");
+    words.push_back(CountedText(planned.forecast.traced, "kernel-log run") + ", as long as the runs take");
   }
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
@@ -119,11 +112,11 @@ std::vector<std::string> BesidesWords(const Planned& planned, const MeasureReque
     words.push_back(CountedText(planned.forecast.roofs, "measurement") + " of the machine's roofs");
   if (config.wait_minutes > 0) {
     words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
-                                Seconds(60 * config.wait_minutes)));
+                                AboutText(60 * config.wait_minutes)));
   }
   if (config.max_temp) {
     words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
-                                Seconds(config.max_temp_wait)));
+                                AboutText(config.max_temp_wait)));
   }
   words.emplace_back("starting and analysis");
   return words;
@@ -283,7 +276,7 @@ struct PlannedJson {
     v("device", [](J json) { return json.planned.on.device; });
     v("platform", [](J json) { return PlatformOf(json.planned.on.config, json.planned.on.properties); });
     v("output_root", [](J json) { return json.planned.on.config.output_root; },
-      {.meaning = "the run directory"});
+      {.meaning = "the results directory"});
     v("experiments",
       [](J json) {
         std::vector<UnitJson> units;

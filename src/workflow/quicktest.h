@@ -40,7 +40,7 @@ inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[]
 
 struct QuickTestResult {
   std::vector<QuickTestStep> steps;
-  std::filesystem::path run;     // the run directory
+  std::filesystem::path run;     // the results directory
   std::filesystem::path report;  // its page
   std::filesystem::path log;     // of all steps
   bool interrupted = false;
@@ -54,7 +54,7 @@ struct QuickTestResult {
     v("passed", &R::Passed);
     v("interrupted", &R::interrupted);
     v("seconds", &R::Seconds, {.least = 0});
-    v("run", &R::run, {.meaning = "the run directory"});
+    v("run", &R::run, {.meaning = "the results directory"});
     v("report", &R::report, {.meaning = "its page"});
     v("log", &R::log, {.meaning = "of all steps"});
     v("steps", &R::steps);

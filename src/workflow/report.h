@@ -13,8 +13,8 @@ namespace etprof {
 bool IsPage(const std::filesystem::path& file);
 bool NamesFolder(const std::string& out);
 
-// The report of a run directory, an ETDump or a timeline CSV, from its files: where `etprof analyze` has made
-// one, with its list of files. Nothing is written. Throws Error.
+// The report of a results directory, an ETDump or a timeline CSV, from its files: where `etprof analyze` has
+// made one, with its list of files. Nothing is written. Throws Error.
 Report ReadReport(const std::string& path);
 
 // Writes report.md and report.html into `out`, a folder, or one of the two as the file `out` ("-": stdout).
@@ -23,12 +23,12 @@ Report ReadReport(const std::string& path);
 std::vector<std::filesystem::path> WriteReport(const Report& report, const std::string& path,
                                                const std::string& out, bool brief);
 
-// The run directories of several devices, or of one at several times, side by side.
+// The results directories of several devices, or of one at several times, side by side.
 DevicesReport ReadDevices(const std::vector<std::string>& paths);
 
 // Writes devices_report.md and, beside it, devices_report.json into `out`, a folder, or as the file `out`
-// (.html: a page; else Markdown; "-": stdout, and no JSON). `out` empty: into the folder that holds all run
-// directories; where they lie in different ones, the current folder. Returns the file. Throws Error
+// (.html: a page; else Markdown; "-": stdout, and no JSON). `out` empty: into the folder that holds all
+// results directories; where they lie in different ones, the current folder. Returns the file. Throws Error
 // (kDeviceFailed).
 std::filesystem::path WriteDevices(const DevicesReport& report, const std::string& out);
 

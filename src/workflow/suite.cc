@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "core/duration.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -214,11 +215,6 @@ struct PlannedCell {
   std::optional<double> least, most;  // seconds
 };
 
-std::string SecondsText(double seconds) {
-  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
-  return seconds < 6000 ? fmt::format("{:.3g} min", seconds / 60) : fmt::format("{:.3g} h", seconds / 3600);
-}
-
 PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                      Device& device, const DeviceProperties& properties) {
   PlannedCell planned{&cell, "to be measured", {}, {}};
@@ -332,15 +328,15 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
     all_unplanned += unplanned;
     const std::string cells_text = CountedText(count, "cell");
     totals.facts.emplace_back(
-        name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, SecondsText(most))
+        name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, AboutText(most))
               : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
-                                   : fmt::format("{}, at most {} for {} of them", cells_text,
-                                                 SecondsText(most), count - unplanned));
+                                   : fmt::format("{}, at most {} for {} of them", cells_text, AboutText(most),
+                                                 count - unplanned));
   }
   say::Document document;
   document.title = "etprof suite --dry-run";
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
-  document.answers = {{bounded ? fmt::format("At most {}", SecondsText(longest))
+  document.answers = {{bounded ? fmt::format("At most {}", AboutText(longest))
                                : std::string("No upper bound: launches were given, and no time"),
                        all_unplanned == 0 ? "the devices measure side by side"
                                           : fmt::format("without {} that cannot be planned",

@@ -136,7 +136,7 @@ const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
 
 double SuiteDevice::Used() {
   double used = 0;
-  for (SuiteTask& task : tasks_)  // of one that was cut off, only the run directory knows
+  for (SuiteTask& task : tasks_)  // of one that was cut off, only the results directory knows
     used += std::max(task.state->seconds, Stored(task).seconds);
   return used;
 }

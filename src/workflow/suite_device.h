@@ -13,14 +13,14 @@
 // How a suite measures on one of its devices.
 namespace etprof {
 
-// The profile of a cell, which its run directory is of. `program`: the .pte.
+// The profile of a cell, which its results directory is of. `program`: the .pte.
 ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                          const std::filesystem::path& program);
 // Its configuration on a device that is open.
 Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
                     const DeviceProperties& properties);
 
-// What a run directory says of itself.
+// What a results directory says of itself.
 struct StoredCell {
   bool there = false;
   bool complete = false;  // as far as it was to be measured, and nothing of it failed
@@ -58,7 +58,7 @@ class SuiteDevice {
   void Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool again);
   void Extend();
   void Set(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
-  // Reading a run directory takes longer the more is in it, and only measuring changes it.
+  // Reading a results directory takes longer the more is in it, and only measuring changes it.
   static const StoredCell& Stored(SuiteTask& task);
   double Used();
   double Budget() const;

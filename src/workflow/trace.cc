@@ -50,7 +50,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   written.chrome = options.format.empty() ? name.ends_with(".json") : options.format == "chrome";
   const TraceChoice choice = ChoiceOf(options.run);
   RunData run = OpenRun(options.paths,
-                        "a trace is of one run directory, or of ETDump files; open several "
+                        "a trace is of one results directory, or of ETDump files; open several "
                         ".pftrace files together with Perfetto's batch trace processor "
                         "(docs/guides/traces.md)");
   const bool is_folder = !run.folder.empty();

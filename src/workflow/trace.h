@@ -11,10 +11,10 @@
 namespace etprof {
 
 struct TraceOptions {
-  std::vector<std::string> paths;  // one run directory, or ETDumps and timeline CSVs
-  std::string output;       // a file, "-": stdout; empty: trace.* in the run directory, or beside the file
-  std::string format;       // "perfetto", "chrome"; empty: by the file's name
-  std::string run = "all";  // "all", "median", or the number of a traced run from 0
+  std::vector<std::string> paths;  // one results directory, or ETDumps and timeline CSVs
+  std::string output;  // a file, "-": stdout; empty: trace.* in the results directory, or beside the file
+  std::string format;  // "perfetto", "chrome"; empty: by the file's name
+  std::string run = "all";                // "all", "median", or the number of a traced run from 0
   std::filesystem::path model, etrecord;  // as AnalyzeOptions
   EtdumpOptions etdump = {};
 };
@@ -25,8 +25,8 @@ struct WrittenTrace {
   std::size_t experiments = 0, runs = 0;
 };
 
-// Writes the runs as one trace; what cannot be read of a run directory is a message. Throws Error (kUsage,
-// kBadInput, kDeviceFailed), and (kInterrupted) with nothing written.
+// Writes the runs as one trace; what cannot be read of a results directory is a message. Throws Error
+// (kUsage, kBadInput, kDeviceFailed), and (kInterrupted) with nothing written.
 WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

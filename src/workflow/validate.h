@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// What `etprof validate` finds in a run directory.
+// What `etprof validate` finds in a results directory.
 struct Validation {
   std::string run;
   bool foreign = false;
@@ -25,7 +25,7 @@ struct Validation {
   }
 };
 
-// Reads only. Throws Error (kBadInput) for what is no run directory.
+// Reads only. Throws Error (kBadInput) for what is no results directory.
 Validation ValidateRun(const std::string& folder);
 
 }  // namespace etprof

@@ -1,6 +1,6 @@
 """Each write, rename and removal of a measurement fails in turn, and nothing that was measured is lost or doubled.
 
-The calls are those that etprof itself makes below the run directory (fault.c). By default the ways to fail take turns, and
+The calls are those that etprof itself makes below the results directory (fault.c). By default the ways to fail take turns, and
 of a whole measurement's reports every third call fails; with ETPROF_TEST_ALL=1 each call fails in each way.
 """
 

@@ -48,7 +48,7 @@ def killed(bench) -> Path:
 
 
 def read_by(bench, reader: str) -> subprocess.CompletedProcess:
-    """The run directory, read by a command."""
+    """The results directory, read by a command."""
     command, *options = reader.split()
     if command == "check":
         options = ["--baseline", bench.out, *options]

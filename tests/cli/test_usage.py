@@ -43,7 +43,7 @@ def test_an_option_without_its_value_is_named_with_what_to_give():
         (
             ["analyze", "--etdump"],
             "error: `--etdump` needs a value\n"
-            "hint: Give `--etdump VALUE`: ETDump files, timeline CSVs, or run directories.\n",
+            "hint: Give `--etdump VALUE`: ETDump files, timeline CSVs, or results directories.\n",
         ),
         (
             ["analyze", "-o"],

@@ -75,7 +75,7 @@ class Suite:
             )
 
     def runs(self, root: Path | None = None) -> dict[str, dict]:
-        """The manifests of the cells' run directories."""
+        """The manifests of the cells' results directories."""
         root = (root or self.root) / "runs"
         return {
             str(path.parent.relative_to(root)): json.loads(path.read_text())

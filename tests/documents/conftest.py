@@ -1,4 +1,4 @@
-"""What documents speak of: a model, and a run directory of it with two sides, measured once."""
+"""What documents speak of: a model, and a results directory of it with two sides, measured once."""
 
 import pathlib
 import shutil
@@ -33,7 +33,7 @@ def warm_python(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory) -> dict[str, str]:
-    """Environment of a document: MODEL is a .pte, RUN a run directory of it, measured for two seconds."""
+    """Environment of a document: MODEL is a .pte, RUN a results directory of it, measured for two seconds."""
     folder = tmp_path_factory.mktemp("measured")
     model = folder / "toy_cnn.pte"
     shutil.copy(ROOT / "tests/data/toy_cnn.pte", model)

@@ -1,4 +1,4 @@
-// Bytes as the manifest of a run directory: loaded, reported, and written and read again.
+// Bytes as the manifest of a results directory: loaded, reported, and written and read again.
 
 #include <nlohmann/json.hpp>
 #include <sstream>

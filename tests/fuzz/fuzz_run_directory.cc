@@ -1,4 +1,4 @@
-// Bytes as a whole run directory with links. Records end with 0x1e; in each, a path and its contents are
+// Bytes as a whole results directory with links. Records end with 0x1e; in each, a path and its contents are
 // divided by 0x1f. Contents that begin with '@' make it a link. Reading it changes nothing on disk, and
 // recovering it nothing outside of it.
 
@@ -77,11 +77,11 @@ ETPROF_FUZZ_TARGET(run_directory) {
     RunData read = LoadRunDirectory(run);
     RecoverInMemory(read);
   });
-  fuzz::Require(Snapshot(run) == before, "reading a run directory changes nothing");
+  fuzz::Require(Snapshot(run) == before, "reading a results directory changes nothing");
   fuzz::Accepts({ExitCode::kBadInput, ExitCode::kDeviceFailed}, [&] {
     RecoverRunDirectory(run);
     fuzz::Require(!RecoverRunDirectory(run), "what was recovered is recovered once");
   });
-  fuzz::Require(Snapshot(outside) == kept, "recovering changes nothing outside of the run directory");
+  fuzz::Require(Snapshot(outside) == kept, "recovering changes nothing outside of the results directory");
   return 0;
 }

@@ -7,7 +7,7 @@ import sqlite3
 
 
 def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
-    """A run directory of a reference, "fixed", and of "net", which takes `factor` times as long."""
+    """A results directory of a reference, "fixed", and of "net", which takes `factor` times as long."""
     bench.out = bench.folder / name
     experiments = [
         bench.experiment("fixed"),

@@ -66,7 +66,7 @@ def edit_manifest(folder: pathlib.Path, change) -> None:
 
 
 def stored(bench, name: str, factor: float, **keys) -> pathlib.Path:
-    """A run directory of one experiment, "net"."""
+    """A results directory of one experiment, "net"."""
     bench.out = bench.folder / name
     latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
     result = bench.run("run", bench.write([bench.experiment("net", env=latency)], launches=3, **keys))
@@ -335,7 +335,7 @@ def test_one_message_for_what_makes_no_sense(bench):
 
     assert "Nothing to check" in refused()
     assert "One model has nothing to be compared with" in refused(MODEL)
-    assert "A model cannot be compared with a run directory" in refused(MODEL, run)
+    assert "A model cannot be compared with a results directory" in refused(MODEL, run)
     assert "not a percentage" in refused(config, "--max-slowdown", "0.02")
     assert "not a percentage" in refused(config, "--max-slowdown", "fast%")
     assert "is for two stored runs" in refused(config, "--allow-mismatch", "runner")

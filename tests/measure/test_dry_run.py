@@ -40,7 +40,7 @@ def test_a_person_is_told_everything(bench):
     assert " runs at least 20 untraced of each experiment, then at least 3 traced in each launch" in text
     assert " time at most 60 s (60 s for each pair, 1 pair)" in text
     assert " at the soonest after about 10.5 s, once the interval is within ±0.5%" in text
-    assert " besides 1 trace-enabled experiment" in text
+    assert " besides 1 kernel-log run" in text
     assert "counters" in text and "40 °C" in text
     assert f" model {MODEL} " in text
     assert f" into {bench.out} " in text

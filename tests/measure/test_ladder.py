@@ -25,7 +25,7 @@ def levels(etprof) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def folder(etprof, levels, tmp_path_factory):
-    """The run directory of toy_cnn's ladder."""
+    """The results directory of toy_cnn's ladder."""
     assert levels, "without levels this is skipped"
     out = tmp_path_factory.mktemp("ladder") / "run"
     done = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)

@@ -1,4 +1,4 @@
-"""The whole way: configuration, schedule, workers, run directory."""
+"""The whole way: configuration, schedule, workers, results directory."""
 
 import csv
 import json

@@ -18,7 +18,7 @@ ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 
 @pytest.fixture
 def runs(tmp_path) -> list[Path]:
-    """Two run directories with nothing but ETDumps in them, as the profiling kit leaves them."""
+    """Two results directories with nothing but ETDumps in them, as the profiling kit leaves them."""
     folders = [tmp_path / "runs" / name for name in ("mac", "android")]
     for folder in folders:
         folder.mkdir(parents=True)

@@ -24,7 +24,7 @@ UNITS = {"ns": Decimal("1e-6"), "µs": Decimal("1e-3"), "ms": Decimal(1), "s": D
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """The run directory of toy_cnn, as it is and with every CPU feature masked."""
+    """The results directory of toy_cnn, as it is and with every CPU feature masked."""
     out = tmp_path_factory.mktemp("formats") / "run"
     done = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 4, "--max-seconds", 20, "--output-root", out)
     assert done.returncode == 0, done.stderr

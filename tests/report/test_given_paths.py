@@ -25,7 +25,7 @@ def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
     shutil.copy(program.DATA / "toy_cnn.t1.log", tmp_path / "off_xnntrace.log")
     done = program.run("compare", *sides)
     assert "faster" not in done.stdout + done.stderr
-    assert "trace-enabled" in done.stdout + done.stderr
+    assert "kernel-log" in done.stdout + done.stderr
     off, on = json.loads(program.run("compare", *sides, "--json").stdout)["experiments"]
     assert (off["trace_enabled"], on["trace_enabled"]) == (True, False)
     assert off["latency_ms"]["n"] == 0
@@ -33,7 +33,7 @@ def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> Path:
-    """One run directory in out/runs/a."""
+    """One results directory in out/runs/a."""
     out = tmp_path_factory.mktemp("above") / "out"
     options = ("--launches", 3, "--runs", 10, "--no-peaks", "--output-root", out / "runs" / "a")
     assert program.run("profile", program.DATA / "toy_cnn.pte", *options).returncode == 0
@@ -47,11 +47,13 @@ def test_a_folder_above_run_directories_says_which_there_are(runs):
             assert done.returncode != 0
             continue
         assert done.returncode == 3, (command, done.stdout, done.stderr)
-        assert done.stderr == f"error: `{runs}` is not a run directory, but holds one: runs/a\nhint: Give that one.\n"
+        assert (
+            done.stderr == f"error: `{runs}` is not a results directory, but holds one: runs/a\nhint: Give that one.\n"
+        )
     shutil.copytree(runs / "runs" / "a", runs / "runs" / "b")
     done = program.run("analyze", runs)
     assert done.stderr == (
-        f"error: `{runs}` is not a run directory, but holds several: runs/a, runs/b\nhint: Give one or more of them.\n"
+        f"error: `{runs}` is not a results directory, but holds several: runs/a, runs/b\nhint: Give one or more of them.\n"
     )
     shutil.rmtree(runs / "runs" / "b")
     assert program.run("analyze", runs / "runs" / "a").returncode == 0

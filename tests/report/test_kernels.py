@@ -197,7 +197,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
     assert [(c["baseline"], c["candidate"]) for c in compared["comparisons"]] == [
         ("mac_sme2_off (A)", "mac_sme2_off (B)")
     ]
-    assert any("trace-enabled" in warning for warning in compared["warnings"])
+    assert any("kernel-log" in warning for warning in compared["warnings"])
     done = program.run("check", timed, traced, "--allow-mismatch", "device,runner", width=200)
     assert done.returncode == 0, done.stderr
     assert "only the baseline has mac_sme2_on" in done.stdout
@@ -205,7 +205,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("Iteration 1 of 2: 2.0 ms\n", "not trace-enabled"), ("", "not trace-enabled"), (None, "no such file")],
+    [("Iteration 1 of 2: 2.0 ms\n", "no line of XNNPACK"), ("", "no line of XNNPACK"), (None, "no such file")],
 )
 def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, said):
     path = tmp_path / "some.log"

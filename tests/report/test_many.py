@@ -1,4 +1,4 @@
-"""Many inputs at once, run directories in the kit's flat layout, and clocks that are not nanoseconds."""
+"""Many inputs at once, results directories in the kit's flat layout, and clocks that are not nanoseconds."""
 
 import csv
 import json

@@ -15,7 +15,7 @@ MODEL = program.DATA / "toy_cnn.pte"
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory) -> Path:
-    """A finished run directory of three small experiments. Nobody writes into it."""
+    """A finished results directory of three small experiments. Nobody writes into it."""
     folder = tmp_path_factory.mktemp("run")
     config = {
         "model": str(MODEL),

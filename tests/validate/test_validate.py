@@ -1,4 +1,4 @@
-"""`etprof validate`: each promise of a good run directory broken alone is named, and nothing else is."""
+"""`etprof validate`: each promise of a good results directory broken alone is named, and nothing else is."""
 
 import csv
 import fcntl
@@ -325,7 +325,7 @@ def test_every_check_of_the_docs_is_tested():
     source = (program.ROOT / "src" / "validate" / "findings.cc").read_text(encoding="utf-8")
     assert documented == set(re.findall(r'^ +\{"(\w+)",', source, flags=re.MULTILINE))
     tested = set().union(*(checks for _, checks, _ in DAMAGE.values()))
-    # The first is tested with trace-enabled runs (tests/measure/test_schedule_end_to_end.py).
+    # The first is tested with kernel-log runs (tests/measure/test_schedule_end_to_end.py).
     assert documented - tested == {"kernels", "lock", "sha256"}, "these have tests of their own"
 
 

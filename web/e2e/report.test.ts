@@ -16,10 +16,10 @@ const kViews = ["report", "operators", "timeline", "roofline"];
 const kModel = join(kRoot, "tests/data/toy_cnn.pte");
 
 let folder: string;
-let run: string; // a run directory with two sides
+let run: string; // a results directory with two sides
 let hostile: string; // the folder of a report whose operators have such names
 let layered: string; // the folder of the same report with modules, which toy_cnn.pte has no .etrecord for
-let ladder: string; // a run directory of a ladder
+let ladder: string; // a results directory of a ladder
 let report: Report;
 let said: Document; // of the report
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More files or run directories than this are told in a line an experiment, not a screen each.
+// More files or results directories than this are told in a line an experiment, not a screen each.
 constexpr std::size_t kScreens = 2;
 
 struct AnalyzeArguments {
@@ -37,7 +37,8 @@ int RunAnalyze(AnalyzeArguments& arguments) {
                            : !options.output.empty() ? "-o takes"
                                                      : nullptr;
   if (one_report != nullptr && folders.size() + (files.empty() ? 0 : 1) > 1) {
-    throw Error(ExitCode::kUsage, fmt::format("{} one report: give one run directory, or files", one_report));
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} one report: give one results directory, or files", one_report));
   }
   const bool list = paths.size() > kScreens && !view.json && view.csv.empty() && !view.HasFiles();
   say::Document lines;
@@ -69,15 +70,16 @@ std::function<int()> AnalyzeCommand(CLI::App& app) {
   const auto arguments = std::make_shared<AnalyzeArguments>();
   auto& [paths, options, view, no_timeline] = *arguments;
   AddAlias(app, "--run-dir,--etdump",
-           app.add_option("path", paths, "ETDump files, timeline CSVs, or run directories")->required());
-  app.add_option("-o,--out-dir", options.output,
-                 "Write tables and reports here (default: regenerate those of a run directory; of an ETDump, "
-                 "write nothing)")
+           app.add_option("path", paths, "ETDump files, timeline CSVs, or results directories")->required());
+  app.add_option(
+         "-o,--out-dir", options.output,
+         "Write tables and reports here (default: regenerate those of a results directory; of an ETDump, "
+         "write nothing)")
       ->type_name("DIR");
   app.add_flag("--no-timeline", no_timeline, "Omit the CSV files with one row per event");
   app.add_option(
          "--model", options.model,
-         "Program that ETDump files are of, a .pte, for layers and work (a run directory knows its own)")
+         "Program that ETDump files are of, a .pte, for layers and work (a results directory knows its own)")
       ->check(CLI::ExistingFile);
   app.add_option("--etrecord", options.etrecord,
                  "File that maps operators to layers (default: MODEL.pte.etrecord)")

@@ -52,8 +52,8 @@ std::function<int()> CheckCommand(CLI::App& app) {
   const auto arguments = std::make_shared<CheckArguments>();
   CheckOptions& options = arguments->options;
   app.add_option("path", options.paths,
-                 "Baseline and candidate: two models or two configurations (measured now), or two run "
-                 "directories; or one configuration or run directory with its pairs")
+                 "Baseline and candidate: two models or two configurations (measured now), or two results "
+                 "directories; or one configuration or results directory with its pairs")
       ->expected(1, 2)
       ->option_text("BASELINE [CANDIDATE]");
   app.add_option("--baseline", options.baseline, "Baseline, as above")->type_name("PATH");

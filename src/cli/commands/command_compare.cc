@@ -13,7 +13,8 @@ std::function<int()> CompareCommand(CLI::App& app) {
   };
   const auto parsed = std::make_shared<Parsed>();
   auto& [options, view] = *parsed;
-  app.add_option("baseline", options.baseline, "ETDump, timeline CSV, experiment's folder, or run directory")
+  app.add_option("baseline", options.baseline,
+                 "ETDump, timeline CSV, experiment's folder, or results directory")
       ->required();
   app.add_option("candidate", options.candidate, "What to compare it with, likewise")->required();
   app.add_option("--name1", options.name1, "Name of the baseline");

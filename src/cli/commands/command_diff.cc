@@ -19,9 +19,10 @@ std::function<int()> DiffCommand(CLI::App& app) {
   app.add_option("candidate", options.candidate, "Program to compare it with")
       ->required()
       ->type_name("B.pte");
-  app.add_option("--run", options.runs,
-                 "Show each operator's time: the run directory that measured both programs, one for each, or "
-                 "an ETDump of A.pte and one of B.pte")
+  app.add_option(
+         "--run", options.runs,
+         "Show each operator's time: the results directory that measured both programs, one for each, or "
+         "an ETDump of A.pte and one of B.pte")
       ->type_name("RUN...");
   app.add_flag("--json", view.json, "Show the differences as JSON");
   AddDocumentOptions(app, view);

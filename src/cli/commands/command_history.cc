@@ -101,7 +101,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
          "something became "
          "slower; export: for other trackers")
       ->check(CLI::IsMember({"add", "show", "check", "export"}));
-  app.add_option("run", add.runs, "Run directories to add")->expected(-1);
+  app.add_option("run", add.runs, "Results directories to add")->expected(-1);
   app.add_option("--history", add.file, fmt::format("The history's file (default: {})", kHistoryFile))
       ->type_name("FILE");
   app.add_option("--commit", add.commit, "Commit that was measured: HEAD, a hash, or any name")

@@ -113,7 +113,7 @@ std::function<int()> InspectCommand(CLI::App& app) {
           ->excludes(json)
           ->excludes(app.get_option("--csv"));
   app.add_option("--run", options.runs,
-                 "Show the times of this run on the graph: a run directory, or ETDump files")
+                 "Show the times of this run on the graph: a results directory, or ETDump files")
       ->needs(explorer)
       ->type_name("RUN...");
   app.add_option("--etrecord", options.etrecord,

@@ -15,7 +15,7 @@ namespace etprof {
 namespace {
 
 struct IsaArguments {
-  LadderOptions options;  // its model may be the run directory of a ladder; empty: the device's features
+  LadderOptions options;  // its model may be the results directory of a ladder; empty: the device's features
   View view;
   bool widest = false;
 };
@@ -95,7 +95,7 @@ std::function<int()> IsaCommand(CLI::App& app) {
   const auto arguments = std::make_shared<IsaArguments>();
   LadderOptions& options = arguments->options;
   app.add_option("what", options.model,
-                 "Model to measure at every feature level of the CPU, or the run directory of such a "
+                 "Model to measure at every feature level of the CPU, or the results directory of such a "
                  "measurement to show (default: show what the CPU has)")
       ->type_name("MODEL.pte|RUN");
   app.add_flag("--widest", arguments->widest,

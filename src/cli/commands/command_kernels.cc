@@ -27,7 +27,7 @@ int RunKernels(KernelsArguments& arguments) {
   }
   if (options.paths.empty() && options.compare.empty())
     throw Error(ExitCode::kUsage, "nothing to read")
-        .Remedy("give a log, a run directory, or --compare LOG_ON LOG_OFF");
+        .Remedy("give a log, a results directory, or --compare LOG_ON LOG_OFF");
   if (!options.paths.empty() && !options.compare.empty())
     throw Error(ExitCode::kUsage, "--compare takes the two logs itself: leave out the other paths");
   const auto [report, written] = ReadAndWriteKernels(options);
@@ -46,7 +46,7 @@ std::function<int()> KernelsCommand(CLI::App& app) {
   auto& [options, on, off, view] = *arguments;
   AddAlias(app, "--xnntrace,--run-dir",
            app.add_option("path", options.paths,
-                          "Logs of kernel-log runs (executor_runner's output, or logcat's), or run "
+                          "Logs of kernel-log runs (executor_runner's output, or logcat's), or results "
                           "directories"));
   app.add_option("--compare", options.compare, "Compare two logs, the one with SME2 first")
       ->expected(2)

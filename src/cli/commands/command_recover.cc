@@ -24,7 +24,7 @@ int RunRecover(const std::vector<std::string>& runs) {
 
 std::function<int()> RecoverCommand(CLI::App& app) {
   const auto runs = std::make_shared<std::vector<std::string>>();
-  AddAlias(app, "--run-dir", app.add_option("run", *runs, "Run directories")->required());
+  AddAlias(app, "--run-dir", app.add_option("run", *runs, "Results directories")->required());
   return [runs] { return RunRecover(*runs); };
 }
 

@@ -37,7 +37,7 @@ void ReportSeveral(const ReportArguments& arguments) {
     if (!IsSuiteFolder(run)) continue;
     throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
         .InFile(run)
-        .Remedy("give it alone, or the run directories in its runs/");
+        .Remedy("give it alone, or the results directories in its runs/");
   }
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
@@ -99,14 +99,15 @@ std::function<int()> ReportCommand(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
   auto& [runs, out, title, view, brief] = *arguments;
   CLI::Option* const run =
-      app.add_option("run", runs,
-                     "Run directory, ETDump file, timeline CSV, or a suite's folder; several runs, e.g., of "
-                     "several devices, are compared side by side")
+      app.add_option(
+             "run", runs,
+             "Results directory, ETDump file, timeline CSV, or a suite's folder; several runs, e.g., of "
+             "several devices, are compared side by side")
           ->required();
   for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
   app.add_option("--out", out,
                  "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
-                 "report.html in the run directory; of several runs devices_report.md in the folder that "
+                 "report.html in the results directory; of several runs devices_report.md in the folder that "
                  "holds them; of a suite suite_report.md, .html, and .json in its folder)")
       ->type_name("PATH");
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));

@@ -30,12 +30,12 @@ int RunTrace(const TraceOptions& options) {
 
 std::function<int()> TraceCommand(CLI::App& app) {
   const auto options = std::make_shared<TraceOptions>();
-  AddAlias(
-      app, "--run-dir,--etdump",
-      app.add_option("path", options->paths, "Run directory, or ETDump files and timeline CSVs")->required());
+  AddAlias(app, "--run-dir,--etdump",
+           app.add_option("path", options->paths, "Results directory, or ETDump files and timeline CSVs")
+               ->required());
   app.add_option("-o,--out", options->output,
                  "File to write, - for stdout; .json is Chrome's format, .gz is compressed (default: "
-                 "trace.pftrace in the run directory)")
+                 "trace.pftrace in the results directory)")
       ->type_name("FILE");
   app.add_option("--format", options->format,
                  "Format: perfetto (exact to the nanosecond) or chrome (JSON) (default: by the file's name)")

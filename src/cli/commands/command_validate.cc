@@ -35,7 +35,7 @@ int RunValidate(const std::vector<std::string>& runs, bool as_json) {
 
 nlohmann::ordered_json ValidateSchema() {
   return SchemaOf<ValidateJson>("`etprof validate --json`",
-                                "What is wrong with run directories (docs/reference/files.md).");
+                                "What is wrong with results directories (docs/reference/files.md).");
 }
 
 std::function<int()> ValidateCommand(CLI::App& app) {
@@ -44,7 +44,8 @@ std::function<int()> ValidateCommand(CLI::App& app) {
     bool json = false;
   };
   const auto parsed = std::make_shared<Parsed>();
-  AddAlias(app, "--run-dir,--results", app.add_option("run", parsed->runs, "Run directories")->required());
+  AddAlias(app, "--run-dir,--results",
+           app.add_option("run", parsed->runs, "Results directories")->required());
   app.add_flag("--json", parsed->json, "Show the findings as JSON");
   return [parsed] { return RunValidate(parsed->runs, parsed->json); };
 }

@@ -35,8 +35,8 @@ bool IsSafeFileName(const std::string& name) {
   });
 }
 
-// Whether etprof itself writes such a name into a run directory: its folders, and every file by its ending.
-// File systems may hold "Report.MD" for the same name.
+// Whether etprof itself writes such a name into a results directory: its folders, and every file by its
+// ending. File systems may hold "Report.MD" for the same name.
 bool IsTaken(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -18,9 +18,9 @@ namespace etprof {
 
 // One experiment. Paths are absolute.
 struct ExperimentConfig {
-  std::string name;             // also its folder in the run directory
+  std::string name;             // also its folder in the results directory
   std::string label;            // for people; empty: the name
-  std::string mode = "timing";  // "xnntrace": a trace-enabled run, evidence of kernels, never of time
+  std::string mode = "timing";  // "xnntrace": a kernel-log run, evidence of kernels, never of time
   std::vector<std::string>
       devices;                   // as --device takes them, on each of which it is measured; empty: not said
   std::filesystem::path runner;  // empty only with ConfigContext::runner_of_device
@@ -52,7 +52,7 @@ struct PairConfig {
 
 struct Config {
   std::filesystem::path file;         // where it was read; empty: made by `etprof profile`
-  std::filesystem::path output_root;  // the run directory; empty: not given
+  std::filesystem::path output_root;  // the results directory; empty: not given
   std::vector<ExperimentConfig> experiments;
   std::vector<PairConfig> pairs;  // absent in the file: the first experiment against each other one
   bool pairs_given = false;
@@ -138,7 +138,8 @@ std::string ConfigHash(const Config& config);
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
 
-// How the names of a unit's files in the run directory begin: "<experiment>/<model>_<experiment>_t<threads>".
+// How the names of a unit's files in the results directory begin:
+// "<experiment>/<model>_<experiment>_t<threads>".
 std::string UnitStem(const std::string& experiment, const std::filesystem::path& model, int threads);
 
 // Exported files are named <model>_<backend>_<dtype>: the model alone, "mobilenet_v3_small". Other names

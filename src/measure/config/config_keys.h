@@ -44,6 +44,11 @@ constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMostRuns = 1e6;
 constexpr double kMostThreads = 1024;
 constexpr double kMostCpu = 1023;
+// What IsSafeFileName takes, with ASCII's other characters named: of a folder, by its first character and the
+// rest.
+constexpr const char* kFolderNamePattern =
+    "^[^\\u0000-*,-/:-<>-@\\[-^`{-\\u007f][^\\u0000-*,/:-<>-@\\[-^`{-\\u007f]{0,99}$";
+constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // IsVariableName
 constexpr const char* kDevicePattern = "^(local|adb|(ssh|adb):[^-].*)$";
 
 // Of an experiment, and at the top of the file for all of them.
@@ -95,7 +100,7 @@ struct SharedKeys {
     v("extra_args", &K::extra_args, Key({.meaning = "more arguments for the runner"}));
     v("exec_wrapper", &K::exec_wrapper,
       Key({.meaning = "a command put before the runner: \"qemu-aarch64 -cpu max\""}));
-    v("env", &K::env, Key({.meaning = "environment variables", .pattern = "^[A-Za-z_][A-Za-z0-9_]*$"}));
+    v("env", &K::env, Key({.meaning = "environment variables", .pattern = kVariablePattern}));
   }
 };
 
@@ -108,11 +113,10 @@ struct ExperimentKeys {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("name", &ExperimentKeys::name,
-      {.meaning = "its name, and its folder in the run directory", .pattern = "^[^-./\\s][^/\\s]{0,99}$"});
+      {.meaning = "its name, and its folder in the results directory", .pattern = kFolderNamePattern});
     v("label", &ExperimentKeys::label, Key({.meaning = "its name for people"}));
     v("mode", &ExperimentKeys::mode,
-      Key({.meaning = "xnntrace: a trace-enabled run, evidence of kernels, never of time",
-           .choices = kModes}));
+      Key({.meaning = "xnntrace: a kernel-log run, evidence of kernels, never of time", .choices = kModes}));
     v.Flat(&ExperimentKeys::shared);
   }
 };
@@ -204,7 +208,7 @@ struct ConfigKeys {
     using K = ConfigKeys;
     v("$schema", &K::schema, Key({.meaning = "this schema, for editors"}));
     v.Flat(&K::shared);
-    v("output_root", &K::output_root, Key({.meaning = "the run directory"}));
+    v("output_root", &K::output_root, Key({.meaning = "the results directory"}));
     v.Flat(&K::schedule);
     v("sustained", &K::sustained,
       Key({.meaning = "run each experiment so long without a rest, one after the other: \"10min\""}));

@@ -35,8 +35,8 @@ struct DevicePlatform {
 };
 std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& devices);
 
-// The run directory below `folder`, one level down, that was measured on `device`; of several the one that
-// was measured last. Absent: none.
+// The results directory below `folder`, one level down, that was measured on `device`; of several the one
+// that was measured last. Absent: none.
 std::optional<std::filesystem::path> FindRunOfDevice(const std::filesystem::path& folder,
                                                      const std::string& device);
 

@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-// What `etprof suite` measures: models x data types x devices, each a cell with its own run directory, in
+// What `etprof suite` measures: models x data types x devices, each a cell with its own results directory, in
 // which the variants are held against the model as it is (docs/guides/suites.md has the keys).
 
 struct SuiteModel {
@@ -49,7 +49,7 @@ struct SuiteConfig {
 SuiteConfig ReadSuite(const std::filesystem::path& path);
 SuiteConfig ParseSuite(const std::string& text, const std::filesystem::path& path);
 
-// One run directory.
+// One results directory.
 struct SuiteCell {
   std::size_t model = 0;  // index into SuiteConfig::models
   std::string dtype;      // "": the model is one program

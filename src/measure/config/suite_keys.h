@@ -19,7 +19,7 @@ struct SuiteModelKeys {
   static constexpr bool kFreeKeys = true;
   static void Describe(auto& v) {
     v("name", &SuiteModelKeys::name,
-      Key({.meaning = "its name in the suite, and its folder's", .pattern = "^[^-./\\s][^/\\s]{0,99}$"}));
+      Key({.meaning = "its name in the suite, and its folder's", .pattern = kFolderNamePattern}));
     v("model", &SuiteModelKeys::model,
       Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
     v("method", &SuiteModelKeys::method, Key({.meaning = "the method to run, `forward` without it"}));
@@ -93,7 +93,7 @@ struct SuiteKeys {
     v("max_slowdown", &K::max_slowdown,
       Key({.meaning = "fail where a candidate is slower by more: \"2%\"; not checked without it"}));
     v("runner_path", &K::runner_path, Key({.meaning = "the runner, in place of etprof-runner"}));
-    v("env", &K::env, Key({.meaning = "environment variables", .pattern = "^[A-Za-z_][A-Za-z0-9_]*$"}));
+    v("env", &K::env, Key({.meaning = "environment variables", .pattern = kVariablePattern}));
   }
 };
 

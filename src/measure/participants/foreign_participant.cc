@@ -285,7 +285,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded = 1 + setup.config->warmup.value_or(0);
   const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
-                                    &xnntrace, "trace-enabled run");
+                                    &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.xnnpack_spoke, xnntrace);
   Burst burst;
   for (std::size_t i = 0; i < run.times.size(); ++i) {

@@ -34,7 +34,7 @@ struct ParticipantSetup {
   const DeviceProperties* properties = nullptr;  // what `device` is
   int threads = 1;
   double timeout_seconds = 600;
-  std::filesystem::path folder;    // the run directory
+  std::filesystem::path folder;    // the results directory
   std::string stem;                // Unit::stem
   ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in at the first launch
   std::string saved_outputs;       // where the first launch's outputs go, or empty
@@ -52,7 +52,7 @@ Command BaseCommand(const ParticipantSetup& setup);
 Command WorkerCommand(const ParticipantSetup& setup);
 protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup);
 
-// Where launch `index` leaves its part of the ETDump, relative to the run directory.
+// Where launch `index` leaves its part of the ETDump, relative to the results directory.
 std::string EtdumpPart(const std::string& stem, int index);
 
 // Experiments of etprof-runner: a warm worker.
@@ -63,7 +63,7 @@ std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup
 // Method::execute. A crash after the ETDump is complete is a warning.
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup);
 
-// A trace-enabled run: one process with `runs` runs, whose log goes to `_xnntrace.log` too. Throws
+// A kernel-log run: one process with `runs` runs, whose log goes to `_xnntrace.log` too. Throws
 // WorkerFailure.
 void RunTraceEnabled(const ParticipantSetup& setup);
 

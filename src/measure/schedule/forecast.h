@@ -15,7 +15,7 @@ struct Forecast {
     kLaunches,        // a given number of launches, however long they take
     kLaunchesInTime,  // the same, but no more of them than fit into a given time
     kSustained,       // one launch of each experiment, one experiment after the other
-    kNothingTimed,    // trace-enabled runs only
+    kNothingTimed,    // kernel-log runs only
   };
   struct Range {
     int least = 0, most = 0;

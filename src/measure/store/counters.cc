@@ -8,6 +8,7 @@
 
 #include "core/csv_reader.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "measure/store/watch.h"
@@ -18,13 +19,6 @@ namespace {
 constexpr const char* kDerived[] = {"effective_ghz", "instructions_per_cycle",
                                     "cache_misses_per_1000_instructions",
                                     "branch_misses_per_1000_instructions"};
-
-std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 std::string Text(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 
@@ -80,6 +74,13 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
   return rows;
 }
 
+std::string UnmatchedRemark(std::int64_t calls) {
+  return fmt::format(
+      "in {} delegate calls the operators could not be told apart (without the exact operator clock they "
+      "cannot)",
+      calls);
+}
+
 std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const protocol::ClosedCounter& closed : reply.closed) {
@@ -105,19 +106,14 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
     remarks.push_back(fmt::format("counted by turns and scaled, the processor having too few counters: {}",
                                   fmt::join(by_turns, ", ")));
   }
-  if (reply.unmatched_calls > 0) {
-    remarks.push_back(
-        fmt::format("in {} delegate calls the operators could not be told apart (without the exact operator "
-                    "clock they cannot)",
-                    reply.unmatched_calls));
-  }
+  if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedRemark(reply.unmatched_calls));
   return remarks;
 }
 
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {
   out << fmt::format("{}\n", fmt::join(Header(), ","));
   for (const CountersRow& row : rows) {
-    out << Field(row.key) << ',' << Field(row.name) << ',' << row.runs;
+    out << CsvField(row.key) << ',' << CsvField(row.name) << ',' << row.runs;
     for (const char* const name : protocol::kCounterNames) out << ',' << Text(row.Mean(name));
     const std::optional<double> frequency = row.EffectiveFrequency();
     out << ',' << Text(frequency ? std::optional(*frequency / 1e9) : std::nullopt);

@@ -18,13 +18,15 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
 // What is to be said of the reply, a line each: counters that are closed, with what would open them; those
 // that see user space only, or had their turns; delegate calls that could not be told apart.
 std::vector<std::string> RemarksOn(const protocol::CountersReply& reply);
+// Of so many delegate calls that a reply could not tell apart.
+std::string UnmatchedRemark(std::int64_t calls);
 
 // RFC 4180; an empty field where a counter is closed.
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out);
 // Throws Error (kBadInput) with file and line.
 std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name);
 
-// The counters of an experiment of a run directory; empty where there are none. Throws as ParseCounters.
+// The counters of an experiment of a results directory; empty where there are none. Throws as ParseCounters.
 std::vector<CountersRow> LoadCounters(const ExperimentData& data);
 // "<stem>_counters.csv" beside its log; empty: it has no log.
 std::filesystem::path CountersFile(const ExperimentData& data);

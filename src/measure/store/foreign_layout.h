@@ -6,8 +6,8 @@
 
 #include "measure/store/run_data.h"
 
-// Run directories that etprof did not write: the seeds' (a folder an experiment, or all files in one folder),
-// with a manifest of theirs or without any JSON.
+// Results directories that etprof did not write: the seeds' (a folder an experiment, or all files in one
+// folder), with a manifest of theirs or without any JSON.
 namespace etprof {
 
 // Adds an experiment for every trace below run.folder that no experiment has yet: *.etdump, and timeline CSVs
@@ -16,7 +16,7 @@ namespace etprof {
 // model is the manifest's, or that of a `<model>_pipeline_summary.json`, or what all names begin with.
 void AddForeignTraces(RunData& run);
 
-// Makes a trace that was given as a file a trace-enabled run's, where `<stem>_xnntrace.log` lies beside it.
+// Makes a trace that was given as a file a kernel-log run's, where `<stem>_xnntrace.log` lies beside it.
 void LookForTraceLog(ExperimentData& data);
 
 // Takes the latencies of a runner's log into `data` as one launch without rounds: "Iteration 3 of 20: 2.39

@@ -18,13 +18,6 @@
 namespace etprof {
 namespace {
 
-Error CannotWrite(const std::filesystem::path& path, int error) {
-  return Error(ExitCode::kDeviceFailed, fmt::format("cannot be written: {}", std::strerror(error)))
-      .InFile(path.string())
-      .Remedy(error == ENOSPC || error == EFBIG ? "free some space, then go on with --resume"
-                                                : "check the folder and its permissions");
-}
-
 struct Row {
   int launch = 0, round = -1, order = 0;
   std::string_view phase;
@@ -96,7 +89,10 @@ void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bo
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw CannotWrite(path, errno);
+  const auto cannot = [&](int why) {
+    return CannotWrite(path, why).Remedy("check the folder and its free space, then go on with --resume");
+  };
+  if (descriptor < 0) throw cannot(errno);
   struct stat status {};
   ::fstat(descriptor, &status);
   std::string text = status.st_size == 0 ? kLatencyHeader : "";
@@ -112,7 +108,7 @@ void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bo
   }
   if (error != 0 && ::ftruncate(descriptor, status.st_size) != 0) error = errno;
   if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error != 0) throw CannotWrite(path, error);
+  if (error != 0) throw cannot(error);
 }
 
 void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launches,

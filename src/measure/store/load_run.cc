@@ -96,7 +96,7 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
   }
 }
 
-// Run directories of etprof's below a folder that is none, as "out_net/runs" or "." may hold.
+// Results directories of etprof's below a folder that is none, as "out_net/runs" or "." may hold.
 std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
   std::vector<std::string> runs;
   std::error_code error;
@@ -120,7 +120,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   if (!std::filesystem::is_directory(folder, error)) {
     throw Error(ExitCode::kBadInput, Exists(folder) ? "is not a folder" : "no such folder")
         .InFile(folder.string())
-        .Remedy("give a run directory, as `etprof run` or `etprof profile` makes it");
+        .Remedy("give a results directory, as `etprof run` or `etprof profile` makes it");
   }
   // What lies in a folder that may not be read would look as if it were not there.
   if (::access(folder.c_str(), R_OK | X_OK) != 0) {
@@ -139,7 +139,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     const std::vector<std::string> below = RunsBelow(run.folder);
     if (!below.empty())
       throw Error(ExitCode::kBadInput,
-                  fmt::format("is not a run directory, but holds {}: {}",
+                  fmt::format("is not a results directory, but holds {}: {}",
                               below.size() == 1 ? "one" : "several", fmt::join(below, ", ")))
           .InFile(folder.string())
           .Remedy(below.size() == 1 ? "give that one" : "give one or more of them");
@@ -163,7 +163,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
                                          ? "holds no ETDump, no timeline CSV, and " + run.problems[0]
                                          : "holds no ETDump, no timeline CSV and no manifest.json")
         .InFile(folder.string())
-        .Remedy("give a run directory, as `etprof run` or `etprof profile` makes it");
+        .Remedy("give a results directory, as `etprof run` or `etprof profile` makes it");
   }
   if (!manifest && !damaged_manifest)
     run.problems.push_back("there is no manifest.json: how and where this was measured is not known");

@@ -56,7 +56,7 @@ void Launch::SetStatus(const std::string& name) {
 void Launch::SetPart(const std::string& part) {
   const std::filesystem::path path = part;
   if (path.is_absolute() || std::ranges::find(path, "..") != path.end())
-    throw std::invalid_argument("it leads out of the run directory");
+    throw std::invalid_argument("it leads out of the results directory");
   etdump_part = part;
 }
 

@@ -8,7 +8,7 @@
 namespace etprof {
 
 // manifest.json: everything of `run` but the single latencies, which are in the CSV files. Paths below the
-// run directory are relative to it. The seeds' keys (`generated_at`, `config`, `model`, `executorch`,
+// results directory are relative to it. The seeds' keys (`generated_at`, `config`, `model`, `executorch`,
 // `results`) are among them.
 nlohmann::ordered_json ManifestJson(const RunData& run);
 

@@ -12,9 +12,9 @@
 
 namespace etprof {
 
-// A described value from a file that etprof wrote into a run directory beside the measurement itself. Throws
-// Error (kBadInput) for a damaged one, which says that it does not hold `what` and that the run is sound
-// without it.
+// A described value from a file that etprof wrote into a results directory beside the measurement itself.
+// Throws Error (kBadInput) for a damaged one, which says that it does not hold `what` and that the run is
+// sound without it.
 template <typename T>
 T ReadOwnJson(const std::filesystem::path& path, const std::string& what) {
   const auto damaged = [&](const std::string& problem) {

@@ -12,10 +12,10 @@
 
 namespace etprof {
 
-// peaks.json of a run directory; absent: there is none. Throws Error (kBadInput) for one that is damaged.
+// peaks.json of a results directory; absent: there is none. Throws Error (kBadInput) for one that is damaged.
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory);
 
-// The entry of an experiment; null: it has none (emulated, a foreign runner, a trace-enabled run).
+// The entry of an experiment; null: it has none (emulated, a foreign runner, a kernel-log run).
 const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label);
 
 // Multiply-adds per second: the most that any allowed level reached with operands of `dtype` ("fp32", "fp16",

@@ -22,9 +22,9 @@
 #include "measure/store/peaks_value.h"
 #include "protocol/messages.h"
 
-// What a run directory holds, in memory (docs/reference/files.md says which file holds what). The measurement
-// fills it as it goes, the run directory's writer stores it, LoadRunDirectory reads it back, and the report
-// is made of it.
+// What a results directory holds, in memory (docs/reference/files.md says which file holds what). The
+// measurement fills it as it goes, the results directory's writer stores it, LoadRunDirectory reads it back,
+// and the report is made of it.
 
 namespace etprof {
 
@@ -141,8 +141,8 @@ struct Launch {
 
   // Its traced runs, in the order of its part of the ETDump.
   std::vector<RunLabel> traced_runs;
-  // Its part of the ETDump relative to the run directory; empty once it is in the merged one, or when there
-  // is none.
+  // Its part of the ETDump relative to the results directory; empty once it is in the merged one, or when
+  // there is none.
   std::string etdump_part;
 
   // Absent where it was not measured, or the process had to wait for a processor meanwhile.
@@ -183,7 +183,7 @@ struct Launch {
     v("bursts", &Launch::bursts);
   }
   void SetStatus(const std::string& name);  // one that is not known is kFailed: it is not relied on
-  // Throws std::invalid_argument where it leads out of the run directory: what is called our own there is
+  // Throws std::invalid_argument where it leads out of the results directory: what is called our own there is
   // written and removed.
   void SetPart(const std::string& part);
 };
@@ -323,7 +323,7 @@ struct ExperimentData {
     v.Flat([](const ExperimentData& data) { return LatencyMetrics(data); });
     v("threads", &ExperimentData::threads, {.least = 1});
     v("etdump", &ExperimentData::etdump,
-      {.meaning = "relative to the run directory", .or_null = true, .below = true});
+      {.meaning = "relative to the results directory", .or_null = true, .below = true});
     v("log", &ExperimentData::log, {.or_null = true, .below = true});
   }
   static constexpr const char* kSchemaName = "result";
@@ -612,7 +612,7 @@ inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
     {RunData::Status::kInterrupted, "interrupted"},
     {RunData::Status::kFailed, "failed"}};
 
-// Reads a run directory, however little of it there is: a partial run, the seeds' layouts, or nothing but
+// Reads a results directory, however little of it there is: a partial run, the seeds' layouts, or nothing but
 // *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file). What
 // is missing or wrong is in `problems`. Throws Error (kBadInput) only when `folder` is not a folder or holds
 // no ETDump and no manifest.

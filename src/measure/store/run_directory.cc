@@ -91,7 +91,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
                            "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
-                           "kernel_view.md", "kernel_view_gemm.md", "trace.pftrace", "trace.json"}) {
+                           "kernel_view.md", "trace.pftrace", "trace.json"}) {
     names.insert(file);
   }
   if (Exists(folder_ / "manifest.json")) {
@@ -102,6 +102,7 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
     if (manifest.is_object()) ReadManifest(manifest, old);
     for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
       const std::string name = entry.path().filename().string();
+      if (name.starts_with("kernel_view_") && name.ends_with(".md")) names.insert(name);  // of one operator
       if (old.model_id.empty() || !name.starts_with(old.model_id + "_")) continue;
       for (const char* end :
            {"_pipeline_summary.json", "_pipeline_summary.md", "_comparison.csv", "_robust_comparison.json"}) {

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// A run directory that this process alone writes, for as long as the object lives.
+// A results directory that this process alone writes, for as long as the object lives.
 class RunDirectory {
  public:
   // Creates the folder if need be and takes its lock. Throws Error (kDeviceFailed) when another etprof holds

@@ -27,7 +27,7 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
                           data.export_executorch_version, data.executorch_version),
               data.warnings);
     }
-    if (data.emulated) AddOnce("the CPU is emulated: timings are not meaningful", data.warnings);
+    if (data.emulated) AddOnce(kEmulatedRemark, data.warnings);
     if (data.operator_clock == protocol::kXnnpackClock) {
       AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);
     }

@@ -27,7 +27,7 @@ inline std::string NameOfProgram(const std::string& model, const std::string& dt
   return dtype.empty() ? model : model + " " + dtype;
 }
 
-// suite_state.json of a suite's folder: what its run directories do not say.
+// suite_state.json of a suite's folder: what its results directories do not say.
 struct SuiteState {
   struct Cell {
     std::string model, dtype, device;

@@ -25,7 +25,7 @@ struct WatchData {
 
 // "<stem>_watch.json" beside its log; empty: it has no log.
 std::filesystem::path WatchFile(const ExperimentData& data);
-// Of an experiment of a run directory; null where there is none. Throws Error (kBadInput) for one that is
+// Of an experiment of a results directory; null where there is none. Throws Error (kBadInput) for one that is
 // damaged.
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data);
 // Throws Error where it cannot be written.

@@ -12,7 +12,7 @@
 namespace etprof {
 
 // Rows of CSV on their way to a stream, in a large buffer of plain characters: an iostream insertion per cell
-// would cost more than the analysis. Numbers are formatted as ExactMicroseconds and its like do it.
+// would cost more than the analysis. Numbers are formatted as ExactMilliseconds does it.
 class CsvBuffer {
  public:
   explicit CsvBuffer(std::ostream& out) : out_(out), text_(new char[kSize]) {}

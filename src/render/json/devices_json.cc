@@ -29,7 +29,7 @@ struct DeviceJson {
     using J = const DeviceJson&;
     v("name", [](J json) { return json.report.names[json.index]; },
       {.meaning = "as --device takes it; unique in this file", .some = true});
-    v("run", [](J json) { return json.Run().folder; }, {.meaning = "the run directory"});
+    v("run", [](J json) { return json.Run().folder; }, {.meaning = "the results directory"});
     v("model_id", [](J json) { return json.report.runs[json.index].model_id; });
     v("method", [](J json) { return json.Run().method; }, {.meaning = "that ran"});
     v("status", [](J json) { return json.Run().status; });

@@ -218,13 +218,13 @@ void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
 
 nlohmann::ordered_json AnalysisSummarySchema() {
   return SchemaOf<AnalysisJson>(
-      "analysis_summary.json of an etprof run directory, and `etprof analyze --json`",
+      "analysis_summary.json of an etprof results directory, and `etprof analyze --json`",
       "Everything of the report but the events (docs/reference/files.md). What is not defined is null.");
 }
 
 nlohmann::ordered_json PipelineSummarySchema() {
   return SchemaOf<PipelineSummaryJson>(
-      "pipeline_summary.json of an etprof run directory",
+      "pipeline_summary.json of an etprof results directory",
       "The latency of every experiment and the verdict of every pair (docs/reference/files.md).");
 }
 

@@ -257,7 +257,7 @@ class Finder {
     Add(pair.candidate, std::move(found));
   }
 
-  // An emulated CPU's times mean nothing, and those of a trace-enabled run hold the cost of its log: no
+  // An emulated CPU's times mean nothing, and those of a kernel-log run hold the cost of its log: no
   // advice from them.
   bool TimesMean(std::size_t index) const {
     const ExperimentData& data = report_.run.experiments[report_.experiments[index].index];

@@ -14,7 +14,7 @@
 
 namespace etprof {
 
-// What one trace-enabled run's log says of microkernels.
+// What one kernel-log run's log says of microkernels.
 struct KernelView {
   std::string model_id;  // empty: not known
   std::string label;     // of its experiment; of a bare log the file's name

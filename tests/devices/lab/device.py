@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import processes
@@ -115,11 +116,11 @@ class Device:
         left out."""
         found = {}
         for parent, _, names in os.walk(self.folder):
-            for name in names:
+            for path in (Path(parent) / name for name in names):
                 with contextlib.suppress(FileNotFoundError):
-                    status = os.lstat(os.path.join(parent, name))
-                    if stat.S_ISREG(status.st_mode) and name != ".etprof":
-                        found[os.path.relpath(os.path.join(parent, name), self.folder)] = status.st_size
+                    status = path.lstat()
+                    if stat.S_ISREG(status.st_mode) and path.name != ".etprof":
+                        found[str(path.relative_to(self.folder))] = status.st_size
         return dict(sorted(found.items()))
 
     def full_disk(self, size: int) -> None:
