@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
@@ -91,6 +93,41 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
                           current.empty() ? "" : current + " "));
 }
 
+// Throws Error (kUsage) where a command was given an empty name of what it reads or writes, as a shell gives
+// for a variable that is not set (it would mean the current folder, or nothing at all), or where an option
+// names the very file that is given to be read: it would be replaced.
+void RequireNames(const CLI::App& command) {
+  std::vector<std::string> read;
+  const auto require_no_empty = [](const CLI::Option& option) {
+    if (std::ranges::find(option.results(), "") == option.results().end()) return;
+    throw etprof::Error(etprof::ExitCode::kUsage, fmt::format("`{}` is empty", option.get_name()))
+        .Remedy("name what it is; is a variable of the shell not set?");
+  };
+  for (const CLI::Option* const option : command.get_options()) {
+    if (!option->get_positional() || option->get_name() == "command") continue;  // another program's words
+    require_no_empty(*option);
+    read.insert(read.end(), option->results().begin(), option->results().end());
+  }
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool is_path = type == "FILE" || type == "PATH" || type == "DIR" || type == "OUT.json";
+    if (option->get_positional() || !is_path) continue;
+    require_no_empty(*option);
+    for (const std::string& name : option->results()) {
+      std::error_code ignored;
+      const bool same = std::ranges::any_of(read, [&](const std::string& other) {
+        return std::filesystem::is_regular_file(other, ignored) &&
+               std::filesystem::equivalent(name, other, ignored);
+      });
+      if (!same) continue;
+      throw etprof::Error(etprof::ExitCode::kUsage,
+                          fmt::format("`{}` names what is read", option->get_name()))
+          .InFile(name)
+          .Remedy("name another file");
+    }
+  }
+}
+
 // Composed while there is memory.
 std::string g_out_of_memory;
 std::terminate_handler g_default_terminate = nullptr;
@@ -120,6 +157,7 @@ int Main(int argc, char** argv) {
   int code = 0;
   try {
     app.parse(argc, argv);
+    for (const CLI::App* const command : app.get_subcommands()) RequireNames(*command);
     code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <utility>
 
 #include "core/beneath.h"
+#include "core/error.h"
 #include "core/escape.h"
 #include "core/parallel.h"
 #include "render/csv/csv.h"
@@ -75,6 +77,22 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
 }
 
 }  // namespace
+
+void RequireOwnReports(const fs::path& folder, const std::string& option) {
+  const auto holds = [&](const char* name) { return Exists(folder / name); };
+  if (std::ranges::any_of(
+          std::array{"manifest.json", "metrics.json", "analysis_summary.json", "pipeline_summary.json"},
+          holds))
+    return;
+  for (const char* const name : {"report.md", "report.html"}) {
+    if (!holds(name)) continue;
+    throw Error(ExitCode::kBadInput,
+                "is there already, and may not be etprof's: this is no results directory")
+        .InFile((folder / name).string())
+        .Remedy(fmt::format("give `{} DIR` to write elsewhere, or `{} {}` to replace it", option, option,
+                            folder.empty() ? "." : folder.string()));
+  }
+}
 
 fs::path OutputFolders::TablesOf(const fs::path& input) const {
   if (!tables.empty()) return tables;

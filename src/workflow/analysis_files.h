@@ -37,6 +37,11 @@ struct OutputFolders {
   std::filesystem::path TablesOf(const std::filesystem::path& input) const;
 };
 
+// Throws Error (kBadInput) where `folder` ("": the current one) is no results directory, of etprof or of the
+// kit, and has a report.md or report.html: they may be the user's own. `option` names another folder for
+// them.
+void RequireOwnReports(const std::filesystem::path& folder, const std::string& option);
+
 // The files of one analysis. Throws as OutputFolders::write.
 class AnalysisFiles {
  public:

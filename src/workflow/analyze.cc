@@ -345,6 +345,7 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions&
 Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options) {
   const fs::path& into = options.output;
   const OutputFolders folders = {into.empty() ? folder : into, into, options.timeline};
+  if (into.empty()) RequireOwnReports(folder, "-o");
   return AnalyzeInto(OpenRunDirectory(folder), folders,
                      {.etdump = options.etdump, .etrecord = options.etrecord});
 }

@@ -9,6 +9,7 @@
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/devices.h"
+#include "workflow/analysis_files.h"
 #include "workflow/analyze.h"
 
 namespace etprof {
@@ -55,6 +56,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
     files = {folder / "report.md", folder / "report.html"};
     if (brief) files = {folder / "report_brief.md"};
   }
+  if (out.empty()) RequireOwnReports(folder, "--out");
   for (const fs::path& file : files) {
     WriteOutput(file, [&](std::ostream& stream) {
       (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);

@@ -1,6 +1,7 @@
 """What is said of a command line that cannot be understood."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
+ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
 
 
@@ -64,3 +66,44 @@ def test_an_option_given_twice():
     assert said("bisect", "--good", "a", "--good", "b", "--", "make", "--bad") == (
         "error: `--good` is given more than once\nhint: See `etprof bisect --help`.\n"
     )
+
+
+@pytest.mark.parametrize("command", ["analyze", "report", "trace", "validate", "inspect", "kernels", "profile", "isa"])
+def test_an_empty_name_is_not_the_current_folder(command):
+    """As of a shell's variable that is not set."""
+    assert re.match("error: `[a-z]+` is empty\nhint: ", said(command, ""))
+
+
+def test_an_empty_name_of_an_output_is_said():
+    assert said("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
+    assert said("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["report", "--out"], ["analyze", "--html"], ["trace", "-o"], ["analyze", "--document"], ["kernels", "--out"]],
+)
+def test_what_is_read_is_not_written_over(arguments, tmp_path):
+    etdump = tmp_path / "mine.etdump"
+    shutil.copy(ETDUMP, etdump)
+    command, option = arguments
+    assert " names what is read\nhint: " in said(command, etdump, option, f"{tmp_path}/../{tmp_path.name}/mine.etdump")
+    assert etdump.read_bytes() == ETDUMP.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.etdump"]
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.html"])
+def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
+    shutil.copy(ETDUMP, tmp_path / "mine.etdump")
+    (tmp_path / name).write_text("years of work")
+    for command, path, option in (("report", tmp_path / "mine.etdump", "--out"), ("analyze", tmp_path, "-o")):
+        done = program.run(command, path)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert f"{name}` is there already" in program.one_error(done.stderr)
+        assert f"`{option} {tmp_path}` to replace it" in done.stderr
+        assert (tmp_path / name).read_text() == "years of work"
+        assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / name).unlink()
+    for _ in range(2):  # its own is replaced
+        assert program.run("analyze", tmp_path).returncode == 0
+        assert program.run("report", tmp_path).returncode == 0

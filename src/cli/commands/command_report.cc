@@ -105,10 +105,12 @@ std::function<int()> ReportCommand(CLI::App& app) {
              "several devices, are compared side by side")
           ->required();
   for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
-  app.add_option("--out", out,
-                 "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
-                 "report.html in the results directory; of several runs devices_report.md in the folder that "
-                 "holds them; of a suite suite_report.md, .html, and .json in its folder)")
+  app.add_option(
+         "--out", out,
+         "File to write (.html: the page, else Markdown), or its folder (default: report.md and "
+         "report.html in the results directory, or beside the ETDump if none are there; of several runs "
+         "devices_report.md in the folder that holds them; of a suite suite_report.md, .html, and .json in "
+         "its folder)")
       ->type_name("PATH");
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
   app.add_flag("--brief", brief, "Write the short form, for a comment on a pull request, to stdout or --out");
