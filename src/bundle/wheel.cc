@@ -30,6 +30,8 @@ std::string AskMetadata(const fs::path& checkout, const std::string& expression)
   }
 }
 
+fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wheels" / "linux-aarch64"; }
+
 }  // namespace
 
 std::string InstalledExecutorch(const fs::path& checkout) {
@@ -40,12 +42,19 @@ fs::path InstalledWheel(const fs::path& checkout) {
   return AskMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
 }
 
+std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {
+  const fs::path folder = WheelFolder(checkout);
+  fs::path wheel = folder / "executorch";
+  if (!Exists(folder / fmt::format("executorch-{}.dist-info", version)) || !Exists(wheel / "lib"))
+    return std::nullopt;
+  return wheel;
+}
+
 fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, const StepProgress& progress) {
-  const fs::path folder = checkout / "build" / "wheels" / "linux-aarch64";
+  if (const auto fetched = FetchedAarch64Wheel(checkout, version)) return *fetched;
+  const fs::path folder = WheelFolder(checkout);
   fs::path root = folder / "executorch";
   const std::string requirement = "executorch==" + version;
-  if (Exists(folder / fmt::format("executorch-{}.dist-info", version)) && Exists(root / "lib")) return root;
-
   progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
   const std::string python = CheckoutPython(checkout).string();
   const fs::path partial = folder.string() + ".partial";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "bundle/steps.h"
@@ -16,8 +17,11 @@ std::string InstalledExecutorch(const std::filesystem::path& checkout);
 // The folder .../executorch of the .venv's own wheel. Throws Error (kDeviceFailed).
 std::filesystem::path InstalledWheel(const std::filesystem::path& checkout);
 
-// The folder .../executorch of that version's wheel for aarch64 Linux, below build/wheels/linux-aarch64:
-// there already, or fetched by pip as it is configured and unpacked. Throws Error (kDeviceFailed).
+// The folder .../executorch of that version's wheel for aarch64 Linux, below build/wheels/linux-aarch64;
+// absent: not there, or not whole.
+std::optional<std::filesystem::path> FetchedAarch64Wheel(const std::filesystem::path& checkout,
+                                                         const std::string& version);
+// The same, fetched by pip as it is configured and unpacked where it is absent. Throws Error (kDeviceFailed).
 std::filesystem::path Aarch64Wheel(const std::filesystem::path& checkout, const std::string& version,
                                    const StepProgress& progress);
 

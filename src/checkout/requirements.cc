@@ -21,6 +21,9 @@ namespace {
 using Missing = std::vector<MissingRequirement>;
 
 constexpr double kPythonSeconds = 60;
+// Its Clang is 18: with an older one XNNPACK leaves out its kernels for SME and SME2, whatever its options
+// are.
+constexpr std::string_view kLeastNdk = "27";
 
 std::optional<HostPython> AskPython(const std::string& program) {
   // Without importing them, which takes seconds.
@@ -42,37 +45,8 @@ std::optional<HostPython> AskPython(const std::string& program) {
   }
 }
 
-void CheckNdk(const BuildHost& host, Missing& missing) {
-  const std::string get = "install the Android NDK, r27 or later, and set ANDROID_NDK to its folder";
-  if (!host.ndk) {
-    missing.push_back({"ANDROID_NDK is not set, which Android's presets need", get});
-    return;
-  }
-  const std::string ndk = host.ndk->string();
-  if (!HasNdkToolchain(*host.ndk)) {
-    missing.push_back({fmt::format("ANDROID_NDK ({}) has no build/cmake/android.toolchain.cmake", ndk), get});
-    return;
-  }
-  const std::string version = NdkVersion(*host.ndk);
-  if (version.empty()) {
-    missing.push_back(
-        {fmt::format("ANDROID_NDK ({}) does not say its version in source.properties", ndk), get});
-  } else if (!VersionAtLeast(version, kLeastNdk)) {
-    missing.push_back({fmt::format("the NDK in {} is {}, older than r27", ndk, version), get});
-  }
-}
-
-void CheckPython(const std::optional<HostPython>& python, Missing& missing) {
-  const std::string remedy =
-      "activate the environment that ExecuTorch's install_executorch.sh has filled, or run script/bootstrap, "
-      "whose environment is taken then";
-  if (!python) {
-    missing.push_back({"python3 was not found", remedy});
-  } else if (!python->lacks.empty()) {
-    missing.push_back({fmt::format("{} has no {}, which ExecuTorch's configure step imports", python->path,
-                                   fmt::join(python->lacks, " and no ")),
-                       remedy});
-  }
+void AddProblem(std::string problem, const char* remedy, Missing& missing) {
+  if (!problem.empty()) missing.push_back({std::move(problem), remedy});
 }
 
 void CheckTool(const char* name, const std::optional<HostTool>& tool, std::string_view least,
@@ -120,7 +94,7 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
   host.ninja = FindTool("ninja", kLeastNinja, own_tools);
   host.make = FindTool("make", kAnyVersion, {});
   host.python = FindPython(own_tools);
-  if (const auto ndk = FindNdk()) host.ndk = ndk->folder;
+  host.ndk = FindNdk();
   std::error_code error;
   const fs::space_info space = fs::space(checkout.folder, error);
   if (!error) host.free_disk = static_cast<Bytes>(space.available);
@@ -135,12 +109,15 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
   CheckTool("cmake", host.cmake, kLeastCMake, bring, missing);
   CheckTool("ninja", host.ninja, kLeastNinja, bring, missing);
   CheckTool("make", host.make, kAnyVersion, kGetMake, missing);
-  CheckPython(host.python, missing);
+  AddProblem(PythonProblem(host.python),
+             "activate the environment that ExecuTorch's install_executorch.sh has filled, or run "
+             "script/bootstrap, whose environment is taken then",
+             missing);
   const auto any = [&presets](RunnerPreset::Platform platform) {
     return std::any_of(presets.begin(), presets.end(),
                        [platform](const RunnerPreset& preset) { return preset.platform == platform; });
   };
-  if (any(RunnerPreset::Platform::kAndroid)) CheckNdk(host, missing);
+  if (any(RunnerPreset::Platform::kAndroid)) AddProblem(NdkProblem(host.ndk), kGetNdk, missing);
   if (any(RunnerPreset::Platform::kMac) && host.system != "Darwin") {
     missing.push_back({fmt::format("the mac presets are built on a Mac, and this is {}", host.system),
                        "choose native or an android preset, or build on a Mac"});
@@ -165,6 +142,13 @@ std::optional<HostPython> FindPython(const fs::path& own_tools) {
   return best;
 }
 
+std::string PythonProblem(const std::optional<HostPython>& python) {
+  if (!python) return "python3 was not found";
+  if (python->lacks.empty()) return "";
+  return fmt::format("{} has no {}, which ExecuTorch's configure step imports", python->path,
+                     fmt::join(python->lacks, " and no "));
+}
+
 std::optional<NdkVariable> FindNdk() {
   for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
     const char* value = std::getenv(variable);
@@ -173,12 +157,18 @@ std::optional<NdkVariable> FindNdk() {
   return std::nullopt;
 }
 
-bool HasNdkToolchain(const fs::path& ndk) {
-  return Exists(ndk / "build" / "cmake" / "android.toolchain.cmake");
+std::string NdkProblem(const std::optional<NdkVariable>& ndk) {
+  if (!ndk) return "ANDROID_NDK is not set, which the android presets need";
+  const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
+  if (!Exists(ndk->folder / "build" / "cmake" / "android.toolchain.cmake"))
+    return where + " has no build/cmake/android.toolchain.cmake";
+  const std::string version = NdkVersion(*ndk);
+  if (version.empty()) return where + " does not say its version in source.properties";
+  return VersionAtLeast(version, kLeastNdk) ? "" : fmt::format("{} is {}, older than r27", where, version);
 }
 
-std::string NdkVersion(const fs::path& ndk) {
-  const fs::path properties = ndk / "source.properties";
+std::string NdkVersion(const NdkVariable& ndk) {
+  const fs::path properties = ndk.folder / "source.properties";
   if (!Exists(properties)) return {};
   const std::string text = ReadTextFile(properties);
   const std::size_t key = text.find("Pkg.Revision");

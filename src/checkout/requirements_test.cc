@@ -39,7 +39,7 @@ class Requirements : public testing::Test {
   void MakeNdk(const std::string& revision) {
     Write("ndk/build/cmake/android.toolchain.cmake", "");
     Write("ndk/source.properties", "Pkg.Desc = Android NDK\nPkg.Revision = " + revision + "\n");
-    host_.ndk = root_ / "ndk";
+    host_.ndk = NdkVariable{"ANDROID_NDK_HOME", root_ / "ndk"};
   }
   // "problem | remedy", one a line.
   std::string Missing(const std::string& preset, bool llm = false) const {
@@ -106,8 +106,9 @@ TEST_F(Requirements, PythonIsTakenFromOurOwnToolsWhereThatHasMore) {
 
 TEST_F(Requirements, TheNdkIsAskedForByAndroidOnly) {
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("ANDROID_NDK is not set"));
-  host_.ndk = root_ / "nowhere";
-  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("has no build/cmake/android.toolchain.cmake"));
+  host_.ndk = NdkVariable{"ANDROID_NDK_ROOT", "/nowhere"};
+  EXPECT_THAT(Missing("android-arm64-v9a"),
+              HasSubstr("ANDROID_NDK_ROOT (/nowhere) has no build/cmake/android.toolchain.cmake"));
   MakeNdk("26.1.10909125");
   EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("is 26.1.10909125, older than r27"));
   EXPECT_EQ(Missing("native"), "");

@@ -181,7 +181,7 @@ std::vector<Command> BuildCommands(const RunnerBuild& build) {
       !build.clean && Exists(build.Folder() / "CMakeCache.txt") && !Exists(build.Folder() / "build.ninja");
   if (unfinished) configure.emplace_back(kFresh);
   if (build.preset.platform == RunnerPreset::Platform::kAndroid) {
-    environment.emplace_back("ANDROID_NDK", build.host.ndk->string());
+    environment.emplace_back("ANDROID_NDK", build.host.ndk->folder.string());
   }
   std::vector<std::string> compile = {build.host.cmake->path, "--build", build.Folder().string(), "--target",
                                       "executor_runner"};

@@ -1,7 +1,6 @@
 #include "workflow/doctor.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "bundle/bundle.h"
+#include "bundle/wheel.h"
 #include "checkout/host_tools.h"
 #include "checkout/requirements.h"
 #include "core/error.h"
@@ -195,12 +195,11 @@ DoctorGroup Exporting(const PythonPackages& packages) {
 // --- building ---
 
 Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
-  const fs::path folder = root / "build" / "wheels" / "linux-aarch64";
   const auto executorch = packages.versions.find("executorch");
   if (executorch != packages.versions.end()) {
-    const fs::path info = folder / fmt::format("executorch-{}.dist-info", executorch->second);
-    if (Exists(info))
-      return {"aarch64 wheel", CheckState::kOk, fmt::format("{}, {}", executorch->second, folder.string()),
+    const std::string& version = executorch->second;
+    if (const auto wheel = FetchedAarch64Wheel(root, version))
+      return {"aarch64 wheel", CheckState::kOk, fmt::format("{}, {}", version, wheel->parent_path().string()),
               ""};
   }
   return {"aarch64 wheel", CheckState::kWarning, "not fetched yet",
@@ -234,30 +233,17 @@ DoctorGroup BuildingBundles(const std::optional<fs::path>& root, const PythonPac
 }
 
 Check Ndk() {
-  const std::string name = "Android NDK";
-  const std::string remedy = "install r27 or later, and set ANDROID_NDK to its folder";
   const std::optional<NdkVariable> ndk = FindNdk();
-  if (!ndk)
-    return {name, CheckState::kWarning, "ANDROID_NDK is not set, which the android presets need", remedy};
-  const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
-  if (!HasNdkToolchain(ndk->folder))
-    return {name, CheckState::kWarning, where + " has no build/cmake/android.toolchain.cmake", remedy};
-  const std::string version = NdkVersion(ndk->folder);
-  if (version.empty() || !VersionAtLeast(version, kLeastNdk)) {
-    return {name, CheckState::kWarning,
-            fmt::format("{} is {}", where, version.empty() ? "of an unknown version" : version), remedy};
-  }
-  return {name, CheckState::kOk, fmt::format("{}, {}", version, ndk->folder.string()), ""};
+  const std::string problem = NdkProblem(ndk);
+  if (!problem.empty()) return {"Android NDK", CheckState::kWarning, problem, kGetNdk};
+  return {"Android NDK", CheckState::kOk, fmt::format("{}, {}", NdkVersion(*ndk), ndk->folder.string()), ""};
 }
 
 Check PythonWithTorch(const fs::path& tools) {
   const std::string name = "Python with PyTorch";
   const std::optional<HostPython> python = FindPython(tools);
-  if (!python) return {name, CheckState::kMissing, "python3 not found", kBootstrap};
-  if (!python->lacks.empty()) {
-    return {name, CheckState::kMissing,
-            fmt::format("{} has no {}", python->path, fmt::join(python->lacks, " and no ")), kBootstrap};
-  }
+  const std::string problem = PythonProblem(python);
+  if (!problem.empty()) return {name, CheckState::kMissing, problem, kBootstrap};
   return {name, CheckState::kOk, python->path, ""};
 }
 
