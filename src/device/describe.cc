@@ -1,5 +1,8 @@
 #include "device/describe.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -40,13 +43,15 @@ bool HasSme2(const DeviceProperties& properties) {
 }
 
 std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {
-  std::vector<std::string> governors;
+  std::set<std::string> governors;
   for (const DeviceProperties::Cpu& cpu : properties.cpus) {
-    if (cpu.governor.empty()) continue;
-    if (std::find(governors.begin(), governors.end(), cpu.governor) == governors.end())
-      governors.push_back(cpu.governor);
+    if (!cpu.governor.empty()) governors.insert(cpu.governor);
   }
-  return governors;
+  return {governors.begin(), governors.end()};
+}
+
+std::string GovernorText(const std::optional<DeviceProperties>& properties) {
+  return properties ? fmt::format("{}", fmt::join(GovernorsOf(*properties), ", ")) : "";
 }
 
 }  // namespace etprof

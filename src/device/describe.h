@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ std::vector<std::string> TellingFeatures(const DeviceProperties& properties);
 std::vector<std::string> TellingFeatures(
     std::vector<std::string> features);  // of names as FeaturesOf has them
 bool HasSme2(const DeviceProperties& properties);
-// Of its CPUs, each once.
+// Of its CPUs, each once, sorted.
 std::vector<std::string> GovernorsOf(const DeviceProperties& properties);
+// "performance, schedutil"; a history tells machines apart by it. "" where it is not known.
+std::string GovernorText(const std::optional<DeviceProperties>& properties);
 
 }  // namespace etprof

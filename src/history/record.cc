@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <span>
 
 #include "core/duration.h"
@@ -14,6 +13,7 @@
 #include "core/sha256.h"
 #include "core/units.h"
 #include "core/utc.h"
+#include "device/describe.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -38,11 +38,7 @@ MachineIdentity MachineOf(const RunData& run) {
   machine.virtualization = device.virtualization;
   machine.power_mode = device.power_mode;
   machine.cores = device.cores;
-  std::set<std::string> governors;
-  for (const DeviceProperties::Cpu& cpu : device.cpus) {
-    if (!cpu.governor.empty()) governors.insert(cpu.governor);
-  }
-  machine.governors = fmt::format("{}", fmt::join(governors, ", "));
+  machine.governors = GovernorText(run.device);
   return machine;
 }
 

@@ -17,6 +17,8 @@ Report MakeMeasured() {
   report.run.device.emplace();
   report.run.device->name = "local";
   report.run.device->cpu_model = "a CPU";
+  for (const char* governor : {"schedutil", "performance", "", "schedutil"})
+    report.run.device->cpus.emplace_back().governor = governor;
   return report;
 }
 
@@ -28,6 +30,7 @@ TEST(Record, KeepsLaunchesAndSumsThatAddUp) {
   EXPECT_EQ(run.commit, "abc");
   EXPECT_EQ(run.time, 77);
   EXPECT_EQ(run.measured_at, 1767323045);  // date -u -d 2026-01-02T03:04:05Z +%s
+  EXPECT_EQ(run.machine.governors, "performance, schedutil");
   ASSERT_EQ(run.results.size(), 2U);
   const HistoryResult& off = run.results[0];
   EXPECT_EQ(off.series, (SeriesKey{"net_xnnpack_fp32", "forward", "off", 1, "", "local"}));

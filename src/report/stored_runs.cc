@@ -8,6 +8,7 @@
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "device/describe.h"
 #include "measure/config/config.h"
 
 namespace etprof {
@@ -19,16 +20,6 @@ std::string DeviceText(const RunData& run) {
   if (!run.device) return "";
   const DeviceProperties& device = *run.device;
   return fmt::format("{} {}, {} cores", device.platform, device.cpu_model, device.cores);
-}
-
-std::string GovernorText(const RunData& run) {
-  std::set<std::string> governors;
-  if (run.device) {
-    for (const DeviceProperties::Cpu& cpu : run.device->cpus) {
-      if (!cpu.governor.empty()) governors.insert(cpu.governor);
-    }
-  }
-  return fmt::format("{}", fmt::join(governors, ", "));
 }
 
 // Of which model an experiment's times are: the name of its file; "" where only names of traces hint at it.
@@ -91,7 +82,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   if (baseline.period != candidate.period)
     differ("period", DurationText(baseline.period), DurationText(candidate.period));
   may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
-  may_be_unknown("governor", GovernorText(baseline_run), GovernorText(candidate_run), kUnknown);
+  may_be_unknown("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device), kUnknown);
   may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
                  candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
   return found;

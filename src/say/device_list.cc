@@ -67,7 +67,7 @@ Facts FactsOf(const DeviceSurvey& device) {
   const std::vector<std::string> features = TellingFeatures(properties);
   add("features", features.empty() ? "none that XNNPACK would choose kernels by"
                                    : fmt::format("{}", fmt::join(features, ", ")));
-  add("governor", fmt::format("{}", fmt::join(GovernorsOf(properties), ", ")));
+  add("governor", GovernorText(properties));
   add("temperature", TemperatureText(device.vitals));
   add("battery", BatteryText(device.vitals));
   if (device.stored.cache > 0)

@@ -130,7 +130,7 @@ class DevicesText {
       const Report& run = report_.runs[i];
       table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
                             CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
-                            GovernorText(run), SystemText(run)});
+                            GovernorText(run.run.device), SystemText(run)});
     }
     return {"Devices", Level::kUsual, {std::move(table)}};
   }
@@ -317,10 +317,6 @@ std::vector<std::string> FeaturesOfRun(const Report& run) {
     return features;
   }
   return run.run.device ? TellingFeatures(*run.run.device) : std::vector<std::string>{};
-}
-
-std::string GovernorText(const Report& run) {
-  return run.run.device ? fmt::format("{}", fmt::join(GovernorsOf(*run.run.device), ", ")) : "";
 }
 
 std::string UnpairedText(std::size_t distinct_devices) {

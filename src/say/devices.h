@@ -13,7 +13,6 @@ Document SayDevices(const DevicesReport& report);
 
 // What the device's runners saw of the CPU, else what its system says: "sme2 sme i8mm ...".
 std::vector<std::string> FeaturesOfRun(const Report& run);
-std::string GovernorText(const Report& run);
 // What a comparison between devices, or between runs of one, cannot know.
 std::string UnpairedText(std::size_t distinct_devices);
 

@@ -93,7 +93,7 @@ def test_a_phone_with_three_kinds_of_cpus(lab: Lab) -> None:
     assert found["sme2"]
     assert {"sme2", "sme", "i8mm", "bf16", "dotprod", "fp16"} <= set(found["features"])
     assert "sve" not in found["features"]
-    assert found["governors"] == ["sched_pixel", "performance"]
+    assert found["governors"] == ["performance", "sched_pixel"]
     assert (found["cpu_celsius"], found["skin_celsius"]) == (61.0, 36.5)
     assert (found["battery_percent"], found["battery_status"]) == (47, "Discharging")
     text = shown(lab)

@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "core/json_schema_of.h"
 #include "core/views.h"
+#include "device/describe.h"
 #include "render/devices.h"
 #include "say/devices.h"
 
@@ -44,7 +45,7 @@ struct DeviceJson {
       {.least = 1});
     v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
-    v("governor", [](J json) { return say::GovernorText(json.report.runs[json.index]); }, kTextOrNull);
+    v("governor", [](J json) { return GovernorText(json.Run().device); }, kTextOrNull);
     v("os", [](J json) { return json.Properties().os; }, kTextOrNull);
     v("kernel", [](J json) { return json.Properties().kernel; }, kTextOrNull);
     v("virtualization", [](J json) { return json.Properties().virtualization; }, kTextOrNull);
