@@ -32,7 +32,7 @@ struct DeviceProperties {
   };
   std::string name;          // "local", "ssh pi5", the adb serial
   std::string platform;      // "linux-x86_64", "linux-aarch64", "mac", "android"
-  std::string architecture;  // as uname -m
+  std::string architecture;  // as uname -m, and never arm64: aarch64
   std::string cpu_model;
   std::vector<std::string> features;  // as the kernel names them
   int cores = 0;                      // online

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -53,6 +54,11 @@ std::map<std::string, std::string> KeyValues(const std::filesystem::path& path, 
     values.emplace(trimmed(line.substr(0, at)), trimmed(line.substr(at + 1)));
   }
   return values;
+}
+
+std::string ValueOf(const std::map<std::string, std::string>& values, const char* key) {
+  const auto found = values.find(key);
+  return found == values.end() ? std::string() : found->second;
 }
 
 // The name behind an Arm "CPU implementer" and "CPU part" (Arm's MIDR_EL1; the parts that phones and boards
@@ -146,16 +152,12 @@ void AddWarnings(DeviceProperties& properties) {
 DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   DeviceProperties properties;
   const auto cpuinfo = KeyValues(root / "proc/cpuinfo", ':');
-  const auto value = [](const std::map<std::string, std::string>& map, const char* key) {
-    const auto found = map.find(key);
-    return found == map.end() ? std::string() : found->second;
-  };
-  properties.features = Words(value(cpuinfo, "flags"));
-  if (properties.features.empty()) properties.features = Words(value(cpuinfo, "Features"));
-  properties.cpu_model = value(cpuinfo, "model name");
-  if (properties.cpu_model.empty()) properties.cpu_model = value(cpuinfo, "Hardware");
+  properties.features = Words(ValueOf(cpuinfo, "flags"));
+  if (properties.features.empty()) properties.features = Words(ValueOf(cpuinfo, "Features"));
+  properties.cpu_model = ValueOf(cpuinfo, "model name");
+  if (properties.cpu_model.empty()) properties.cpu_model = ValueOf(cpuinfo, "Hardware");
   if (properties.cpu_model.empty()) {
-    properties.cpu_model = ArmCpuName(value(cpuinfo, "CPU implementer"), value(cpuinfo, "CPU part"));
+    properties.cpu_model = ArmCpuName(ValueOf(cpuinfo, "CPU implementer"), ValueOf(cpuinfo, "CPU part"));
   }
 
   const std::map<int, std::string> names = ArmCpuNames(root / "proc/cpuinfo");
@@ -178,9 +180,9 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   properties.topology = Topology(properties.cpus);
 
   const auto memory = KeyValues(root / "proc/meminfo", ':');
-  properties.memory_total = Kilobytes(value(memory, "MemTotal"));
+  properties.memory_total = Kilobytes(ValueOf(memory, "MemTotal"));
   properties.memory_available = ReadAvailableMemory(root);
-  properties.os = value(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
+  properties.os = ValueOf(KeyValues(root / "etc/os-release", '='), "PRETTY_NAME");
   properties.virtualization = DetectVirtualization(root, properties.features);
 
   std::error_code error;
@@ -197,42 +199,49 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
 }
 namespace {
 #ifdef __APPLE__
-std::string SysctlText(const char* name) {
-  std::size_t size = 0;
-  if (::sysctlbyname(name, nullptr, &size, nullptr, 0) != 0 || size == 0) return "";
-  std::string text(size, '\0');
-  if (::sysctlbyname(name, text.data(), &size, nullptr, 0) != 0) return "";
-  text.resize(size);
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
-}
-
-std::optional<std::int64_t> SysctlNumber(const char* name) {
-  std::int64_t value = 0;
-  std::size_t size = sizeof value;
-  if (::sysctlbyname(name, &value, &size, nullptr, 0) != 0) return std::nullopt;
-  return size == sizeof(std::int32_t) ? static_cast<std::int32_t>(value) : value;
-}
-
-DeviceProperties ReadMac() {
-  DeviceProperties properties;
-  properties.cpu_model = SysctlText("machdep.cpu.brand_string");
-  properties.cores = static_cast<int>(SysctlNumber("hw.logicalcpu").value_or(0));
-  properties.memory_total = SysctlNumber("hw.memsize");
-  properties.os = "macOS " + SysctlText("kern.osproductversion");
-  for (const char* feature : {"SME", "SME2", "I8MM", "BF16", "DotProd", "FP16"}) {
-    if (SysctlNumber(fmt::format("hw.optional.arm.FEAT_{}", feature).c_str()).value_or(0) == 1) {
-      properties.features.emplace_back(feature);
-    }
-  }
-  const auto fast = SysctlNumber("hw.perflevel0.logicalcpu"), slow = SysctlNumber("hw.perflevel1.logicalcpu");
-  if (fast && slow) properties.topology = fmt::format("{} performance, {} efficiency cores", *fast, *slow);
-  if (SysctlNumber("kern.hv_vmm_present").value_or(0) == 1) properties.virtualization = "virtual machine";
-  return properties;
+// As `sysctl -n` prints it; "" where this Mac does not have it.
+std::string SysctlText(const MacKey& key) {
+  char value[256] = {};
+  std::size_t size = sizeof value - 1;
+  if (::sysctlbyname(key.name, value, &size, nullptr, 0) != 0) return "";
+  if (key.text) return value;
+  std::int64_t number = 0;  // little-endian, of 4 bytes or 8, and never negative
+  std::memcpy(&number, value, std::min(size, sizeof number));
+  return std::to_string(number);
 }
 #endif
 
 }  // namespace
+
+DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& values) {
+  const auto value = [&values](const char* key) { return ValueOf(values, key); };
+  DeviceProperties properties;
+  properties.cpu_model = value("machdep.cpu.brand_string");
+  properties.cores = static_cast<int>(LeadingInteger(value("hw.logicalcpu")).value_or(0));
+  properties.memory_total = LeadingInteger(value("hw.memsize"));
+  properties.os = "macOS " + value("kern.osproductversion");
+  constexpr std::string_view kFeature = "hw.optional.arm.FEAT_";
+  for (const MacKey& key : kMacKeys) {
+    if (std::string_view(key.name).starts_with(kFeature) && value(key.name) == "1")
+      properties.features.emplace_back(key.name + kFeature.size());
+  }
+  const std::string fast = value("hw.perflevel0.logicalcpu"), slow = value("hw.perflevel1.logicalcpu");
+  if (!fast.empty() && !slow.empty())
+    properties.topology = fmt::format("{} performance, {} efficiency cores", fast, slow);
+  if (value("kern.hv_vmm_present") == "1") properties.virtualization = "virtual machine";
+  return properties;
+}
+
+void AddSystem(const std::string& system, const std::string& release, const std::string& machine,
+               DeviceProperties& properties) {
+  properties.architecture = machine == "arm64" ? "aarch64" : machine;
+  properties.kernel = fmt::format("{} {}", system, release);
+  properties.platform = system == "Darwin" ? "mac" : "linux-" + properties.architecture;
+  if (!properties.virtualization.empty()) {
+    properties.warnings.push_back(
+        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
+  }
+}
 
 std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
   std::istringstream lines(meminfo);
@@ -255,24 +264,16 @@ std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
 DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {
 #ifdef __APPLE__
   static_cast<void>(root);
-  DeviceProperties properties = ReadMac();
+  std::map<std::string, std::string> values;
+  for (const MacKey& key : kMacKeys) values[key.name] = SysctlText(key);
+  DeviceProperties properties = ReadMacProperties(values);
 #else
   DeviceProperties properties = ReadLinuxProperties(root);
 #endif
   struct utsname system {};
   ::uname(&system);
   properties.name = "local";
-  properties.architecture = system.machine;
-  properties.kernel = fmt::format("{} {}", system.sysname, system.release);
-#ifdef __APPLE__
-  properties.platform = "mac";  // as the seeds name it
-#else
-  properties.platform = fmt::format("linux-{}", system.machine);
-#endif
-  if (!properties.virtualization.empty()) {
-    properties.warnings.push_back(
-        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
-  }
+  AddSystem(system.sysname, system.release, system.machine, properties);
   return properties;
 }
 

@@ -1,14 +1,11 @@
 #include "device/remote/remote_properties.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "core/error.h"
 #include "core/file.h"
-#include "core/text.h"
 #include "device/local/local_properties.h"
 
 namespace etprof {
@@ -67,31 +64,19 @@ class Tree {
   fs::path root_;
 };
 
-DeviceProperties FromSysctl(const std::map<std::string, std::string>& parts) {
-  DeviceProperties properties;
-  properties.cpu_model = Line(parts, "machdep.cpu.brand_string");
-  properties.cores = static_cast<int>(LeadingInteger(Line(parts, "hw.logicalcpu")).value_or(0));
-  properties.memory_total = LeadingInteger(Line(parts, "hw.memsize"));
-  properties.os = "macOS " + Line(parts, "kern.osproductversion");
-  for (const char* feature : {"SME", "SME2", "I8MM", "BF16", "DotProd", "FP16"}) {
-    if (Line(parts, fmt::format("hw.optional.arm.FEAT_{}", feature)) == "1")
-      properties.features.emplace_back(feature);
-  }
-  return properties;
-}
-
 }  // namespace
 
 std::string PropertiesScript() {
   // An emulated or simulated device keeps its own /sys, and perhaps /proc/cpuinfo, below $ETPROF_SYSFS_ROOT.
+  std::string keys;
+  for (const MacKey& key : kMacKeys) keys += std::string(" ") + key.name;
   return R"sh(part() { printf '\001%s\n' "$1"; }
 show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
 part uname-s; uname -s; part uname-r; uname -r; part uname-m; uname -m
 r=
 if [ "$(uname -s)" = Darwin ]; then
-  for k in machdep.cpu.brand_string hw.logicalcpu hw.memsize kern.osproductversion hw.optional.arm.FEAT_SME \
-    hw.optional.arm.FEAT_SME2 hw.optional.arm.FEAT_I8MM hw.optional.arm.FEAT_BF16 hw.optional.arm.FEAT_DotProd \
-    hw.optional.arm.FEAT_FP16; do part $k; sysctl -n $k 2>/dev/null; done
+  for k in)sh" +
+         keys + R"sh(; do part $k; sysctl -n $k 2>/dev/null; done
   exit 0
 fi
 [ -f "$ETPROF_SYSFS_ROOT/proc/cpuinfo" ] && r=$ETPROF_SYSFS_ROOT
@@ -124,18 +109,15 @@ DeviceProperties ParseProperties(const std::string& printed, const std::string& 
   }
   DeviceProperties properties;
   if (system == "Darwin") {
-    properties = FromSysctl(parts);
+    std::map<std::string, std::string> values;
+    for (const MacKey& key : kMacKeys) values[key.name] = Line(parts, key.name);
+    properties = ReadMacProperties(values);
   } else {
     properties = ReadLinuxProperties(Tree(parts).root());
   }
   properties.name = name;
-  properties.architecture = Line(parts, "uname-m");
-  if (properties.architecture == "arm64") properties.architecture = "aarch64";
-  properties.kernel = fmt::format("{} {}", system, Line(parts, "uname-r"));
-  const std::string release = Line(parts, "ro.build.version.release");
-  if (system == "Darwin") {
-    properties.platform = "mac";
-  } else if (!release.empty()) {
+  AddSystem(system, Line(parts, "uname-r"), Line(parts, "uname-m"), properties);
+  if (const std::string release = Line(parts, "ro.build.version.release"); !release.empty()) {
     properties.platform = "android";
     const std::string maker = Line(parts, "ro.product.manufacturer"), model = Line(parts, "ro.product.model");
     properties.os = "Android " + release;
@@ -145,12 +127,6 @@ DeviceProperties ParseProperties(const std::string& printed, const std::string& 
       const std::string by = Line(parts, "ro.soc.manufacturer");
       properties.cpu_model = by.empty() ? soc : by + " " + soc;
     }
-  } else {
-    properties.platform = "linux-" + properties.architecture;
-  }
-  if (!properties.virtualization.empty()) {
-    properties.warnings.push_back(
-        fmt::format("running in a {}: other guests can disturb timings", properties.virtualization));
   }
   return properties;
 }

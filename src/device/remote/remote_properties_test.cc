@@ -60,6 +60,23 @@ TEST(RemoteProperties, OfAMac) {
   EXPECT_EQ(mac.cores, 10);
   EXPECT_EQ(mac.os, "macOS 15.1");
   EXPECT_THAT(mac.features, testing::ElementsAre("SME", "SME2"));
+  EXPECT_EQ(mac.topology, "");
+  EXPECT_THAT(mac.warnings, testing::IsEmpty());
+}
+
+TEST(RemoteProperties, OfAVirtualMacAreAllThatALocalOneReads) {
+  std::string printed = "\001uname-s\nDarwin\n\001uname-m\narm64\n";
+  for (const MacKey& key : kMacKeys) {
+    EXPECT_THAT(PropertiesScript(), HasSubstr(std::string(" ") + key.name));
+    printed += std::string("\001") + key.name + (key.text ? "\nan M4\n" : "\n1\n");
+  }
+  const DeviceProperties mac = ParseProperties(printed, "ssh:mac");
+  EXPECT_EQ(mac.cpu_model, "an M4");
+  EXPECT_EQ(mac.topology, "1 performance, 1 efficiency cores");
+  EXPECT_EQ(mac.features.size(), 6U);
+  EXPECT_EQ(mac.virtualization, "virtual machine");
+  EXPECT_THAT(mac.warnings,
+              testing::ElementsAre("running in a virtual machine: other guests can disturb timings"));
 }
 
 TEST(RemoteProperties, NoFileIsWrittenOutsideOfTheirFolder) {

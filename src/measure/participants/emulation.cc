@@ -6,21 +6,13 @@
 #include "device/executable.h"
 
 namespace etprof {
-namespace {
-
-// macOS and some kernels say arm64, ELF's own word is aarch64.
-std::string CommonName(const std::string& architecture) {
-  return architecture == "arm64" ? "aarch64" : architecture;
-}
-
-}  // namespace
 
 bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& device) {
   const bool wrapped = std::any_of(
       experiment.exec_wrapper.begin(), experiment.exec_wrapper.end(), [](const std::string& word) {
         return std::filesystem::path(word).filename().string().starts_with("qemu-");
       });
-  const std::string own = CommonName(device.architecture);
+  const std::string& own = device.architecture;
   const std::string runner = ProgramArchitecture(experiment.runner.string());
   return wrapped || (!own.empty() && !runner.empty() && own != runner);
 }

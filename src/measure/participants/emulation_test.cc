@@ -42,7 +42,7 @@ TEST_F(Emulation, IsSeenByTheWrapperAndByTheRunnersArchitecture) {
   EXPECT_TRUE(IsEmulated(Experiment(kX86, {"/tools/qemu-x86_64"}), device_));
   EXPECT_TRUE(IsEmulated(Experiment(kArm, {"nice", "/tools/qemu-aarch64", "-cpu", "max"}), device_));
   EXPECT_TRUE(IsEmulated(Experiment(kArm), device_));  // the system starts the emulator by itself
-  device_.architecture = "arm64";
+  device_.architecture = "aarch64";
   EXPECT_FALSE(IsEmulated(Experiment(kArm), device_));
   device_.architecture.clear();  // a device that does not tell
   EXPECT_FALSE(IsEmulated(Experiment(kArm), device_));
