@@ -1,8 +1,8 @@
 #include "analysis/categories.h"
 
-#include <algorithm>
 #include <unordered_map>
 
+#include "core/split.h"
 #include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"
 
@@ -192,12 +192,8 @@ const std::unordered_map<std::string, Category>& Index() {
   static const std::unordered_map<std::string, Category> index = [] {
     std::unordered_map<std::string, Category> made;
     for (const Row& row : kTable) {
-      std::string_view rest = row.stems;
-      while (!rest.empty()) {
-        const std::size_t bar = std::min(rest.find('|'), rest.size());
-        made.emplace(std::string(rest.substr(0, bar)), Category{row.category, row.group, true});
-        rest.remove_prefix(std::min(bar + 1, rest.size()));
-      }
+      for (const std::string_view stem : SplitAt(row.stems, '|'))
+        made.emplace(std::string(stem), Category{row.category, row.group, true});
     }
     return made;
   }();

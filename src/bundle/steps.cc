@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <memory>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "device/device.h"
 #include "device/local/local_process.h"
 
@@ -24,11 +23,9 @@ std::string TellingLine(const std::string& text) {
   std::istringstream lines(text);
   std::string last;
   for (std::string line; std::getline(lines, line);) {
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) line.pop_back();
+    line = LastLine(line);  // without the blanks at its end
     if (line.empty()) continue;
-    std::string lower = line;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = Lower(line);
     // "error:" as compilers and pip write it, "CMake Error at"; not "-Werror" of a command line.
     if (lower.find("error:") != std::string::npos || lower.find("cmake error") != std::string::npos)
       return line;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+
+#include "core/text.h"
 
 namespace etprof {
 namespace {
@@ -35,9 +36,7 @@ constexpr std::array<std::string_view, 20> kDownloadFailures = {
 }  // namespace
 
 bool IsDownloadFailure(std::string_view output) {
-  std::string lower(output);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string lower = Lower(output);
   return std::any_of(kDownloadFailures.begin(), kDownloadFailures.end(),
                      [&lower](std::string_view pattern) { return lower.find(pattern) != std::string::npos; });
 }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/commands.h"
+#include "core/split.h"
 
 namespace etprof {
 namespace {
@@ -26,12 +27,9 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
     const std::size_t start = said.find(kBefore);
     const std::size_t end = said.rfind('}');
     if (start == std::string::npos || end == std::string::npos) continue;
-    std::string list = said.substr(start + kBefore.size(), end - start - kBefore.size());
-    for (std::size_t at = 0; at <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', at), list.size());
-      choices.push_back(list.substr(at, comma - at));
-      at = comma + 1;
-    }
+    const std::size_t first = start + kBefore.size();
+    const auto words = SplitAt(std::string_view(said).substr(first, end - first), ',');
+    choices.assign(words.begin(), words.end());
   }
   return choices;
 }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/split.h"
+
 namespace etprof {
 namespace {
 
@@ -20,6 +22,11 @@ TEST(Text, TheLastLineIsTheLastThatSaysSomething) {
   EXPECT_EQ(LastLine("one"), "one");
   EXPECT_EQ(LastLine("\n \n"), "");
   EXPECT_EQ(LastLine(""), "");
+}
+
+TEST(Text, PartsBetweenSeparatorsMayBeEmpty) {
+  EXPECT_THAT(SplitAt("a,b c,,d,", ','), ElementsAre("a", "b c", "", "d", ""));
+  EXPECT_THAT(SplitAt("", ','), ElementsAre(""));
 }
 
 TEST(Text, LowerChangesLettersAlone) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }

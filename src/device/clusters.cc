@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/split.h"
 #include "device/cpus.h"
 
 namespace etprof {
@@ -27,19 +28,8 @@ bool IsClusterName(std::string_view word) {
   return word.starts_with("mid") && word.find_first_not_of("0123456789", 3) == std::string_view::npos;
 }
 
-// Split at commas.
-std::vector<std::string_view> Names(std::string_view text) {
-  std::vector<std::string_view> names;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    names.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return names;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 bool AreClusterNames(std::string_view text) {
-  const std::vector<std::string_view> names = Names(text);
+  const std::vector<std::string_view> names = SplitAt(text, ',');
   return std::all_of(names.begin(), names.end(), IsClusterName);
 }
 
@@ -53,7 +43,7 @@ std::vector<int> CpusOf(std::string_view text, const DeviceProperties& propertie
   if (!AreClusterNames(text)) return ParseCpus(text);
   const std::vector<CpuCluster> clusters = ClustersOf(properties);
   std::vector<int> cpus;
-  for (const std::string_view word : Names(text)) {
+  for (const std::string_view word : SplitAt(text, ',')) {
     std::string known;
     bool found = word == "all";
     for (const CpuCluster& cluster : clusters) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/split.h"
 #include "core/text.h"
 
 namespace etprof {
@@ -49,17 +50,12 @@ std::vector<int> ParseCpus(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) return ParseMask(text, text.substr(2));
   if (text.find_first_of("abcdefABCDEF") != std::string_view::npos) return ParseMask(text, text);
   std::vector<int> cpus;
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
+  for (const std::string_view part : SplitAt(text, ',')) {
     const std::size_t dash = part.find('-');
     const int first = ParseNumber(text, part.substr(0, dash));
     const int last = dash == std::string_view::npos ? first : ParseNumber(text, part.substr(dash + 1));
     if (last < first) Refuse(text, "a range runs backwards");
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (comma == std::string_view::npos) break;
-    rest = rest.substr(comma + 1);
   }
   std::sort(cpus.begin(), cpus.end());
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());

@@ -1,21 +1,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "core/error.h"
+#include "core/split.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "isa/features.h"
 
 namespace etprof::isa {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 const Group* FindGroup(Architecture architecture, std::string_view name) {
   for (const Group& group : Groups(architecture)) {
@@ -94,13 +87,9 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
       if (detected.contains(feature)) enabled.insert(feature);
     }
   };
-  if (!Trim(spec).empty()) {
-    for (std::size_t start = 0; start <= spec.size();) {
-      const std::size_t comma = std::min(spec.find(',', start), spec.size());
-      std::string item(Trim(spec.substr(start, comma - start)));
-      std::ranges::transform(item, item.begin(),
-                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      start = comma + 1;
+  if (!Trimmed(spec).empty()) {
+    for (const std::string_view part : SplitAt(spec, ',')) {
+      const std::string item = Lower(Trimmed(part));
       if (item.empty()) {
         throw Error(ExitCode::kUsage, fmt::format("--isa: '{}' has an empty entry", spec))
             .Remedy("for example -sme2 or =avx2");
@@ -119,7 +108,7 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
             .Remedy(fmt::format(
                 "write -{0} to mask it, +{0} to show it again, ={0} for that level and nothing above", item));
       }
-      const std::string name(Trim(std::string_view(item).substr(1)));
+      const std::string name(Trimmed(std::string_view(item).substr(1)));
       if (name.empty()) throw Error(ExitCode::kUsage, fmt::format("--isa: a feature must follow '{}'", sign));
       const FeatureSet named = Resolve(architecture, detected, name, sign);
       if (sign == '-') {

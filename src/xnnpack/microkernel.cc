@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/split.h"
 #include "xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {
@@ -13,13 +14,9 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words Split(std::string_view text) {
-  Words words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('_'), text.size());
-    if (end > 0) words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+Words WordsOf(std::string_view text) {
+  Words words = SplitAt(text, '_');
+  std::erase(words, "");
   return words;
 }
 
@@ -200,7 +197,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
     return std::nullopt;
   Microkernel kernel;
   kernel.name = name;
-  Words words = Split(name.substr(kBegin.size(), middle - kBegin.size()));
+  Words words = WordsOf(name.substr(kBegin.size(), middle - kBegin.size()));
   std::size_t i = 0;
   // "qs8_to_qu8_packw": a packing that converts.
   for (; i < words.size() && (IsDataType(words[i]) || (i > 0 && words[i] == "to")); ++i)
@@ -229,7 +226,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
   if (rest.front() != '_') return std::nullopt;
   if (*family == Family::kGemm || *family == Family::kIgemm || *family == Family::kSpmm)
     ReadMatrixShape(kernel.shape, kernel);
-  ReadTail(Split(rest.substr(tail + 2)), kernel);
+  ReadTail(WordsOf(rest.substr(tail + 2)), kernel);
   if (kernel.isa.empty()) return std::nullopt;
   return kernel;
 }
@@ -263,7 +260,7 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   Microkernel kernel;
   kernel.kleidiai = true;
   kernel.name = name;
-  const Words words = Split(name.substr(kBegin.size()));
+  const Words words = WordsOf(name.substr(kBegin.size()));
   const auto begins = [](std::string_view word) {
     return word == "matmul" || word == "imatmul" || word == "lhs" || word == "rhs" || word == "dwconv";
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/split.h"
 #include "core/text.h"
 
 namespace etprof::xnnpack {
@@ -73,11 +74,8 @@ std::optional<OperatorName> ParseOperatorName(std::string_view name) {
   parsed.type = Trimmed(name.substr(0, open));
   if (parsed.type.empty()) return std::nullopt;
   parsed.kind = Trimmed(name.substr(close + 1));
-  std::string_view inside = name.substr(open + 2, close - open - 2);
-  while (!inside.empty()) {
-    const std::size_t comma = std::min(inside.find(','), inside.size());
-    const std::string_view word = Trimmed(inside.substr(0, comma));
-    inside.remove_prefix(std::min(comma + 1, inside.size()));
+  for (const std::string_view part : SplitAt(name.substr(open + 2, close - open - 2), ',')) {
+    const std::string_view word = Trimmed(part);
     if (IsDataType(Lower(word))) {
       parsed.data_types.emplace_back(word);
     } else if (parsed.layout.empty()) {

@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "device/clusters.h"
 #include "device/cpus.h"
@@ -37,9 +38,8 @@ bool IsSafeFileName(const std::string& name) {
 
 // Whether etprof itself writes such a name into a results directory: its folders, and every file by its
 // ending. File systems may hold "Report.MD" for the same name.
-bool IsTaken(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool IsTaken(const std::string& given) {
+  const std::string name = Lower(given);
   if (name == "previous" || name == "launches") return true;
   return std::ranges::any_of(
       std::array{".json", ".md", ".html", ".csv", ".pftrace", ".etdump", ".log", ".svg", ".gz", ".tmp"},

@@ -7,6 +7,7 @@
 
 #include "core/duration.h"
 #include "core/error.h"
+#include "core/split.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -26,13 +27,9 @@ Error Wrong(const std::string& spec, const std::string& problem) {
 // does more than hide.
 std::string HiddenOf(const std::string& isa) {
   std::vector<std::string> names;
-  std::string rest = isa;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string item = rest.substr(0, comma);
+  for (const std::string_view item : SplitAt(isa, ',')) {
     if (item.size() < 2 || item[0] != '-') return "";
-    names.push_back(item.substr(1));
-    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    names.emplace_back(item.substr(1));
   }
   if (std::find(names.begin(), names.end(), "sme2") != names.end()) std::erase(names, "sme");
   return fmt::format("{}", fmt::join(names, "+"));

@@ -1,6 +1,7 @@
 #include "measure/store/foreign_layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/split.h"
 #include "core/units.h"
 #include "measure/participants/participants.h"
 #include "stats/level.h"
@@ -62,30 +64,20 @@ int ThreadsOfStem(std::string& stem) {
   return threads;
 }
 
-std::vector<std::string> Words(const std::string& name) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t end = std::min(name.find('_', at), name.size());
-    words.push_back(name.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 // What flat names ("toy_cnn_mac_sme2_off", "toy_cnn_mac_sme2_on") say of the model: the words that all begin
 // with. The kit's experiments begin with the platform; else the last word that is shared is the experiments'
 // ("sme2_off", not "off"). "" where the names do not say.
 std::string ModelOfNames(const std::vector<std::string>& names) {
   const std::set<std::string> distinct(names.begin(), names.end());
   if (distinct.empty()) return "";
-  std::vector<std::string> shared = Words(*distinct.begin());
+  std::vector<std::string_view> shared = SplitAt(*distinct.begin(), '_');
   for (const std::string& name : distinct) {
-    const std::vector<std::string> words = Words(name);
+    const std::vector<std::string_view> words = SplitAt(name, '_');
     std::size_t same = 0;
     while (same < shared.size() && same + 1 < words.size() && shared[same] == words[same]) ++same;
     shared.resize(same);
   }
-  const auto platform = std::find_if(shared.begin(), shared.end(), [](const std::string& word) {
+  const auto platform = std::find_if(shared.begin(), shared.end(), [](std::string_view word) {
     return word == "mac" || word == "android" || word == "linux";
   });
   if (platform != shared.end()) {
@@ -95,9 +87,7 @@ std::string ModelOfNames(const std::vector<std::string>& names) {
   } else {
     return "";
   }
-  std::string model;
-  for (const std::string& word : shared) model += (model.empty() ? "" : "_") + word;
-  return model;
+  return fmt::format("{}", fmt::join(shared, "_"));
 }
 
 std::string ModelOfSummary(const std::filesystem::path& folder) {
