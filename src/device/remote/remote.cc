@@ -35,8 +35,9 @@ constexpr const char* kEndRun =
 rm -f power; ( cd ../.. && restore_power ); rm -f turn choosing
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh";
 
-// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet. Numbers of
-// processes come again, after a restart of the device soon: `since NUMBER` says when one began.
+// Defines `over FOLDER`: whether that run is over. One that has just begun has no guard yet, or a file for it
+// that is still empty. Numbers of processes come again, after a restart of the device soon: `since NUMBER`
+// says when one began.
 constexpr const char* kDefineOver =
     R"sh(since() {
   if [ -r "/proc/$1/stat" ]; then
@@ -48,7 +49,7 @@ constexpr const char* kDefineOver =
   else LC_ALL=C ps -o lstart= -p "$1" 2>/dev/null; fi
 }
 over() {
-  if [ -f "$1/guard" ]; then
+  if [ -s "$1/guard" ]; then
     g=$(cat "$1/guard")
     kill -0 "$g" 2>/dev/null || return 0
     [ -f "$1/since" ] && [ "$(cat "$1/since")" != "$(since "$g")" ]

@@ -172,6 +172,15 @@ TEST_F(Turns, ANumberOfAProcessThatCameAgainIsNotTheGuard) {
   EXPECT_FALSE(fs::exists(dead));
 }
 
+TEST_F(Turns, WhoIsAboutToWriteItsGuardIsNotOver) {
+  std::atomic<bool> interrupted = false;
+  const auto device = Open([&] { return interrupted.load(); });
+  const fs::path begun = MakeRun("1700000000-0123abcd", 1, 0, "now");
+  std::ofstream(begun / "guard").close();
+  EXPECT_THROW(device->TakeTurn("next", [&](const std::string&) { interrupted = true; }), Error);
+  EXPECT_TRUE(fs::exists(begun));
+}
+
 TEST_F(Turns, WhoIsInterruptedLeavesTheQueue) {
   const auto holder = Open();
   holder->TakeTurn("holder", {});
