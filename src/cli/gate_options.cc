@@ -68,10 +68,10 @@ double PercentAboveZero(const char* option, const std::string& text) {
 }
 
 ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error) {
-  if (error && decision != GateDecision::kFail) return ExitCode::kDeviceFailed;
+  if (IsError(decision, error)) return ExitCode::kDeviceFailed;
   if (decision == GateDecision::kPass) return ExitCode::kDone;
-  return decision == GateDecision::kFail || require_conclusive ? ExitCode::kCheckFailed
-                                                               : ExitCode::kInconclusive;
+  return Required(decision, require_conclusive) == GateDecision::kFail ? ExitCode::kCheckFailed
+                                                                       : ExitCode::kInconclusive;
 }
 
 int RunStaticCheck(const StaticCheckOptions& options, const GateFiles& files, const View& view) {

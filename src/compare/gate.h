@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/describe.h"
@@ -25,6 +26,19 @@ inline constexpr NamedValue<GateDecision> kNames<GateDecision>[] = {
     {GateDecision::kPass, "pass"},
     {GateDecision::kFail, "fail"},
     {GateDecision::kInconclusive, "inconclusive"}};
+
+// With `require_conclusive`, what cannot be decided fails.
+constexpr GateDecision Required(GateDecision decision, bool require_conclusive) {
+  return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;
+}
+
+// Whether a gate ends in an error. `error`: something could not be measured, which a failure outweighs.
+constexpr bool IsError(GateDecision decision, bool error) { return error && decision != GateDecision::kFail; }
+
+inline constexpr std::string_view kGateResults = "pass|fail|inconclusive|error";
+constexpr std::string_view ResultName(GateDecision decision, bool error) {
+  return IsError(decision, error) ? "error" : NameOf(decision);
+}
 
 struct GateVerdict {
   GateDecision decision = GateDecision::kInconclusive;

@@ -27,6 +27,18 @@ GateClaim ClaimOf(std::span<const double> effects, double limit) {
   return {stats::EstimateRatio(effects, 0.95), limit};
 }
 
+TEST(Gate, WhatIsRequiredAndWhatCouldNotBeMeasured) {
+  using enum GateDecision;
+  for (const GateDecision decision : {kPass, kFail, kInconclusive})
+    EXPECT_EQ(Required(decision, false), decision);
+  EXPECT_EQ(Required(kPass, true), kPass);
+  EXPECT_EQ(Required(kInconclusive, true), kFail);
+  EXPECT_EQ(ResultName(kInconclusive, false), "inconclusive");
+  EXPECT_EQ(ResultName(kInconclusive, true), "error");
+  EXPECT_EQ(ResultName(kPass, true), "error");
+  EXPECT_EQ(ResultName(kFail, true), "fail");
+}
+
 // All launches alike.
 GateClaim Certain(double growth, double limit = 0.02) {
   return ClaimOf(std::vector<double>(10, -std::log1p(growth)), limit);

@@ -12,7 +12,9 @@
 #include "render/document.h"
 #include "render/junit.h"
 #include "report/example_check.h"
+#include "report/example_suite.h"
 #include "say/check.h"
+#include "say/suite.h"
 
 namespace etprof {
 namespace {
@@ -21,6 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 using example::Everything;
 using example::Pair;
@@ -39,6 +42,8 @@ pugi::xml_document Junit(const CheckReport& check) {
   return document;
 }
 
+std::string HeadlineOf(const CheckReport& check) { return say::SayCheck(check).answers.at(0).text; }
+
 TEST(CheckWords, Numbers) {
   EXPECT_EQ(say::ChangeText(0.02), "+2.00%");
   EXPECT_EQ(say::ChangeText(-0.25), "−25.0%");
@@ -50,20 +55,35 @@ TEST(CheckWords, Numbers) {
 
 TEST(CheckWords, Conclusions) {
   CheckReport check = Everything();
-  EXPECT_EQ(say::Conclusion(check),
+  EXPECT_EQ(HeadlineOf(check),
             "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
             "comparisons could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
   check.error = false;
-  EXPECT_EQ(say::Conclusion(check), "PASS: 1 of 1 comparison is within its limits");
+  EXPECT_EQ(HeadlineOf(check), "PASS: 1 of 1 comparison is within its limits");
   check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;
-  EXPECT_EQ(say::Conclusion(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
+  EXPECT_EQ(HeadlineOf(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
   check.require_conclusive = true;
-  EXPECT_EQ(say::Conclusion(check), "FAIL: 1 of 1 comparison could not be decided");
+  EXPECT_EQ(HeadlineOf(check), "FAIL: 1 of 1 comparison could not be decided");
   check.pairs.clear();
-  EXPECT_THAT(say::Conclusion(check), HasSubstr("nothing to check"));
+  EXPECT_EQ(HeadlineOf(check), "FAIL: there is nothing to check");
+}
+
+// As the exit code, the JUnit file, and the JSON have it.
+TEST(CheckWords, WhatCouldNotBeMeasuredIsAnErrorAlsoWhereADecisionIsRequired) {
+  CheckReport check = Everything();
+  check.pairs.erase(check.pairs.begin(), check.pairs.begin() + 3);
+  check.decision = GateDecision::kInconclusive;
+  check.require_conclusive = true;
+  EXPECT_EQ(HeadlineOf(check), "ERROR: 1 of 1 comparison could not be measured");
+  EXPECT_EQ(check.Result(), "error");
+  EXPECT_STREQ(Junit(check).select_node("//testcase/error").node().attribute("type").value(), "measurement");
+  SuiteReport suite = example::MakeSuite();
+  suite.decision = GateDecision::kInconclusive;
+  suite.require_conclusive = true;
+  EXPECT_THAT(say::SaySuite(suite).answers.at(0).text, StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {

@@ -241,7 +241,7 @@ inline say::Document HistoryDocument(bool gate) {
     reference.points.push_back(std::move(fixed));
   }
   const HistoryReport history = FindTrends({base, reference, few}, "");
-  return gate ? say::SayHistoryCheck(history, "h.sqlite") : say::SayHistory(history, "h.sqlite");
+  return gate ? say::SayHistoryCheck(history, "h.sqlite", false) : say::SayHistory(history, "h.sqlite");
 }
 
 // A step of every outcome.

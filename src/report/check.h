@@ -12,8 +12,6 @@ namespace etprof {
 
 // What `etprof check` says, computed and not yet worded.
 
-inline constexpr std::string_view kCheckResults = "pass|fail|inconclusive|error";
-
 // Relative growth that is allowed: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // of the latency
@@ -127,7 +125,7 @@ struct CheckPair {
     v("pairing", &CheckPair::pairing);
     v("launches", &CheckPair::launches,
       {.meaning = "that the latency's estimate is from; 0: it is not paired"});
-    v("result", &CheckPair::Result, {.choices = kCheckResults});
+    v("result", &CheckPair::Result, {.choices = kGateResults});
     v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
     v("checks", &CheckPair::items);
     v("moved_operators", &CheckPair::moved,
@@ -154,13 +152,11 @@ struct CheckReport {
   double false_discovery = 0.05;
   bool require_conclusive = false;
 
-  std::string_view Result() const {
-    return decision == GateDecision::kInconclusive && error ? "error" : NameOf(decision);
-  }
+  std::string_view Result() const { return ResultName(decision, error); }
 
   static void Describe(auto& v) {
     v.Constant("schema_version", 1);
-    v("result", &CheckReport::Result, {.choices = kCheckResults});
+    v("result", &CheckReport::Result, {.choices = kGateResults});
     v("model_id", &CheckReport::model_id, {.or_null = true});
     v("generated_at", &CheckReport::generated_at, {.or_null = true});
     v("run_directory", &CheckReport::folder,

@@ -94,12 +94,6 @@ struct StaticCheck {
   std::vector<StaticOperator> without_sme2;   // likewise
   std::vector<std::string> notes;
 
-  // What came out, with what is required.
-  GateDecision Decision() const {
-    const bool fails = decision == GateDecision::kInconclusive && require_conclusive;
-    return fails ? GateDecision::kFail : decision;
-  }
-
   static void Describe(auto& v) {
     using C = StaticCheck;
     v.Constant("schema_version", 1);

@@ -129,16 +129,14 @@ struct SuiteReport {
   GateDecision decision = GateDecision::kPass;  // of the pairs; kPass where there is no limit
   bool error = false;                           // a cell failed, or was skipped
 
-  std::string_view Result() const {
-    return error && decision != GateDecision::kFail ? "error" : NameOf(decision);
-  }
+  std::string_view Result() const { return ResultName(decision, error); }
   std::size_t Count(SuiteCellStatus status) const;
 
   static void Describe(auto& v) {
     using S = SuiteReport;
     v.Constant("schema_version", 1);
     v("suite", &S::name);
-    v("result", &S::Result, {.choices = "pass|fail|inconclusive|error"});
+    v("result", &S::Result, {.choices = kGateResults});
     v("devices", &S::devices);
     v("limit", &S::limit,
       {.meaning = "allowed growth of the latency; null: none", .least = -1, .open = true});

@@ -166,23 +166,26 @@ std::string DetailsOf(const CheckPair& pair) {
 }
 
 TestSuite::Case CaseOf(const CheckPair& pair, bool require_conclusive) {
-  using Outcome = TestSuite::Outcome;
-  TestSuite::Case of{pair.name, Outcome::kPassed, "", MessageOf(pair), DetailsOf(pair)};
-  const bool fails = pair.decision == GateDecision::kFail;
-  if (!pair.error.empty()) {
-    of.outcome = Outcome::kError;
-    of.type = "measurement";
-  } else if (fails || (pair.decision == GateDecision::kInconclusive && require_conclusive)) {
-    of.outcome = Outcome::kFailure;
-    of.type = fails ? "regression" : "inconclusive";
-  } else if (pair.decision == GateDecision::kInconclusive) {
-    of.outcome = Outcome::kSkipped;
-  }
+  TestSuite::Case of{pair.name, TestSuite::Outcome::kError, "measurement", MessageOf(pair), DetailsOf(pair)};
+  if (pair.error.empty()) Judge(pair.decision, require_conclusive, of);
   return of;
 }
 
-std::string ResultOf(const CheckPair& pair) {
-  return pair.error.empty() ? ResultText(pair.decision) : "ERROR";
+// How many pairs came to what: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
+std::string ComparisonsText(const CheckReport& check) {
+  if (check.pairs.empty()) return "there is nothing to check";
+  std::string text;
+  const auto add = [&](std::string_view result, const char* one, const char* several) {
+    const auto some = std::ranges::count(check.pairs, result, &CheckPair::Result);
+    if (some == 0) return;
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", some,
+                        CountedText(check.pairs.size(), "comparison"), some == 1 ? one : several);
+  };
+  add("fail", "exceeds a limit", "exceed a limit");
+  add("error", "could not be measured", "could not be measured");
+  add("inconclusive", "could not be decided", "could not be decided");
+  if (text.empty()) add("pass", "is within its limits", "are within their limits");
+  return text;
 }
 
 }  // namespace
@@ -208,27 +211,19 @@ std::string ResultText(GateDecision decision) {
   return text;
 }
 
-std::string Conclusion(const CheckReport& check) {
-  if (check.pairs.empty()) return "INCONCLUSIVE: there is nothing to check";
-  const auto count = [&](const std::string& result) {
-    return std::count_if(check.pairs.begin(), check.pairs.end(),
-                         [&](const CheckPair& pair) { return ResultOf(pair) == result; });
-  };
-  const auto of = [&](std::ptrdiff_t some) {
-    return fmt::format("{} of {}", some, CountedText(check.pairs.size(), "comparison"));
-  };
-  std::string text;
-  const auto add = [&](std::ptrdiff_t some, const char* one, const char* several) {
-    if (some > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", of(some), some == 1 ? one : several);
-  };
-  add(count("FAIL"), "exceeds a limit", "exceed a limit");
-  add(count("ERROR"), "could not be measured", "could not be measured");
-  add(count("INCONCLUSIVE"), "could not be decided", "could not be decided");
-  if (text.empty()) add(count("PASS"), "is within its limits", "are within their limits");
-  const bool fails = check.decision == GateDecision::kFail ||
-                     (check.require_conclusive && check.decision == GateDecision::kInconclusive);
-  return fmt::format("{}: {}", fails ? "FAIL" : check.error ? "ERROR" : ResultText(check.decision), text);
+Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
+  if (IsError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
+  const GateDecision required = Required(decision, require_conclusive);
+  return {ResultText(required) + ": " + text, "", ToneOf(required)};
+}
+
+void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
+  using Outcome = TestSuite::Outcome;
+  const GateDecision required = Required(decision, require_conclusive);
+  of.outcome = required == GateDecision::kPass   ? Outcome::kPassed
+               : required == GateDecision::kFail ? Outcome::kFailure
+                                                 : Outcome::kSkipped;
+  of.type = of.outcome != Outcome::kFailure ? "" : decision == required ? "regression" : "inconclusive";
 }
 
 Document SayCheck(const CheckReport& check) {
@@ -241,9 +236,7 @@ Document SayCheck(const CheckReport& check) {
   if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
   document.concludes = true;
   document.answers = {
-      {Conclusion(check), "",
-       ToneOf(check.decision == GateDecision::kInconclusive && check.require_conclusive ? GateDecision::kFail
-                                                                                        : check.decision)}};
+      Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(SectionOf(pair));
   if (check.pairs.empty()) document.sections.push_back({"", Level::kUsual, {TableOf("", CheckPair(), true)}});
   document.notes = NotesOf(check.notes);

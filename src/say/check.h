@@ -17,8 +17,10 @@ TestSuite TestSuiteOf(const CheckReport& check);
 
 std::string ResultText(GateDecision decision);  // "PASS"
 Tone ToneOf(GateDecision decision);
-// "FAIL: 1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be decided".
-std::string Conclusion(const CheckReport& check);
+// A gate's headline, its result before `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
+Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
+// What a decision makes of a case: its outcome, and its type.
+void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of);
 // "+4.87%", and with its bounds "+4.87% [+4.20%, +5.55%]". Relative.
 std::string ChangeText(double change);
 std::string ChangeText(double change, double low, double high);

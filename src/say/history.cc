@@ -361,29 +361,28 @@ Document SayHistory(const HistoryReport& history, const std::string& file) {
   return DocumentOf(history, file, false);
 }
 
-Document SayHistoryCheck(const HistoryReport& history, const std::string& file) {
+Document SayHistoryCheck(const HistoryReport& history, const std::string& file, bool require_conclusive) {
   Document document = DocumentOf(history, file, true);
   document.concludes = true;
   const std::size_t failed = CountOf(history, GateDecision::kFail);
   const std::size_t open = CountOf(history, GateDecision::kInconclusive);
   const std::size_t judged = failed + open + CountOf(history, GateDecision::kPass);
-  std::string text = ResultText(history.decision) + ": ";
+  std::string text;
   if (judged == 0) {
-    text += "no series to judge";
+    text = "no series to judge";
   } else if (failed > 0) {
-    text += fmt::format("{} of {} became slower", failed, CountedText(judged, "series", "series"));
+    text = fmt::format("{} of {} became slower", failed, CountedText(judged, "series", "series"));
     if (open > 0) text += fmt::format(", {} could not be decided", open);
   } else if (open > 0) {
-    text += fmt::format("{} of {} could not be decided", open, CountedText(judged, "series", "series"));
+    text = fmt::format("{} of {} could not be decided", open, CountedText(judged, "series", "series"));
   } else {
-    text += fmt::format("none of {} became slower", CountedText(judged, "series", "series"));
+    text = fmt::format("none of {} became slower", CountedText(judged, "series", "series"));
   }
-  document.answers = {{text, "", ToneOf(history.decision)}};
+  document.answers = {Headline(history.decision, require_conclusive, false, text)};
   return document;
 }
 
 TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, bool require_conclusive) {
-  using Outcome = TestSuite::Outcome;
   TestSuite suite;
   suite.command = "history check";
   suite.subject = file;
@@ -394,15 +393,9 @@ TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, boo
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);
     if (trend.of_reference) continue;
-    TestSuite::Case one{NameOf(trend.data.key), Outcome::kPassed, "", MessageOf(trend, history), ""};
-    const bool fails = trend.decision == GateDecision::kFail;
-    const bool open = trend.decision == GateDecision::kInconclusive;
-    if (fails || (open && require_conclusive)) {
-      one.outcome = Outcome::kFailure;
-      one.type = fails ? "regression" : "inconclusive";
-    } else if (open) {
-      one.outcome = Outcome::kSkipped;
-    }
+    TestSuite::Case one{NameOf(trend.data.key), TestSuite::Outcome::kPassed, "", MessageOf(trend, history),
+                        ""};
+    Judge(trend.decision, require_conclusive, one);
     one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
     for (const TrendChange& change : trend.changes) one.details += ChangeSentence(trend, change) + "\n";
     suite.cases.push_back(std::move(one));

@@ -137,8 +137,8 @@ std::vector<std::string> MethodsOf(const StaticCheck& check) {
 
 std::string FileName(const std::string& file) { return std::filesystem::path(file).filename().string(); }
 
-// "FAIL: 2 of 7 checks fail, 1 of 7 checks could not be decided"
-std::string StaticConclusion(const StaticCheck& check) {
+// "2 of 7 checks fail, 1 of 7 checks could not be decided"
+std::string ChecksText(const StaticCheck& check) {
   std::vector<std::string> parts;
   const auto add = [&](GateDecision decision, const char* one, const char* several) {
     const auto count = std::ranges::count(check.items, decision, &StaticItem::decision);
@@ -149,7 +149,7 @@ std::string StaticConclusion(const StaticCheck& check) {
   add(GateDecision::kFail, "fails", "fail");
   add(GateDecision::kInconclusive, "could not be decided", "could not be decided");
   if (parts.empty()) add(GateDecision::kPass, "passes", "pass");
-  return fmt::format("{}: {}", ResultText(check.Decision()), fmt::join(parts, ", "));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string DetailsOf(const StaticCheck& check, const StaticItem& item) {
@@ -179,7 +179,7 @@ Document SayStaticCheck(const StaticCheck& check) {
   if (!check.baseline.empty()) document.facts.push_back("baseline " + FileName(check.baseline));
   document.facts.push_back((check.baseline.empty() ? "" : "candidate ") + FileName(check.candidate));
   document.concludes = true;
-  document.answers = {{StaticConclusion(check), "", ToneOf(check.Decision())}};
+  document.answers = {Headline(check.decision, check.require_conclusive, false, ChecksText(check))};
   for (const std::string& method : MethodsOf(check)) document.sections.push_back(SectionOf(check, method));
   document.notes = NotesOf(check.notes);
   document.method = "Nothing was run: the numbers are those of the files.";
@@ -187,7 +187,6 @@ Document SayStaticCheck(const StaticCheck& check) {
 }
 
 TestSuite TestSuiteOf(const StaticCheck& check) {
-  using Outcome = TestSuite::Outcome;
   TestSuite suite;
   suite.command = check.baseline.empty() ? "inspect" : "check";
   suite.subject = std::filesystem::path(check.candidate).stem().string();
@@ -197,10 +196,8 @@ TestSuite TestSuiteOf(const StaticCheck& check) {
     of.name = item.Subject() + (item.baseline ? "" : " (limit)");
     of.message = ItemText(item);
     of.details = DetailsOf(check, item);
-    const bool undecided = item.decision == GateDecision::kInconclusive;
-    if (item.decision == GateDecision::kPass) continue;
-    of.outcome = undecided && !check.require_conclusive ? Outcome::kSkipped : Outcome::kFailure;
-    of.type = undecided ? "inconclusive" : item.baseline ? "regression" : "limit";
+    Judge(item.decision, check.require_conclusive, of);
+    if (item.decision == GateDecision::kFail && !item.baseline) of.type = "limit";
   }
   suite.notes = check.notes;
   return suite;

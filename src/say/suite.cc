@@ -44,7 +44,7 @@ class SuiteText {
     document.facts.push_back(CountedText(programs_.size(), "program"));
     document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
     document.concludes = true;
-    document.answers = {{Conclusion(), "", ToneOfResult()}};
+    document.answers = {Conclusion()};
     document.sections.push_back({"Latency", Level::kUsual, {Latency()}});
     for (const auto& [variant, name] : Variants())
       document.sections.push_back({name, Level::kUsual, {VerdictsOf(variant)}});
@@ -64,7 +64,7 @@ class SuiteText {
     return document;
   }
 
-  std::string Conclusion() const {
+  Answer Conclusion() const {
     const std::size_t measured = suite_.Count(SuiteCellStatus::kMeasured);
     std::string text = fmt::format("{} of {} measured", measured, CountedText(suite_.cells.size(), "cell"));
     const auto add = [&](std::size_t count, const char* word) {
@@ -83,22 +83,11 @@ class SuiteText {
       if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::NameOf(verdict)));
     }
     if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
-    if (!suite_.limit) return text;
-    const bool fails = Fails();
-    return fmt::format("{}: {}", fails ? "FAIL" : suite_.error ? "ERROR" : ResultText(suite_.decision), text);
+    if (!suite_.limit) return {text, "", suite_.error ? Tone::kBad : Tone::kPlain};
+    return Headline(suite_.decision, suite_.require_conclusive, suite_.error, text);
   }
 
  private:
-  bool Fails() const {
-    return suite_.decision == GateDecision::kFail ||
-           (suite_.require_conclusive && suite_.decision == GateDecision::kInconclusive);
-  }
-
-  Tone ToneOfResult() const {
-    if (Fails() || suite_.error) return Tone::kBad;
-    return suite_.limit ? ToneOf(suite_.decision) : Tone::kPlain;
-  }
-
   const SuiteCellReport* CellOf(const std::pair<std::string, std::string>& program,
                                 const std::string& device) const {
     const auto found = std::ranges::find_if(suite_.cells, [&](const SuiteCellReport& cell) {
@@ -347,14 +336,7 @@ TestSuite TestSuiteOf(const SuiteReport& suite) {
       const std::string line = LineOf(pair, suite.limit);
       TestSuite::Case made{NameOfCell(cell) + ": " + NameOfPair(pair), Outcome::kPassed, "", line,
                            line + "\n"};
-      const bool fails = pair.gate.decision == GateDecision::kFail;
-      const bool open = pair.gate.decision == GateDecision::kInconclusive;
-      if (suite.limit && (fails || (open && suite.require_conclusive))) {
-        made.outcome = Outcome::kFailure;
-        made.type = fails ? "regression" : "inconclusive";
-      } else if (suite.limit && open) {
-        made.outcome = Outcome::kSkipped;
-      }
+      if (suite.limit) Judge(pair.gate.decision, suite.require_conclusive, made);
       tests.cases.push_back(std::move(made));
     }
     if (cell.pairs.empty()) tests.cases.push_back(of);

@@ -241,6 +241,10 @@ def test_a_pair_that_cannot_be_measured(bench):
     assert "no such operator" in bench.last_error(result)
     (case,) = junit_of(junit).findall("testcase")
     assert "no such operator" in case.find("error").get("message")
+    # A decision that is required makes no failure of it.
+    again = bench.run("check", bench.out, "--require-conclusive")
+    assert again.returncode == DEVICE
+    assert again.stdout.splitlines()[-1] == "ERROR: 1 of 1 comparison could not be measured"
 
 
 def test_github_summary(bench, monkeypatch):

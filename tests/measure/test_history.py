@@ -59,8 +59,15 @@ def test_it_says_when_and_by_how_much(bench):
     assert "c7" in case.find("failure").get("message")
     assert bench.run("history", "check", "--since", "c9").returncode == PASS
     assert bench.run("history", "check", "--since", "nothing").returncode == USAGE
-    assert bench.run("history", "check", "--last", "4").returncode == INCONCLUSIVE
-    assert bench.run("history", "check", "--last", "4", "--require-conclusive").returncode == FAIL
+    last = ["history", "check", "--last", "4", "--junit", junit]
+    for more, code, result, outcome in (
+        ([], INCONCLUSIVE, "INCONCLUSIVE", "skipped"),
+        (["--require-conclusive"], FAIL, "FAIL", "failure"),
+    ):
+        checked = bench.run(*last, *more)
+        assert checked.returncode == code, checked.stderr
+        assert f"{result}: 1 of 1 series could not be decided" in checked.stdout
+        assert f"<{outcome} " in junit.read_text()
 
 
 def test_operators_that_changed(bench, series):

@@ -83,7 +83,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
   const CheckOutputs outputs(arguments.files.junit, arguments.files.github_summary);
   const HistoryReport history = ReadHistory(arguments.read);
-  const say::Document document = say::SayHistoryCheck(history, file);
+  const say::Document document = say::SayHistoryCheck(history, file, arguments.require_conclusive);
   outputs.Write(say::TestSuiteOf(history, file, arguments.require_conclusive), document);
   ShowDocument(document, arguments.view, "");
   return static_cast<int>(CodeOf(history.decision, arguments.require_conclusive));
