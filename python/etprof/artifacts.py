@@ -49,11 +49,13 @@ def write_artifacts(
     manifest_name: str,
     manifest: dict[str, Any],
     optional: Collection[str] = (),
+    gone: Collection[str] = (),
 ) -> tuple[list[Path], dict[str, Exception]]:
     """Write the files, then the manifest with their sizes and SHA-256 under "files"; gives their paths in that order.
 
     Of the `optional` files one whose writer fails, though not at the disk, is left out, in the manifest, too; what it failed
-    with comes second, by name. Such a file of an earlier export is removed: it would be of another program.
+    with comes second, by name. Such a file of an earlier export is removed, and so are those of `gone`: they would be of another
+    program.
 
     Every file is written whole and synced in a folder beside its place, then moved there. Until then an older export
     stays as it was; the manifest comes last.
@@ -81,7 +83,7 @@ def write_artifacts(
         text = json.dumps({**manifest, "files": files}, indent=2, allow_nan=False) + "\n"
         (staging / manifest_name).write_text(text, encoding="utf-8")
         _sync(staging / manifest_name)
-        for file_name in left_out:
+        for file_name in [*left_out, *gone]:
             (outdir / file_name).unlink(missing_ok=True)
         paths = [(staging / file_name).replace(outdir / file_name) for file_name in [*files, manifest_name]]
         return paths, left_out

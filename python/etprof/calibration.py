@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etprof import errors, inputs
 from etprof.errors import ExportError, failing_as, one_line
 from etprof.find import BuiltModel
 from etprof.shapes import input_names
-
-if TYPE_CHECKING:
-    pass
 
 SUFFIXES = (".inputs", ".pt", ".npz")
 
@@ -31,6 +28,8 @@ def read_samples(model: str, method: str, built: BuiltModel, only_method: bool, 
         with failing_as(model, errors.CALIBRATE, _REMEDY):
             try:
                 found = _read(path, method, built, only_method)
+                if not found:
+                    raise _Unfit("it holds no samples")
                 samples += [_fitting(sample, built) for sample in found]
             except OSError:
                 raise

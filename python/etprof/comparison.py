@@ -23,7 +23,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Verdict of the latency: "faster", "slower", "same", "inconclusive" or "emulated"."""
+        """Verdict of the latency: "faster", "slower", "same", "inconclusive", "contended" or "emulated"."""
         return self.data["latency"]["verdict"]
 
     @property
@@ -64,9 +64,13 @@ def compare(baseline: str | os.PathLike[str], candidate: str | os.PathLike[str])
     """Compare the candidate with the baseline: ETDumps, timeline CSVs or results directories.
 
     Raises:
-        ValueError: one of them cannot be read, or there is nothing to compare; the message says which and why
+        ValueError: one of them cannot be read, there is nothing to compare, or several pairs of experiments could be; the
+            message says which and why
     """
     pairs = json.loads(_native.compare(os.fspath(baseline), os.fspath(candidate)))["comparisons"]
     if not pairs:
         raise ValueError(f"nothing of {os.fspath(baseline)} can be compared with {os.fspath(candidate)}")
+    if len(pairs) > 1:
+        names = ", ".join(f"{pair['candidate_experiment']} with {pair['baseline_experiment']}" for pair in pairs)
+        raise ValueError(f"several pairs can be compared ({names}): give the folders of two experiments")
     return Comparison(pairs[0])

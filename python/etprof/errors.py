@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import urllib.error
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
@@ -49,6 +50,25 @@ class ExportError(Exception):
 def report(problem: str, what_to_do: str, to: TextIO) -> None:
     """The two lines that every failure of etprof ends with."""
     print(f"error: {_capitalized(problem)}\n{hint(what_to_do)}", file=to)
+
+
+def exit_code_of(command: Callable[[], int]) -> int:
+    """A command's own exit code; 0 where whoever reads its output has seen enough, 4 where that is full or a disk is."""
+    try:
+        code = command()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 0
+    except OSError as error:
+        problem = f"`{error.filename}`: {error.strerror}" if error.filename else one_line(error)
+        report(problem, "check the folder, its space, and your access to it", sys.stderr)
+        code = 4
+    else:
+        return code
+    # Python writes what is left once more when it ends.
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
 
 
 def hint(what_to_do: str) -> str:

@@ -177,16 +177,14 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
     pte = request.pte
-    etrecord = f"{pte.name}.etrecord"
+    etrecord, graph = f"{pte.name}.etrecord", f"{pte.name}.graph.txt"
     writers: dict[str, artifacts.Writer] = {
         pte.name: lambda path: _write_program(program, path),
         etrecord: lambda path: program.get_etrecord().save(path),
         f"{pte.name}.inputs": lambda path: _write_bytes(inputs_bytes, path),
     }
     if request.save_graph:
-        writers[f"{pte.name}.graph.txt"] = lambda path: _write_bytes(
-            lower.graphs(exported, edge, program).encode(), path
-        )
+        writers[graph] = lambda path: _write_bytes(lower.graphs(exported, edge, program).encode(), path)
     with stage(
         errors.WRITE,
         f"make room in {pte.parent} or give another --outdir; older files there are untouched",
@@ -194,7 +192,7 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
     ):
         manifest = _manifest(request, found.source, _parameters(built), methods, inputs_bytes)
         paths, left_out = artifacts.write_artifacts(
-            pte.parent, writers, f"{pte.name}.json", manifest, optional=[etrecord]
+            pte.parent, writers, f"{pte.name}.json", manifest, optional=[etrecord], gone={graph} - writers.keys()
         )
     if etrecord in left_out:
         notes.append(explain.no_etrecord(left_out[etrecord]))
@@ -368,6 +366,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = options.parse(arguments)
     # Graphs are many objects that live long: to look through them as often as Python does takes a tenth of an export.
     gc.set_threshold(100_000)
+    return errors.exit_code_of(lambda: _export(chosen, arguments))
+
+
+def _export(chosen: options.Options, arguments: list[str]) -> int:
     with _library_output(chosen.verbose) as (out, err):
         try:
             if chosen.list_models:

@@ -52,13 +52,18 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
     def convert(leaf: Any) -> Any:
         return leaf.to(target) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
+    def convert_input(leaf: Any) -> Any:
+        # Of expand(), whose elements share memory, which ExecuTorch cannot have.
+        is_shared = isinstance(leaf, torch.Tensor) and leaf.numel() > 0 and 0 in leaf.stride()
+        return convert(leaf.contiguous() if is_shared else leaf)
+
     converted = {}
     for name, method in methods.items():
         module = modules[name]
         # In place, unlike module.to(): an object that holds a buffer beside the module's (a cache) keeps holding that one.
         for tensor in [*module.parameters(), *module.buffers()]:
             tensor.data = convert(tensor.data)
-        args, kwargs = _pytree.tree_map(convert, (method.args, method.kwargs))
+        args, kwargs = _pytree.tree_map(convert_input, (method.args, method.kwargs))
         converted[name] = dataclasses.replace(method, module=module, args=args, kwargs=kwargs)
     return converted
 
@@ -136,7 +141,8 @@ def quantize(
     """The program in int8, weights per channel, by XNNPACK's quantizer.
 
     "static": the ranges of what flows between operators are those seen on the samples, flat inputs each. "dynamic": they are
-    taken anew in every run, and only layers that multiply by weights compute in int8.
+    taken anew in every run, and only layers that multiply by weights compute in int8. Every sample begins with the state (a
+    cache, say) with which the model was built, and so does the program.
     """
     import torch
     from torch.utils import _pytree
@@ -144,10 +150,15 @@ def quantize(
 
     structure = _pytree.tree_structure((model.args, model.kwargs))
     with torch.no_grad(), provenance.shared():
-        observed = prepare_pt2e(program.module(), _quantizer(kind))
+        module = program.module()
+        state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+        observed = prepare_pt2e(module, _quantizer(kind))
         for sample in samples:
             args, kwargs = _pytree.tree_unflatten(sample, structure)
             observed(*args, **kwargs)
+            for name, buffer in observed.named_buffers():  # observers have some, too
+                if name in state:
+                    buffer.copy_(state[name])
         return trace(dataclasses.replace(model, module=convert_pt2e(observed)))
 
 

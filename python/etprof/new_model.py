@@ -11,6 +11,7 @@ import importlib.machinery
 import keyword
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -101,13 +102,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("name")
     parser.add_argument("--output", type=Path, default=Path())
     chosen = parser.parse_args(argv)
+    return errors.exit_code_of(lambda: _make(chosen))
+
+
+def _make(chosen: argparse.Namespace) -> int:
     try:
         files = make(chosen.name, chosen.output)
     except CannotMakeError as error:
         errors.report(str(error), error.what_to_do, sys.stderr)
         return error.exit_code
     print(*files, sep="\n", flush=True)
-    where = "" if chosen.output == Path() else f"cd {chosen.output} && "
+    where = "" if chosen.output == Path() else f"cd {shlex.quote(str(chosen.output))} && "
     print(f"next: {where}etprof export {chosen.name}", file=sys.stderr)
     return EXIT_DONE
 

@@ -162,3 +162,55 @@ def test_a_damaged_file_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixt
     path.write_bytes(b"no such thing")
     assert export(tmp_path, "--quantize", "--calibrate", str(path)) == 3
     assert str(path) in error_of(capfd)
+
+
+def test_a_file_of_no_samples_is_named(tmp_path: Path, capfd: pytest.CaptureFixture):
+    torch.save([], tmp_path / "none.pt")
+    assert export(tmp_path, "--quantize", "--calibrate", str(tmp_path / "none.pt")) == 3
+    assert "none.pt: it holds no samples" in error_of(capfd)
+
+
+RUNNING = """
+import torch
+
+class Running(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear = torch.nn.Linear(8, 4)
+        self.register_buffer("sum", torch.zeros(2, 8))
+
+    def forward(self, x):
+        self.sum.add_(x)
+        return self.linear(self.sum)
+
+    def get_example_inputs(self):
+        return (torch.linspace(-1, 1, 16).reshape(2, 8).flip(0),)
+"""
+
+
+def test_calibration_leaves_the_state_as_it_was_built(tmp_path: Path):
+    """A program that began with the sums of calibration would be off from its first run on."""
+    (tmp_path / "running.py").write_text(RUNNING)
+    torch.save([(torch.ones(2, 8),), (-torch.ones(2, 8),), (torch.ones(2, 8),)], tmp_path / "samples.pt")
+    command = [f"{tmp_path / 'running.py'}:Running", "--outdir", str(tmp_path), "--quantize", "--save-graph"]
+    assert main(command) == 0
+    pte = tmp_path / "running_xnnpack_int8.pte"
+    assert json.loads(pte.with_name(f"{pte.name}.json").read_text())["check"]["verdict"] == "pass"
+    # Each of three samples alone is within 1; one after the other they would reach 2 only with what is left of the example.
+    assert main([*command, "--no-check", "--calibrate", str(tmp_path / "samples.pt")]) == 0
+    assert max(int8_scale(pte)) < 2.5 / 255
+
+
+def test_the_graph_of_an_earlier_export_does_not_stay(tmp_path: Path):
+    graph = tmp_path / "net_xnnpack_fp32.pte.graph.txt"
+    assert export(tmp_path, "--save-graph", "--no-check") == 0
+    assert graph.exists()
+    assert export(tmp_path, "--no-check") == 0
+    assert not graph.exists()
+
+
+def test_inputs_of_expand_are_written_whole(tmp_path: Path):
+    example = "torch.linspace(-1, 1, 16).reshape(2, 8)"
+    (tmp_path / "net.py").write_text(NET.replace(example, "torch.linspace(-1, 1, 8).unsqueeze(0).expand(2, -1)"))
+    assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path)]) == 0

@@ -102,9 +102,15 @@ TEST(SayLadder, WhereNothingIsShownNothingIsClaimed) {
   EXPECT_THAT(some, HasSubstr("Statistically tied with: "));
   EXPECT_THAT(some.substr(0, some.find("faster than")), Not(HasSubstr("[")))
       << "an interval over the whole world";
+  LadderBest::Other& contended = report.ladder->best->others.front();
+  contended.against.verdict = stats::Verdict::kContended;
+  EXPECT_THAT(AnswersOf(report), HasSubstr(" Not compared, contended: sme at 4 threads. "));
   report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
   EXPECT_THAT(AnswersOf(report),
               HasSubstr("\nNone of 6 settings is significantly the fastest.|Lowest median: "));
+  // By the medians themselves, whatever the ratios are.
+  report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;
+  EXPECT_THAT(AnswersOf(report), HasSubstr("Lowest median: sme at 4 threads, 1.00 ms."));
 }
 
 TEST(SayLadder, WhereAnOperatorIs) {

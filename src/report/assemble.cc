@@ -33,7 +33,10 @@ void SplitModelName(const std::string& stem, std::string& backend, std::string& 
 // The median of all runs, with the spread of the launches' medians around their mean (Student's t, on
 // logarithms): the launch is the unit. The median of all runs and that of the launches differ where a few
 // launches are unlike the others; the interval is around the one that is shown.
-std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, double median_ns) {
+// At the level of a stop rule that looked several times, as the interval of a pair is.
+std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
+                                          double median_ns) {
+  constexpr double kConfidence = 0.95;
   std::vector<double> logs;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
@@ -43,11 +46,11 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, double med
     }
     if (const auto median = stats::Median(medians)) logs.push_back(std::log(*median));
   }
-  const auto estimate = stats::EstimateRatio(logs, 0.95);
+  const auto estimate =
+      stats::EstimateRatio(logs, schedule.look_confidence > 0 ? schedule.look_confidence : kConfidence);
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
-  return LatencyInterval{median_ns / factor, median_ns * factor, estimate->confidence,
-                         static_cast<int>(logs.size())};
+  return LatencyInterval{median_ns / factor, median_ns * factor, kConfidence, static_cast<int>(logs.size())};
 }
 
 // When the run's first burst began, on the device's clock; 0: not known.
@@ -242,13 +245,11 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
     AddCpuTime(data, out);
     out.period = data.period;
     if (data.period > 0) {
-      out.late_runs = std::count_if(latencies.begin(), latencies.end(), [&](double latency) {
-        return latency > static_cast<double>(data.period);
-      });
+      out.late_runs = std::ranges::count_if(all, [&](Nanoseconds latency) { return latency > data.period; });
     }
     out.latency_histogram = stats::MakeHistogram(latencies);
     out.latency_ecdf = stats::MakeEcdf(latencies);
-    if (out.latency.p50) out.interval = IntervalOf(data, *out.latency.p50);
+    if (out.latency.p50) out.interval = IntervalOf(data, run.schedule, *out.latency.p50);
   }
   if (const auto first = data.MedianFirstRun()) out.first_run = static_cast<double>(*first);
   if (const auto load = data.MedianLoad()) out.load = static_cast<double>(*load);

@@ -192,7 +192,7 @@ class Assembler {
       item.why_not = refusal;
     } else if (!estimate) {
       const bool measured = item.baseline && item.candidate;
-      item.why_not = measured ? "there are too few launches for an interval" : "it was not measured";
+      item.why_not = measured ? "there are too few independent runs for an interval" : "it was not measured";
     } else if (estimate->log_middle) {
       item.baseline = estimate->baseline();
       item.candidate = estimate->candidate();

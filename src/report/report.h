@@ -88,8 +88,8 @@ struct ReportExperiment {
   stats::Histogram latency_histogram;          // of the headline's runs, ns
   std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
   bool latency_from_trace = false;
-  Nanoseconds period = 0;      // runs were started so far apart; 0: back to back
-  std::int64_t late_runs = 0;  // of a paced experiment: of the headline's runs, those that took longer
+  Nanoseconds period = 0;              // runs were started so far apart; 0: back to back
+  std::int64_t late_runs = 0;          // of a paced experiment: of `latency_of_all`, those that took longer
   std::optional<Sustained> sustained;  // of a sustained run only
   bool tracer_always_on = false;       // untraced runs were not to be had: the tracer's cost is in `latency`
   std::optional<LatencyInterval> interval;  // of the median, over launches (at least 2)

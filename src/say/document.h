@@ -57,7 +57,7 @@ struct Change {
 };
 // How many times faster the candidate is than the baseline, with its verdict: "2.46x", "same", or "—" where
 // the measurement cannot tell. With an efficiency (over the ratio of the threads) "1.86x, 93%", and
-// "≈1.86x, 93%" where there are too few runs for an interval.
+// "≈1.86x, 93%" where there are too few independent runs for an interval.
 struct Speedup {
   Quantity quantity;
   std::optional<double> efficiency = {};

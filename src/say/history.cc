@@ -47,7 +47,10 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
                                  commit(change.after), commit(change.at));
   // A commit is found where a run lies a fifth of the change from its level
   // (bench/results/change_point.md).
-  const double factor = run_sd ? std::pow(5 * *run_sd / std::log1p(change.growth), 2) : 0;
+  // More launches take away of its spread only what launches explain.
+  const double fixed = std::pow(trend.between_sd.value_or(0), 2);
+  const double wanted = std::pow(std::log1p(change.growth) / 5, 2) - fixed;
+  const double factor = run_sd && wanted > 0 ? (*run_sd * *run_sd - fixed) / wanted : 0;
   if (factor > 1)
     text += fmt::format(" (measurements of {} times as many launches would tell)", std::ceil(factor));
   return text;
@@ -110,8 +113,14 @@ std::string NeedText(const Trend& trend, double smallest) {
     return fmt::format("needs at least {} to show a change of {}",
                        CountedText(*trend.more_runs, "more measurement"), SmallestText(smallest));
   }
-  return fmt::format("no number of such measurements shows a change of {}: measure more launches in each",
-                     SmallestText(smallest));
+  // Half of their variance at least.
+  const bool launches_explain =
+      trend.run_sd && 2 * std::pow(trend.between_sd.value_or(0), 2) <= std::pow(*trend.run_sd, 2);
+  return fmt::format(
+      "cannot show a change of {} with any number of such measurements: {}", SmallestText(smallest),
+      launches_explain ? "measure more launches in each"
+                       : "they differ by more than their launches explain, so steady the machine, "
+                         "or measure a reference with them");
 }
 
 // Of one change: where, how large, and why.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "core/units.h"
@@ -91,8 +92,8 @@ class LadderText {
   // What a level does to the latency, over the numbers of threads.
   struct Effect {
     std::size_t level = 0;
-    std::vector<std::size_t> faster, slower, same, unknown;  // indices of threads
-    double most = 1;                                         // the largest ratio where it is faster
+    std::vector<std::size_t> faster, slower, same, unknown, contended;  // indices of threads
+    double most = 1;  // the largest ratio where it is faster
   };
 
   std::vector<Effect> Effects() const {
@@ -107,9 +108,10 @@ class LadderText {
           effect.faster.push_back(t);
           effect.most = std::max(effect.most, RatioOf(*over).value_or(1));
         } else {
-          (over->verdict == Verdict::kSlower ? effect.slower
-           : over->verdict == Verdict::kSame ? effect.same
-                                             : effect.unknown)
+          (over->verdict == Verdict::kSlower      ? effect.slower
+           : over->verdict == Verdict::kSame      ? effect.same
+           : over->verdict == Verdict::kContended ? effect.contended
+                                                  : effect.unknown)
               .push_back(t);
         }
       }
@@ -179,13 +181,25 @@ class LadderText {
     return fmt::format("{}", fmt::join(sentences, " "));
   }
 
+  double Median(const LadderSetting& of) const {
+    return ladder_.latency.At(of).ns.value_or(std::numeric_limits<double>::infinity());
+  }
+
   Answer Fastest(const LadderBest& best) const {
-    const std::string name = NameOf(best.setting);
-    const auto ns = ladder_.latency.At(best.setting).ns;
-    const std::string setting = ns ? name + ", " + FormatMilliseconds(*ns) : name;
-    std::vector<std::string> alike, unclear;
+    const auto with_median = [&](const LadderSetting& of) {
+      const auto ns = ladder_.latency.At(of).ns;
+      return ns ? NameOf(of) + ", " + FormatMilliseconds(*ns) : NameOf(of);
+    };
+    const std::string setting = with_median(best.setting);
+    std::vector<std::string> alike, unclear, contended;
+    LadderSetting lowest = best.setting;
     const LadderBest::Other* next = nullptr;
     for (const LadderBest::Other& other : best.others) {
+      if (Median(other.setting) < Median(lowest)) lowest = other.setting;
+      if (other.against.verdict == Verdict::kContended) {
+        contended.push_back(NameOf(other.setting));
+        continue;
+      }
       if (other.against.verdict == Verdict::kFaster) {
         if (next == nullptr) next = &other;
         continue;
@@ -199,13 +213,15 @@ class LadderText {
     if (next == nullptr && !best.others.empty()) {
       return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
                           ladder_.threads.size() == 1 ? "levels" : "settings"),
-              fmt::format("Lowest median: {}.", setting)};
+              fmt::format("Lowest median: {}.", with_median(lowest))};
     }
     std::vector<std::string> rest;
     if (!alike.empty())
       rest.push_back(fmt::format("The same within {}: {}.", Margin(), Listed(alike, kMostLevelsNamed)));
     if (!unclear.empty())
       rest.push_back(fmt::format("Statistically tied with: {}.", Listed(unclear, kMostLevelsNamed)));
+    if (!contended.empty())
+      rest.push_back(fmt::format("Not compared, contended: {}.", Listed(contended, kMostLevelsNamed)));
     if (next != nullptr) {
       const VerdictWords words = WordsOf(next->against);
       rest.push_back(fmt::format("{} than {} {}.", words.verdict, NameOf(next->setting), words.interval));
@@ -223,10 +239,12 @@ class LadderText {
   // that no mask reaches, drift.
   std::vector<std::string> Paragraphs() const {
     std::vector<std::string> texts;
-    std::vector<std::string> same, unknown;
+    std::vector<std::string> same, unknown, contended;
     for (const Effect& effect : Effects()) {
       if (!effect.faster.empty() || !effect.slower.empty() || report_.emulated) continue;
-      if (!effect.unknown.empty()) {
+      if (!effect.contended.empty()) {
+        contended.push_back(NameOf(effect.level));
+      } else if (!effect.unknown.empty()) {
         unknown.push_back(NameOf(effect.level));
       } else if (!effect.same.empty()) {
         same.push_back(NameOf(effect.level));
@@ -238,6 +256,8 @@ class LadderText {
     if (!same.empty()) texts.push_back(fmt::format("Same within {}: {}.", Margin(), levels(same)));
     if (!unknown.empty())
       texts.push_back(fmt::format("Inconclusive for {}; increase --max-seconds.", levels(unknown)));
+    if (!contended.empty())
+      texts.push_back(fmt::format("Contended at {}: measure again on an idle machine.", levels(contended)));
     std::map<std::string, std::vector<std::string>> failed;
     for (const LadderLevel& level : ladder_.levels) {
       if (!level.error.empty()) failed[level.error].push_back(level.name);

@@ -33,7 +33,8 @@ class MatrixText {
     section.parts.emplace_back(
         matrix_.threads
             ? Paragraph{"Beside each time: the speedup, and the efficiency (speedup over the ratio of the "
-                        "threads; 100% is perfect). —: inconclusive. ≈: too few runs for an interval.",
+                        "threads; 100% is perfect). —: inconclusive. ≈: too few independent runs for an "
+                        "interval.",
                         Level::kPage}
             : Paragraph{"Beside each time: the speedup. —: inconclusive.", Level::kPage});
     Table table = Columns("", "self time");

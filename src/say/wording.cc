@@ -127,8 +127,8 @@ VerdictWords WordsOf(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (!quantity.estimate) {
     if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0) {
-      return {fmt::format("{}, too few runs for an interval",
-                          RatioText(*quantity.baseline_ns / *quantity.candidate_ns)),
+      return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns) +
+                  ", too few independent runs for an interval",
               ""};
     }
     return {kUndefined, ""};
@@ -191,11 +191,11 @@ std::string IntervalText(const Quantity& quantity) {
 std::string PaceText(const ReportExperiment& experiment) {
   const std::string every = fmt::format("a run every {}", DurationText(experiment.period));
   if (experiment.late_runs == 0)
-    return fmt::format("{}, none of {} took longer", every, experiment.latency.n);
+    return fmt::format("{}, none of {} took longer", every, experiment.latency_of_all.n);
   const double share = static_cast<double>(experiment.late_runs) /
-                       static_cast<double>(std::max<std::int64_t>(1, experiment.latency.n));
-  return fmt::format("{}, {} of {} took longer ({})", every, experiment.late_runs, experiment.latency.n,
-                     PercentText(share));
+                       static_cast<double>(std::max<std::int64_t>(1, experiment.latency_of_all.n));
+  return fmt::format("{}, {} of {} took longer ({})", every, experiment.late_runs,
+                     experiment.latency_of_all.n, PercentText(share));
 }
 
 std::string CostVerdict(const SideCost& cost) {

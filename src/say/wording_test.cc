@@ -62,7 +62,7 @@ TEST(Words, SayWhenThereIsNoInterval) {
   Quantity quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
-  EXPECT_EQ(WordsOf(quantity).verdict, "2.00x, too few runs for an interval");
+  EXPECT_EQ(WordsOf(quantity).verdict, "2.00x, too few independent runs for an interval");
   EXPECT_EQ(WordsOf(Quantity{}).verdict, kUndefined);
 }
 
@@ -175,7 +175,7 @@ TEST(VerdictAgainst, SaysAgainstWhat) {
   EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;
   quantity.candidate_ns = 1;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x, too few runs for an interval against off");
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x, too few independent runs for an interval against off");
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
   EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x against off");

@@ -141,8 +141,8 @@ class Finder {
         std::accumulate(variances.begin(), variances.end(), 0.0) / static_cast<double>(variances.size());
     double of_launches = 0;
     for (const double size : sizes) of_launches += of_launch / size / static_cast<double>(sizes.size());
+    of_launches_ = of_launches;
     const double between = std::max(0.0, spread * spread - of_launches);
-    between_sd_ = std::sqrt(between);
     double sum = 0;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const double variance = between + of_launch / sizes[i];
@@ -322,8 +322,9 @@ class Finder {
     }
     const std::size_t levels = changes_.size() + 1;
     if (values_.size() > levels + 1) {
-      found.run_sd = std::sqrt(squares / static_cast<double>(values_.size() - levels));
-      found.between_sd = between_sd_;
+      const double variance = squares / static_cast<double>(values_.size() - levels);
+      found.run_sd = std::sqrt(variance);
+      if (of_launches_) found.between_sd = std::sqrt(std::max(0.0, variance - *of_launches_));
     }
     found.critical_t = critical_t_;
   }
@@ -333,7 +334,8 @@ class Finder {
   std::vector<RunValue> values_;
   std::vector<std::int64_t> groups_;
   std::vector<LevelChange> changes_;
-  std::optional<double> between_sd_, critical_t_;
+  std::optional<double> of_launches_;  // the variance of a run's value that its launches explain, on average
+  std::optional<double> critical_t_;
 };
 
 void RequireShares(const ChangePointOptions& options) {

@@ -56,8 +56,8 @@ struct ChangePoints {
   std::vector<LevelChange> changes;  // by `at`
   std::vector<RunValue> runs;
   double p_value = 1;  // of the first split: of no change at all
-  // How far a run lies from its level (standard deviation, log scale), and the part of it that its launches
-  // do not explain. Absent: too few runs.
+  // How far a run lies from its level (standard deviation, log scale), and what is left of that without the
+  // variance of its launches' mean. Absent: too few runs; of single launches nobody knows the latter.
   std::optional<double> run_sd, between_sd;
   // Of the last stretch without a change: its runs, and the critical value of the split statistic as a t.
   std::size_t last_runs = 0;

@@ -67,6 +67,15 @@ TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
   EXPECT_NEAR(*found.run_sd, std::hypot(0.003, 0.02 / std::sqrt(20.0)), 0.002);
 }
 
+TEST(ChangePoints, WhatLaunchesDoNotExplainIsPartOfTheSpread) {
+  CommitSeries steady{.launch_sd = 0.003, .between_sd = 0.03};
+  const ChangePoints all = FindChangePoints(steady.Stepped(40, 40, 0));
+  EXPECT_NEAR(*all.between_sd, *all.run_sd, 0.01 * *all.run_sd) << "launches explain a thousandth";
+  CommitSeries noisy{.launch_sd = 0.05, .between_sd = 0};
+  const ChangePoints none = FindChangePoints(noisy.Stepped(40, 40, 0));
+  EXPECT_LT(*none.between_sd, 0.6 * *none.run_sd);
+}
+
 TEST(ChangePoints, FindsSeveral) {
   CommitSeries series;
   std::vector<RunLaunches> runs;

@@ -1,7 +1,9 @@
 """What is said of a command line that cannot be understood."""
 
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,3 +109,15 @@ def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
     for _ in range(2):  # its own is replaced
         assert program.run("analyze", tmp_path).returncode == 0
         assert program.run("report", tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["export --list-models", "new-model {}", "fleet tables"])
+def test_an_output_that_is_closed_or_full(command, tmp_path):
+    """Whoever reads may have seen enough; a full disk is one message. None is a stack trace."""
+    for name, target, code in (("seen_enough", "| true", 0), ("is_full", "> /dev/full", 4)):
+        line = f"{shlex.quote(str(program.etprof()))} {command.format(name)} {target}; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["/bin/bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+        if code:
+            program.one_error(done.stderr)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from etprof import errors
 from etprof.fleet import options
@@ -31,10 +30,19 @@ def _counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def _require_one(paths: Sequence[str], open_run: Callable[[str], object]) -> None:
+    """No fleet is made for wrong paths alone: FleetError of the last where none of them can be opened."""
+    for path in paths[:-1]:
+        with contextlib.suppress(FleetError):
+            open_run(path)
+            return
+    open_run(paths[-1])
+
+
 def _add(chosen: Namespace) -> int:
     from etprof.fleet import ingest, store
 
-    ingest.open_run(chosen.runs[0])  # no fleet is made for a wrong path
+    _require_one(chosen.runs, ingest.open_run)
     labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version, chosen.model, chosen.day)
     done = ingest.add(store.Fleet(chosen.uri, create=True), chosen.runs, labels, chosen.events)
     known = f"; {_counted(done.known, 'run was', 'runs were')} there already" if done.known else ""
@@ -136,6 +144,10 @@ def _import_failed(error: ImportError) -> tuple[str, str]:
 def main(arguments: list[str]) -> int:
     """Do what was asked for, and return the exit code."""
     chosen = options.parse(arguments)
+    return errors.exit_code_of(lambda: _do(chosen))
+
+
+def _do(chosen: Namespace) -> int:
     try:
         return _ACTIONS[chosen.action](chosen)
     except FleetError as error:
@@ -144,14 +156,8 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         errors.report(*_import_failed(error), sys.stderr)
         return EXIT_BAD_INPUT
-    except BrokenPipeError:  # whoever read has seen enough
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return EXIT_DONE
-    except OSError as error:
-        problem = f"`{error.filename}`: {error.strerror}" if error.filename else errors.one_line(error)
-        errors.report(problem, "check the folder, its space, and your access to it", sys.stderr)
-        return EXIT_FAILED
+    except OSError:
+        raise
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:

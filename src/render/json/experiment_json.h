@@ -330,7 +330,7 @@ struct ExperimentJson {
     v("period_ms", [if_paced](J json) { return if_paced(json, json.of.period); },
       {.meaning = "runs were started so far apart; null: back to back", .least = 0, .scale = 1e6});
     v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
-      {.meaning = "runs that took longer than the period"});
+      {.meaning = "runs that took longer than the period, of all_runs"});
     v("latency_ms", [](J json) -> const auto& { return json.of.latency; });
     v("clean_runs", [](J json) { return json.of.clean_runs; },
       {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "

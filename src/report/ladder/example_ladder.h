@@ -20,6 +20,7 @@ struct LadderPoint {
   std::string type = "F32";
   bool packs = false;  // has an operator that the others lack
   std::string error = {};
+  bool contended = false;  // no run is clean
 };
 
 // Noise of a machine whose speed wanders by 5 % from round to round, and of processes that differ by 0.2 %.
@@ -111,6 +112,7 @@ inline Report MakeLadder(const std::vector<LadderPoint>& points, std::uint64_t s
         burst.round = round;
         for (int i = 0; i < 5; ++i)
           burst.recorded.push_back(scaled(whole, noise.Factor(p, launch, round, i)));
+        if (point.contended) burst.recorded_wait.assign(burst.recorded.size(), whole / 2);
         made.bursts.push_back(std::move(burst));
         traced.push_back(inference(noise.Factor(p, launch, round, 9)));
         data.etdump_runs.push_back({launch, round, Phase::kSteady});

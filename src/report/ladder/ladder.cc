@@ -371,9 +371,11 @@ class Builder {
           {other, CompareLatencies(report_.run, ExperimentAt(other), ExperimentAt(best.setting)).latency});
       if (best.others.back().against.estimate) estimates.push_back(*best.others.back().against.estimate);
     }
-    if (estimates.empty() &&
-        std::any_of(best.others.begin(), best.others.end(), [](const LadderBest::Other& other) {
-          return other.against.verdict == stats::Verdict::kContended;
+    // What is contended has no ratio, and may be what is fastest.
+    const auto median = [&](const LadderSetting& of) { return ladder_.latency.At(of).ns.value_or(0); };
+    if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
+          return other.against.verdict == stats::Verdict::kContended &&
+                 (estimates.empty() || median(other.setting) <= median(best.setting));
         })) {
       return;
     }

@@ -96,6 +96,21 @@ TEST(Ladder, TheBestSettingAndWhatCannotBeToldFromIt) {
     EXPECT_LE(*RatioOf(ladder.best->others[i - 1].against), *RatioOf(ladder.best->others[i].against));
 }
 
+TEST(Ladder, WhatIsContendedMayBeTheFastest) {
+  std::vector<LadderPoint> points = Sme2Points();
+  for (LadderPoint& point : points) point.contended = point.threads == 4;  // among them is the best
+  EXPECT_FALSE(MakeLadder(points).ladder->best);
+  for (LadderPoint& point : points) point.contended = point.level == "sme" && point.threads == 1;
+  const Ladder ladder = *MakeLadder(points).ladder;  // by far not the best
+  ASSERT_TRUE(ladder.best);
+  EXPECT_EQ(ladder.best->setting.threads, 1u);
+  const auto verdict_of = [&](const LadderSetting& setting) {
+    return std::ranges::find(ladder.best->others, setting, &LadderBest::Other::setting)->against.verdict;
+  };
+  EXPECT_EQ(verdict_of({1, 0}), Verdict::kContended);
+  EXPECT_EQ(verdict_of({0, 0}), Verdict::kFaster);
+}
+
 // Over many seeds: without an effect a level is next to never said to pay, and the truth is in the intervals.
 TEST(Ladder, SimulatedLaunchesAreJudgedRightly) {
   int wrong = 0;
