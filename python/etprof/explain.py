@@ -242,10 +242,21 @@ def written(node: torch.fx.Node) -> str | None:
     return getattr(base, "name", None)
 
 
+def not_copied(error: BaseException) -> Explanation | None:
+    """Of an error in making a copy of the model in another type."""
+    if "deepcopy protocol" not in str(error):
+        return None
+    return (
+        "it has weights that are computed from others, as by torch.nn.utils.weight_norm, so it has no copy in another type",
+        "end get_eager_model() with torch.nn.utils.remove_weight_norm(layer) for each such layer",
+    )
+
+
 def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
     """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers.
 
-    What holds a parameter is none of them: nn.LSTM and nn.GRU have lists of theirs, which torch.export assigns itself.
+    What holds a parameter is none of them: nn.LSTM and nn.GRU have lists of theirs, which torch.export assigns itself. Nor is
+    what each run computes anew from parameters: torch.nn.utils.weight_norm's weight, of weight_g and weight_v, and spectral_norm's.
     """
     if not (found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning)):
         return None
@@ -256,14 +267,18 @@ def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
 
 
 def _is_parameter(module: torch.nn.Module, name: str) -> bool:
-    """Whether `self.rnn._flat_weights[0]` is one of the module's parameters."""
+    """Whether `self.rnn._flat_weights[0]` is one of the module's parameters, or computed from some in every run."""
+    path = name.removeprefix("self.")
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    if {f"{path}_g", f"{path}_orig"} & parameters.keys():
+        return True
     value: Any = module
     try:
-        for part in re.findall(r"\w+", name.removeprefix("self.")):
+        for part in re.findall(r"\w+", path):
             value = value[int(part)] if isinstance(value, list | tuple) and part.isdecimal() else getattr(value, part)
     except (AttributeError, IndexError):
         return False
-    return any(value is parameter for parameter in module.parameters())
+    return any(value is parameter for parameter in parameters.values())
 
 
 # --- lowering ---

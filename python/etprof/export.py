@@ -147,7 +147,8 @@ def export_model(request: Request, progress: Progress = _ignore_progress) -> Exp
         f"make get_example_inputs() return inputs of these types. See {explain.GUIDE}#inputs-that-are-not-tensors",
     ):
         built = lower.with_precision(shapes.with_bounds(name, built, request.input_shapes), "fp32")
-        converted = lower.with_precision(built, request.dtype)
+        with failing_as(name, errors.BUILD_MODEL, "see the class of the model", explain.not_copied):
+            converted = lower.with_precision(built, request.dtype)
         flat = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}
         inputs_bytes = inputs.encode(flat)
     with stage(

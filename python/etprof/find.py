@@ -273,19 +273,25 @@ def _find_in_file(spec: str, path: Path, class_name: str) -> FoundModel:
 
 
 def _import_file(name: str, path: Path) -> ModuleType:
-    """Import a file that belongs to no package; its neighbours can be imported from it by their own names."""
+    """Import a file that belongs to no package; its neighbours can be imported from it by their own names.
+
+    Later, too, as by a function of it: then what is installed has precedence.
+    """
     module_name = f"etprof_user_model_{path.stem}"
     module_spec = importlib.util.spec_from_file_location(module_name, path)
     if module_spec is None or module_spec.loader is None:
         raise ExportError(name, errors.FIND_MODEL, f"Python cannot import {path}", "check the file")
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module  # dataclasses and torch.export look a class's module up there
-    sys.path.insert(0, str(path.parent.resolve()))
+    folder = str(path.parent.resolve())
+    sys.path.insert(0, folder)
     try:
         with _importing(name, f"make `python {path}` run without an error"):
             module_spec.loader.exec_module(module)
     finally:
-        sys.path.remove(str(path.parent.resolve()))
+        sys.path.remove(folder)
+    if folder not in sys.path:
+        sys.path.append(folder)
     return module
 
 

@@ -214,3 +214,45 @@ def test_inputs_of_expand_are_written_whole(tmp_path: Path):
     example = "torch.linspace(-1, 1, 16).reshape(2, 8)"
     (tmp_path / "net.py").write_text(NET.replace(example, "torch.linspace(-1, 1, 8).unsqueeze(0).expand(2, -1)"))
     assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path)]) == 0
+
+
+WEIGHT_NORM = """
+import torch
+
+class Normed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))
+
+    def forward(self, x):
+        return self.linear(x)
+
+    def get_example_inputs(self):
+        return (torch.ones(2, 8),)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
+def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """They are nothing that a program forgets, and the example inputs are not to blame where the model has no copy."""
+    (tmp_path / "normed.py").write_text(WEIGHT_NORM)
+    command = [f"{tmp_path / 'normed.py'}:Normed", "--outdir", str(tmp_path)]
+    assert main(command) == 0
+    assert "loses it" not in capfd.readouterr().err
+    assert main([*command, "--dtype", "fp16"]) == 3
+    message = error_of(capfd)
+    assert message.startswith("error: Building model `normed` failed: it has weights that are computed from others")
+
+
+def test_a_neighbour_may_be_imported_late(tmp_path: Path):
+    (tmp_path / "part_of_late.py").write_text(NET)
+    (tmp_path / "late.py").write_text(
+        "class Late:\n"
+        "    def get_eager_model(self):\n"
+        "        from part_of_late import Net\n"
+        "        self.net = Net()\n"
+        "        return self.net\n"
+        "    def get_example_inputs(self):\n"
+        "        return self.net.get_example_inputs()\n"
+    )
+    assert main([f"{tmp_path / 'late.py'}:Late", "--outdir", str(tmp_path)]) == 0

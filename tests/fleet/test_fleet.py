@@ -124,6 +124,11 @@ def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, t
     assert told.returncode == 3
     assert "left out: `" in told.stderr
     assert told.stderr.splitlines()[-1].startswith("hint: ")
+    # Whichever comes first; no fleet is made where none can be added.
+    made, none = tmp_path / "made", tmp_path / "none"
+    assert "1 run added" in run("fleet", "add", tmp_path / "running", measured, "--to", made).stderr
+    assert run("fleet", "add", tmp_path / "running", tmp_path / "cut", "--to", none).returncode == 3
+    assert made.exists()
 
 
 def test_clipped_time_is_a_row():

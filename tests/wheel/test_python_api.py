@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -115,6 +116,17 @@ def test_a_comparison_is_the_programs(etprof, monkeypatch):
     assert compared.ratio == expected["latency"]["ratio"]
     assert len(compared.operators()) == len(expected["operators"])
     assert len(compared.groups()) == len(expected["groups"])
+
+
+def test_several_pairs_are_not_silently_the_first(etprof, tmp_path):
+    for side in ("off", "on"):
+        for experiment in ("one", "two"):
+            folder = tmp_path / side / experiment
+            folder.mkdir(parents=True)
+            shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", folder / f"{experiment}.etdump")
+    with pytest.raises(ValueError, match=r"several pairs can be compared \(one with one, two with two\)"):
+        etprof.compare(tmp_path / "off", tmp_path / "on")
+    assert etprof.compare(tmp_path / "off" / "one", tmp_path / "on" / "one").verdict
 
 
 def test_the_functions_are_the_programs_commands(etprof, tmp_path):
