@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timezone
 
 import numpy as np
@@ -11,31 +11,6 @@ import numpy as np
 from etprof import _native
 from etprof.arrow import Coded, Column, Nullable, Table
 from etprof.workflows import Path_
-
-_SERIES = dict.fromkeys(("series", "model", "method", "experiment", "settings", "device"), "name") | {
-    "threads": "int32"
-}
-_TRENDS = _SERIES | {
-    "commit": "text",
-    **dict.fromkeys(("time", "measured_at"), "time"),
-    **dict.fromkeys(("model_sha256", "runner_sha256", "executorch_version", "reference"), "name"),
-    **dict.fromkeys(("latency_ns", "latency_low_ns", "latency_high_ns"), "float64"),
-    **dict.fromkeys(("relative", "relative_low", "relative_high", "self_ns"), "float64"),
-    **dict.fromkeys(("launches", "clean_runs", "runs"), "int64"),
-    **dict.fromkeys(("rounds", "hot_rounds", "capped_rounds", "repeated_bursts"), "int64"),
-    **dict.fromkeys(("celsius", "load"), "float64"),
-    "frequency_khz": "int64",
-}
-_CHANGES = _SERIES | {
-    **dict.fromkeys(("operator", "key"), "text"),
-    "share": "float64",
-    **dict.fromkeys(("commit", "after", "not_after"), "text"),
-    **dict.fromkeys(("change", "change_low", "change_high", "p_value"), "float64"),
-    "relative": "bool",
-    "cause": "name",
-    "differs": "text",
-    "counts": "bool",
-}
 
 
 class History:
@@ -81,7 +56,7 @@ class History:
         Texts are parts of names, whatever their case. With `operator`, `self_ns` is the mean self time of those
         operators in an inference.
         """
-        return _table(_native.history_trends(self.path, model, device, experiment, operator, last), _TRENDS)
+        return _table(_native.history_trends(self.path, model, device, experiment, operator, last))
 
     def changes(
         self,
@@ -98,15 +73,15 @@ class History:
         `change` is relative: 0.02 is 2% more. It lies after the commit `after`, not after `not_after`, most likely at
         `commit`. `counts` is False where the machine or device is the cause, and for changes up to the commit `since`.
         """
-        return _table(_native.history_changes(self.path, model, device, experiment, operator, last, since), _CHANGES)
+        return _table(_native.history_changes(self.path, model, device, experiment, operator, last, since))
 
 
 def _utc(time: datetime) -> datetime:
     return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
 
 
-def _table(rows: Sequence[dict], columns: dict[str, str]) -> Table:
-    return Table({name: _column([row[name] for row in rows], kind) for name, kind in columns.items()})
+def _table(columns: Iterable[tuple[str, str, list]]) -> Table:
+    return Table({name: _column(values, kind) for name, kind, values in columns})
 
 
 def _column(values: list, kind: str) -> Column:

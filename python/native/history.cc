@@ -1,4 +1,4 @@
-// The runs of a project over time, row by row, for python/etprof/history.py.
+// The runs of a project over time, column by column, for python/etprof/history.py.
 #include "history.h"
 
 #include <nanobind/stl/optional.h>
@@ -45,91 +45,125 @@ HistoryReport Read(const HistoryOptions& options) {
   return ReadHistory(options);
 }
 
-void PutSeries(const Trend& trend, nb::dict& row) {
-  const SeriesKey& key = trend.data.key;
-  row["series"] = Text(NameOf(key));
-  row["model"] = Text(key.model);
-  row["method"] = Text(key.method);
-  row["experiment"] = Text(key.experiment);
-  row["threads"] = key.threads;
-  row["settings"] = Text(key.settings);
-  row["device"] = Text(key.device);
-}
+// The columns that Row::Describe names: of each its name, its kind (python/etprof/history.py makes the array), and
+// its values. A "name" comes again and again, a "text" need not.
+template <typename Row>
+struct Columns {
+  const std::vector<Row>& rows;
+  nb::list made = {};
 
-// An estimate with its interval, by the names of its three columns.
-void PutValue(const std::optional<TrendValue>& value, const char* middle, const char* low, const char* high,
-              nb::dict& row) {
-  row[middle] = value ? nb::cast(value->middle) : nb::none();
-  row[low] = value ? nb::cast(value->low) : nb::none();
-  row[high] = value ? nb::cast(value->high) : nb::none();
-}
-
-nb::list TrendRows(const HistoryOptions& options) {
-  const HistoryReport history = Read(options);
-  nb::list rows;
-  for (const Trend& trend : history.trends) {
-    for (std::size_t i = 0; i < trend.runs.size(); ++i) {
-      const TrendPoint& point = trend.data.points[i];
-      const TrendRun& run = trend.runs[i];
-      nb::dict row;
-      PutSeries(trend, row);
-      row["commit"] = Text(point.commit);
-      row["time"] = point.time;
-      row["measured_at"] = point.measured_at;
-      row["model_sha256"] = Text(point.model_sha256);
-      row["runner_sha256"] = Text(point.runner_sha256);
-      row["executorch_version"] = Text(point.executorch_version);
-      row["reference"] = Text(point.reference);
-      PutValue(run.latency, "latency_ns", "latency_low_ns", "latency_high_ns", row);
-      PutValue(run.relative, "relative", "relative_low", "relative_high", row);
-      row["self_ns"] = point.self.mean;
-      row["launches"] = run.launches;
-      row["clean_runs"] = run.clean_runs;
-      row["runs"] = run.runs;
-      const HistoryConditions& conditions = point.conditions;
-      row["rounds"] = conditions.rounds;
-      row["hot_rounds"] = conditions.hot_rounds;
-      row["capped_rounds"] = conditions.capped_rounds;
-      row["repeated_bursts"] = conditions.repeated_bursts;
-      row["celsius"] = conditions.celsius;
-      row["load"] = conditions.load;
-      row["frequency_khz"] = conditions.frequency_khz;
-      rows.append(row);
-    }
+  void operator()(const std::string& name, const char* kind, auto value_of) {
+    nb::list values;
+    for (const Row& row : rows) values.append(value_of(row));
+    made.append(nb::make_tuple(name, kind, values));
   }
-  return rows;
+};
+
+template <typename Row>
+nb::list ColumnsOf(const std::vector<Row>& rows) {
+  Columns<Row> columns{rows};
+  Row::Describe(columns);
+  return columns.made;
 }
 
-nb::list ChangeRows(const HistoryOptions& options) {
+template <typename Row>
+void DescribeSeries(auto& v) {
+  using R = const Row&;
+  v("series", "name", [](R row) { return Text(NameOf(row.trend.data.key)); });
+  v("model", "name", [](R row) { return Text(row.trend.data.key.model); });
+  v("method", "name", [](R row) { return Text(row.trend.data.key.method); });
+  v("experiment", "name", [](R row) { return Text(row.trend.data.key.experiment); });
+  v("threads", "int32", [](R row) { return row.trend.data.key.threads; });
+  v("settings", "name", [](R row) { return Text(row.trend.data.key.settings); });
+  v("device", "name", [](R row) { return Text(row.trend.data.key.device); });
+}
+
+// A run of a series.
+struct TrendRow {
+  const Trend& trend;
+  const TrendPoint& point;
+  const TrendRun& run;
+
+  static void Describe(auto& v) {
+    using R = const TrendRow&;
+    // An estimate with its interval: "latency", "_ns".
+    const auto estimate = [&](const std::string& name, const std::string& unit, auto of) {
+      using Part = std::optional<double>;
+      v(name + unit, "float64", [of](R row) { return of(row) ? Part(of(row)->middle) : Part(); });
+      v(name + "_low" + unit, "float64", [of](R row) { return of(row) ? of(row)->low : Part(); });
+      v(name + "_high" + unit, "float64", [of](R row) { return of(row) ? of(row)->high : Part(); });
+    };
+    DescribeSeries<TrendRow>(v);
+    v("commit", "text", [](R row) { return Text(row.point.commit); });
+    v("time", "time", [](R row) { return row.point.time; });
+    v("measured_at", "time", [](R row) { return row.point.measured_at; });
+    v("model_sha256", "name", [](R row) { return Text(row.point.model_sha256); });
+    v("runner_sha256", "name", [](R row) { return Text(row.point.runner_sha256); });
+    v("executorch_version", "name", [](R row) { return Text(row.point.executorch_version); });
+    v("reference", "name", [](R row) { return Text(row.point.reference); });
+    estimate("latency", "_ns", [](R row) { return row.run.latency; });
+    estimate("relative", "", [](R row) { return row.run.relative; });
+    v("self_ns", "float64", [](R row) { return row.point.self.mean; });
+    v("launches", "int64", [](R row) { return row.run.launches; });
+    v("clean_runs", "int64", [](R row) { return row.run.clean_runs; });
+    v("runs", "int64", [](R row) { return row.run.runs; });
+    v("rounds", "int64", [](R row) { return row.point.conditions.rounds; });
+    v("hot_rounds", "int64", [](R row) { return row.point.conditions.hot_rounds; });
+    v("capped_rounds", "int64", [](R row) { return row.point.conditions.capped_rounds; });
+    v("repeated_bursts", "int64", [](R row) { return row.point.conditions.repeated_bursts; });
+    v("celsius", "float64", [](R row) { return row.point.conditions.celsius; });
+    v("load", "float64", [](R row) { return row.point.conditions.load; });
+    v("frequency_khz", "int64", [](R row) { return row.point.conditions.frequency_khz; });
+  }
+};
+
+// A change of a series' latency, or of an operator's self time.
+struct ChangeRow {
+  const Trend& trend;
+  const OperatorTrend* op;  // null: of the latency
+  const TrendChange& change;
+
+  static void Describe(auto& v) {
+    using R = const ChangeRow&;
+    const auto commit = [](R row, std::size_t run) { return Text(row.trend.data.points[run].commit); };
+    DescribeSeries<ChangeRow>(v);
+    v("operator", "text", [](R row) { return row.op != nullptr ? Text(row.op->name) : nb::none(); });
+    v("key", "text", [](R row) { return row.op != nullptr ? Text(row.op->key) : nb::none(); });
+    v("share", "float64", [](R row) { return row.op != nullptr ? std::optional(row.op->share) : std::nullopt; });
+    v("commit", "text", [commit](R row) { return commit(row, row.change.at); });
+    v("after", "text", [commit](R row) { return commit(row, row.change.before); });
+    v("not_after", "text", [commit](R row) { return commit(row, row.change.after); });
+    v("change", "float64", [](R row) { return row.change.growth; });
+    v("change_low", "float64", [](R row) { return row.change.low; });
+    v("change_high", "float64", [](R row) { return row.change.high; });
+    v("p_value", "float64", [](R row) { return row.change.p_value; });
+    v("relative", "bool", [](R row) { return row.op != nullptr ? row.op->relative : row.trend.relative; });
+    v("cause", "name", [](R row) { return Text(NameOf(row.change.cause)); });
+    v("differs", "text", [](R row) { return Text(row.change.differs); });
+    v("counts", "bool", [](R row) { return row.change.counts; });
+  }
+};
+
+nb::list Trends(const HistoryOptions& options) {
   const HistoryReport history = Read(options);
-  nb::list rows;
-  const auto add = [&](const Trend& trend, const OperatorTrend* op, bool relative, const TrendChange& change) {
-    const auto commit = [&](std::size_t run) { return Text(trend.data.points[run].commit); };
-    nb::dict row;
-    PutSeries(trend, row);
-    row["operator"] = op != nullptr ? Text(op->name) : nb::none();
-    row["key"] = op != nullptr ? Text(op->key) : nb::none();
-    row["share"] = op != nullptr ? nb::cast(op->share) : nb::none();
-    row["commit"] = commit(change.at);
-    row["after"] = commit(change.before);
-    row["not_after"] = commit(change.after);
-    row["change"] = change.growth;
-    row["change_low"] = change.low;
-    row["change_high"] = change.high;
-    row["p_value"] = change.p_value;
-    row["relative"] = relative;
-    row["cause"] = Text(NameOf(change.cause));
-    row["differs"] = Text(change.differs);
-    row["counts"] = change.counts;
-    rows.append(row);
-  };
+  std::vector<TrendRow> rows;
   for (const Trend& trend : history.trends) {
-    for (const TrendChange& change : trend.changes) add(trend, nullptr, trend.relative, change);
+    for (std::size_t i = 0; i < trend.runs.size(); ++i)
+      rows.push_back({trend, trend.data.points[i], trend.runs[i]});
+  }
+  return ColumnsOf(rows);
+}
+
+nb::list Changes(const HistoryOptions& options) {
+  const HistoryReport history = Read(options);
+  std::vector<ChangeRow> rows;
+  for (const Trend& trend : history.trends) {
+    for (const TrendChange& change : trend.changes) rows.push_back({trend, nullptr, change});
     for (const OperatorTrend& op : trend.operators) {
-      for (const TrendChange& change : op.changes) add(trend, &op, op.relative, change);
+      for (const TrendChange& change : op.changes) rows.push_back({trend, &op, change});
     }
   }
-  return rows;
+  return ColumnsOf(rows);
 }
 
 HistoryFilter FilterOf(const std::string& model, const std::string& device, const std::string& experiment,
@@ -146,7 +180,7 @@ void BindHistory(nb::module_& module) {
   }, "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a);
   module.def("history_trends", [](const std::string& file, const std::string& model, const std::string& device,
                                   const std::string& experiment, const std::string& operator_name, std::size_t last) {
-    return TrendRows({file, FilterOf(model, device, experiment, operator_name, last), {}});
+    return Trends({file, FilterOf(model, device, experiment, operator_name, last), {}});
   }, "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a);
   module.def("history_changes", [](const std::string& file, const std::string& model, const std::string& device,
                                    const std::string& experiment, const std::string& operator_name, std::size_t last,
@@ -155,7 +189,7 @@ void BindHistory(nb::module_& module) {
     filter.operators = operator_name.empty();
     TrendOptions trends;
     trends.since = since;
-    return ChangeRows({file, filter, trends});
+    return Changes({file, filter, trends});
   }, "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a, "since"_a);
 }
 

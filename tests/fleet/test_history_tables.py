@@ -72,6 +72,12 @@ def test_trends_are_the_commands(bench, history):
     assert len(history.trends(last=3)) == 6
 
 
+def test_no_change_has_the_same_columns(history):
+    none, some = pa.table(history.changes(experiment="fixed")), pa.table(history.changes())
+    assert (none.num_rows, none.schema.names) == (0, some.schema.names)
+    assert none.schema.types == some.schema.types
+
+
 def test_changes_are_the_commands(bench, history):
     rows = pl.DataFrame(history.changes()).to_dicts()
     command = shown(bench, "check")
