@@ -10,11 +10,12 @@ it("texts are ordered as people do: by the numbers in them, and not by capitals"
 });
 
 it("a printed name breaks behind its marks and between its words, never within a word", () => {
-  expect(breakable("features.10.block.1.0")).toEqual(["features.", "10.", "block.", "1.", "0"]);
+  expect(breakable("features.10.block.1.0")).toEqual(["features.", "10.", "block.", "1.0"]);
   expect(breakable("ConvNormActivation")).toEqual(["Conv", "Norm", "Activation"]);
   expect(breakable("1x3x3 -> 1x6 fp32")).toEqual(["1x3x3 → 1x6 fp32"]);
   expect(breakable("DELEGATE_CALL")).toEqual(["DELEGATE_", "CALL"]);
   expect(breakable("Convolution")).toEqual(["Convolution"]);
+  expect(breakable("[1.001, 5,319.6]")).toEqual(["[1.001, 5,319.6]"]);
 });
 
 it("what is exported has its unit, and of a verdict all that is shown", () => {

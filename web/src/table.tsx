@@ -288,9 +288,10 @@ function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[]
   );
 }
 
-// Where a name may go on in the next line of a printed cell: behind the marks within it, so that no word is torn.
+// Where a name may go on in the next line of a printed cell: behind the marks within it, so that no word and no number
+// is torn.
 export function breakable(text: string): string[] {
-  return text.replaceAll("->", "→").split(/(?<=[._/:,|](?=\w))|(?<=[a-z])(?=[A-Z][a-z])/);
+  return text.replaceAll("->", "→").split(/(?<=[._/:,|](?=\w))(?<!\d[.,](?=\d))|(?<=[a-z])(?=[A-Z][a-z])/);
 }
 const kLongWord = 30; // letters; what is longer is torn, or it would push the others off the paper
 

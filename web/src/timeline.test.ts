@@ -15,6 +15,7 @@ const timeline: ExperimentTimeline = {
   runs: [
     { run: 3, shape: 0, phase: "steady", launch: 0, round: 0, times: [0, 100, 10, 50, 5, 15, 2, 26, 10, 20] },
     { run: 4, shape: 1, phase: "steady", launch: 0, round: 0, times: [0, 100, 0, 100, 0, 10, 0, 30] },
+    { run: 5, shape: 1, phase: "disturbed", launch: 0, round: 0, times: [0, 900, 0, 900, 0, 10, 0, 30] },
     { run: 0, shape: 1, phase: "first", launch: 0, round: 0, times: [0, 900, 0, 900, 0, 10, 0, 30] },
   ],
 };
@@ -89,14 +90,35 @@ it("an operator's self time in each run but the first of a process, loops added 
 it("an operator's counterpart on the other side of a comparison", () => {
   const report = {
     experiments: [
-      { name: "off", threads: 1 },
-      { name: "on", threads: 1 },
+      { name: "off", label: "off, 1 thread", threads: 1 },
+      { name: "on", label: "on, 1 thread", threads: 1 },
+      { name: "on", label: "on, 2 threads", threads: 2 },
     ],
     comparisons: [
-      { baseline_experiment: "off", candidate_experiment: "on", operators: [{ baseline_key: "x", candidate_key: "a" }, { baseline_key: "y", candidate_key: null }] },
+      {
+        baseline: "off, 1 thread",
+        baseline_experiment: "off",
+        candidate: "on, 1 thread",
+        candidate_experiment: "on",
+        operators: [
+          { baseline_key: "x", candidate_key: "a" },
+          { baseline_key: "y", candidate_key: null },
+        ],
+      },
+      {
+        baseline: "on, 1 thread",
+        baseline_experiment: "on",
+        candidate: "on, 2 threads",
+        candidate_experiment: "on",
+        operators: [{ baseline_key: "a", candidate_key: "a" }],
+      },
     ],
   } as unknown as Report;
-  expect([...counterparts(report, 1, "a")]).toEqual([[0, "x"]]);
+  expect([...counterparts(report, 1, "a")]).toEqual([
+    [0, "x"],
+    [2, "a"],
+  ]);
+  expect([...counterparts(report, 2, "a")]).toEqual([[1, "a"]]);
   expect([...counterparts(report, 0, "x")]).toEqual([[1, "a"]]);
   expect([...counterparts(report, 0, "y")]).toEqual([]);
 });

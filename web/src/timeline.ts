@@ -1,7 +1,7 @@
 // The spans of some runs of each experiment, as etprof writes them beside the report
 // (src/render/json/timeline_json.h). Times are whole nanoseconds from the start of the run.
 import type { Report } from "./report";
-import { unpack } from "./report";
+import { sidesOf, unpack } from "./report";
 
 export interface TimelineOperator {
   key: string;
@@ -192,24 +192,23 @@ export function counterparts(report: Report, experiment: number, key: string): M
   const found = new Map<number, string>();
   const own = report.experiments[experiment];
   for (const comparison of report.comparisons) {
-    const other = comparison.candidate_experiment === own?.name ? comparison.baseline_experiment : comparison.candidate_experiment;
-    const is_candidate = comparison.candidate_experiment === own?.name;
-    if (!is_candidate && comparison.baseline_experiment !== own?.name) continue;
+    const sides = sidesOf(report, comparison);
+    const is_candidate = sides?.[1] === own;
+    if (!sides || (!is_candidate && sides[0] !== own)) continue;
     const row = comparison.operators.find((one) => (is_candidate ? one.candidate_key : one.baseline_key) === key);
     const there = is_candidate ? row?.baseline_key : row?.candidate_key;
-    const index = report.experiments.findIndex((one) => one.name === other && one.threads === own?.threads);
-    if (there && index >= 0) found.set(index, there);
+    if (there) found.set(report.experiments.indexOf(sides[is_candidate ? 0 : 1]), there);
   }
   return found;
 }
 
-// The self times of an operator in the runs that are here, in ms.
+// The self times of an operator in the steady runs that are here, in ms.
 export function timesOf(timeline: ExperimentTimeline, key: string): { run: number; ms: number }[] {
   const op = timeline.operators.findIndex((one) => one.key === key);
   const found: { run: number; ms: number }[] = [];
   if (op < 0) return found;
   timeline.runs.forEach((run, index) => {
-    if (run.phase === "first") return;
+    if (run.phase !== "steady") return;
     if (!timeline.shapes[run.shape]?.op.includes(op)) return;
     const spans = spansOf(timeline, index);
     let ns = 0;

@@ -53,6 +53,11 @@ export function shareNow(row: OperatorRow, comparison: Comparison): number | nul
 
 const of = (row: OperatorRow): Operator | null => row.after ?? row.before;
 
+// Of fewer runs a quantile is one of the largest, as the report's tables have it.
+const kRunsOfP90 = 10;
+const kRunsOfP99 = 100;
+const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n >= kRunsOfP99 ? after.self_ms.p99 : null);
+
 function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
   const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
   const facts: Column<OperatorRow>[] = [
@@ -82,7 +87,7 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       },
       { id: "share", title: "Share", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
       { id: "p50", title: "p50", value: (r) => r.after?.self_ms.p50 ?? null, text: (r) => time(r.after?.self_ms.p50), unit: "ms", numeric: true },
-      { id: "p99", title: "p99", value: (r) => r.after?.self_ms.p99 ?? null, text: (r) => time(r.after?.self_ms.p99), unit: "ms", numeric: true },
+      { id: "p99", title: "p99", value: (r) => p99(r), text: (r) => time(p99(r)), unit: "ms", numeric: true },
       ...facts,
     ];
   }
@@ -142,7 +147,7 @@ function Overhead({ row, comparison }: { row: OperatorComparison; comparison: Co
   );
 }
 
-function Side({ title, op, experiment, report }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report }) {
+function Side({ title, op, experiment, report, pair }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report; pair: number }) {
   const d = op.self_ms;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
@@ -155,7 +160,10 @@ function Side({ title, op, experiment, report }: { title: string; op: Operator; 
     ["not delegated", op.program?.why_not_delegated],
     ["not joined", op.program?.why],
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
-    ["runs", `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}, p90 ${time(d.p90)}, p99 ${time(d.p99)}, max ${time(d.max)}`],
+    [
+      "runs",
+      `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}${d.n >= kRunsOfP90 ? `, p90 ${time(d.p90)}` : ""}${d.n >= kRunsOfP99 ? `, p99 ${time(d.p99)}` : ""}, max ${time(d.max)}`,
+    ],
     ["spread", d.cv === null ? null : `sd ${time(d.sd)}, CV ${share(d.cv)}`],
     ["node", op.key],
   ];
@@ -163,15 +171,15 @@ function Side({ title, op, experiment, report }: { title: string; op: Operator; 
     <div>
       <h3>{title}</h3>
       <Facts facts={facts} />
-      <Neighbours title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} />
-      <Neighbours title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} />
+      <Neighbours title="Reads what these write" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
+      <Neighbours title="What it writes is read by" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
     </div>
   );
 }
 
 // A conversion of layout cannot be mended without those around it.
-function Neighbours(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report }) {
-  const { keys, of, report } = props;
+function Neighbours(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report; pair: number }) {
+  const { keys, of, report, pair } = props;
   if (!of || !keys || keys.length === 0) return null;
   const index = report.experiments.indexOf(of);
   return (
@@ -182,7 +190,7 @@ function Neighbours(props: { title: string; keys: string[] | undefined; of: Expe
           const op = of.operators?.find((one) => one.key === key);
           return (
             <li key={key}>
-              <a href={operatorAddress(report, index, key)}>{op?.name ?? key}</a> <span class="quiet">{op && `${time(op.mean_ms)} · ${op.group}`}</span>
+              <a href={operatorAddress(report, index, key, pair)}>{op?.name ?? key}</a> <span class="quiet">{op && `${time(op.mean_ms)} · ${op.group}`}</span>
             </li>
           );
         })}
@@ -227,7 +235,7 @@ function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
       <h3>Self time, run by run</h3>
       <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((one) => one.name).join(" and ")}.`} />
       <p class="quiet">
-        Without the first runs of processes.{some && ` Of the ${some.of} traced runs ${some.here} are in this file; the numbers beside are of all.`}
+        Steady runs only.{some && ` Of the ${some.of} traced runs ${some.here} are in this file; the numbers beside are of all.`}
       </p>
     </div>
   );
@@ -235,8 +243,13 @@ function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
 
 export function Operators({ report }: { report: Report }) {
   const { query } = useRoute();
-  const [pair, setPair] = useState(0);
-  const [single, setSingle] = useState(0);
+  const pair = Number(query.get("pair") ?? 0);
+  const single = Number(query.get("experiment") ?? 0);
+  // What is chosen is of one of them.
+  const show = (key: "pair" | "experiment", index: number) => {
+    setQuery("op", undefined);
+    setQuery(key, index > 0 ? String(index) : undefined);
+  };
   const certain = query.get("certain") === "1";
   const comparison = report.comparisons[pair];
   const experiment = report.experiments[single];
@@ -274,8 +287,8 @@ export function Operators({ report }: { report: Report }) {
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
             Close
           </button>
-          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} />}
-          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} />}
+          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} pair={pair} />}
+          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} pair={pair} />}
           <Spread report={report} sides={sides} />
           {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead row={chosen.compared} comparison={comparison} />}
         </aside>
@@ -289,8 +302,8 @@ export function Operators({ report }: { report: Report }) {
         onFilter={(text) => setQuery("q", text)}
         onRow={(row) => setQuery("op", row.id)}
       >
-        <ComparisonChoice report={report} value={pair} onChange={setPair} />
-        {!comparison && <ExperimentChoice report={report} value={single} onChange={setSingle} />}
+        <ComparisonChoice report={report} value={pair} onChange={(index) => show("pair", index)} />
+        {!comparison && <ExperimentChoice report={report} value={single} onChange={(index) => show("experiment", index)} />}
         {comparison && (
           <label>
             <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> only

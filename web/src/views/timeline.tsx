@@ -4,7 +4,7 @@ import { colourOf, drawRuler, drawSpans, ROW, type Window } from "../canvas";
 import { bytes, count, share, time } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
-import type { Operator, Report } from "../report";
+import { type Operator, type Report, sidesOf } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
@@ -495,17 +495,20 @@ function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: 
   }, []);
 }
 
-// The row of the operators' view that holds an operator.
-export function operatorAddress(report: Report, experiment: number, key: string): string {
+// The row of the operators' view that holds an operator of an experiment, in the comparison `near` if that does.
+export function operatorAddress(report: Report, experiment: number, key: string, near = 0): string {
   const own = report.experiments[experiment];
-  for (const comparison of report.comparisons) {
-    for (const side of ["candidate", "baseline"] as const) {
-      if (comparison[`${side}_experiment`] !== own?.name) continue;
-      const row = comparison.operators.find((one) => one[`${side}_key`] === key);
-      if (row) return href("operators", { op: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}` });
+  const pairs = report.comparisons.map((_, pair) => pair);
+  for (const pair of [near, ...pairs]) {
+    const comparison = report.comparisons[pair];
+    const sides = comparison && sidesOf(report, comparison);
+    for (const [i, side] of (["baseline", "candidate"] as const).entries()) {
+      if (sides?.[i] !== own) continue;
+      const row = comparison?.operators.find((one) => one[`${side}_key`] === key);
+      if (row) return href("operators", { pair: pair || undefined, op: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}` });
     }
   }
-  return href("operators", { op: key });
+  return href("operators", { experiment: experiment || undefined, op: key });
 }
 
 function operatorOf(report: Report, lane: Lane, op: TimelineOperator): Operator | undefined {

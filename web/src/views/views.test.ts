@@ -8,7 +8,7 @@ import { contentsOf } from "./document";
 import { rowsOf, shareNow } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { rate, roofs } from "./roofline";
-import { chosenRun, isTyping, missingRun, moved, zoomed } from "./timeline";
+import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
 import { escapeHtml } from "../format";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
@@ -203,4 +203,18 @@ it("sections of one kind are one entry of the contents", () => {
     { title: "Roofline", slug: "1" },
     { title: "By kernel: one", slug: "3" },
   ]);
+});
+
+it("the address of an operator says in which comparison it is: keys are the same in all of them", () => {
+  const operators = [{ baseline_key: "k", candidate_key: "k" }];
+  const pair = (baseline: string, candidate: string) => ({ baseline, candidate, baseline_experiment: "net", candidate_experiment: "net", operators });
+  const report = {
+    experiments: ["one", "two", "three"].map((label) => ({ name: "net", label })),
+    comparisons: [pair("one", "two"), pair("two", "three")],
+  } as unknown as Report;
+  expect(operatorAddress(report, 0, "k")).toBe("#operators?op=k%7Ck");
+  expect(operatorAddress(report, 2, "k")).toBe("#operators?pair=1&op=k%7Ck");
+  expect(operatorAddress(report, 1, "k")).toBe("#operators?op=k%7Ck");
+  expect(operatorAddress(report, 1, "k", 1)).toBe("#operators?pair=1&op=k%7Ck");
+  expect(operatorAddress({ ...report, comparisons: [] }, 2, "k")).toBe("#operators?experiment=2&op=k");
 });
