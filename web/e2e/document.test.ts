@@ -148,6 +148,10 @@ described("the page of a document", () => {
     await expect.poll(() => page.url()).toContain("at=chart");
     const inView = (of: Page) => of.locator("#at-chart h2").evaluate((one) => one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().bottom <= innerHeight);
     await expect.poll(() => inView(page)).toBe(true);
+    await page.evaluate(() => scrollTo(0, 0));
+    await expect.poll(() => inView(page)).toBe(false);
+    await page.getByRole("link", { name: "Chart" }).click(); // its address is there already
+    await expect.poll(() => inView(page)).toBe(true);
     const again = await context.newPage();
     await again.goto(page.url());
     await again.locator("#at-chart").waitFor();

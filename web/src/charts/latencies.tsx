@@ -1,9 +1,12 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
-import { Chart } from "../chart";
+import { Chart, kColors } from "../chart";
 import { escapeHtml, NONE, share, time } from "../format";
 import type { Experiment, Report } from "../report";
 import { type Column, DataTable } from "../table";
+
+// Of more experiments than there are colours.
+const kDashes = ["solid", "dashed", "dotted"];
 
 // From where to where latencies are shown at first: from just below the fastest, on a mark of a tenth of its size, so
 // that it suits runs of microseconds as well as of seconds. The axis ends where what is shown at first would have less
@@ -35,10 +38,11 @@ function Latencies({ report }: { report: Report }) {
         { type: "inside", filterMode: "none", startValue: start, endValue: end },
         { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => time(v) },
       ],
-      series: shown.map((e) => ({
+      series: shown.map((e, i) => ({
         name: e.label,
         type: "line",
         step: "end",
+        lineStyle: { type: kDashes[Math.floor(i / kColors.light.length) % kDashes.length] },
         showSymbol: false,
         data: e.latency_ecdf?.ms.map((ms, i) => [ms, e.latency_ecdf?.share[i]]),
       })),

@@ -272,12 +272,13 @@ export function DocumentView(props: { document: Document; id: string; at: string
   const { document: of, id, at, report, beside, viewOf } = props;
   const slugs = useMemo(() => slugsOf(of.sections.map(nameOfSection)), [of]);
   const charts = useMemo(() => chartsOf(of.sections, beside), [of, beside]);
-  useEffect(() => {
-    const section = at === null ? null : document.getElementById(`at-${at}`);
+  const lead = (slug: string | null) => {
+    const section = slug === null ? null : document.getElementById(`at-${slug}`);
     const details = section?.querySelector<HTMLDetailsElement>(":scope > details");
     if (details) details.open = true;
     section?.scrollIntoView();
-  }, [at]);
+  };
+  useEffect(() => lead(at), [at]);
   const linkOf = (table: string): string | undefined => {
     const view = viewOf(table);
     if (view) return href(view.id);
@@ -307,7 +308,9 @@ export function DocumentView(props: { document: Document; id: string; at: string
         <ul class="contents" aria-label="Sections">
           {named.map(({ title, slug }) => (
             <li key={slug}>
-              <a href={href(id, { at: slug })}>{title}</a>
+              <a href={href(id, { at: slug })} onClick={() => at === slug && lead(slug)}>
+                {title}
+              </a>
             </li>
           ))}
         </ul>
