@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "core/escape.h"
 #include "core/process_start.h"
 #include "core/suggest.h"
+#include "history/history_file.h"
 
 namespace {
 
@@ -93,38 +95,54 @@ etprof::Error UsageError(const CLI::App& app, int argc, const char* const* argv,
                           current.empty() ? "" : current + " "));
 }
 
+// What a command's options write to, whatever else they are.
+constexpr std::string_view kOutputs[] = {"--html",  "--markdown",       "--document",      "--out",
+                                         "--junit", "--github-summary", "--model-explorer"};
+
+// Whether they are the same, or would be once they are written.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;  // a folder, a device
+  return fs::equivalent(a, b, ignored) || (a != "-" && fs::absolute(a, ignored).lexically_normal() ==
+                                                           fs::absolute(b, ignored).lexically_normal());
+}
+
 // Throws Error (kUsage) where a command was given an empty name of what it reads or writes, as a shell gives
-// for a variable that is not set (it would mean the current folder, or nothing at all), or where an option
-// names the very file that is given to be read: it would be replaced.
+// for a variable that is not set (it would mean the current folder, or nothing at all), or where it would
+// write over what it reads or has just written, or over what was measured or exported.
 void RequireNames(const CLI::App& command) {
-  std::vector<std::string> read;
-  const auto require_no_empty = [](const CLI::Option& option) {
-    if (std::ranges::find(option.results(), "") == option.results().end()) return;
-    throw etprof::Error(etprof::ExitCode::kUsage, fmt::format("`{}` is empty", option.get_name()))
-        .Remedy("name what it is; is a variable of the shell not set?");
-  };
+  std::vector<std::string> taken = {etprof::kHistoryFile};
+  std::vector<const CLI::Option*> outputs;
   for (const CLI::Option* const option : command.get_options()) {
-    if (!option->get_positional() || option->get_name() == "command") continue;  // another program's words
-    require_no_empty(*option);
-    read.insert(read.end(), option->results().begin(), option->results().end());
+    const std::string name = option->get_name(), type = option->get_type_name();
+    if (name == "command" || option->count() == 0) continue;  // another program's words
+    const bool is_output = std::ranges::find(kOutputs, name) != std::end(kOutputs);
+    const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR";
+    if (is_path && std::ranges::find(option->results(), "") != option->results().end()) {
+      throw etprof::Error(etprof::ExitCode::kUsage, fmt::format("`{}` is empty", name))
+          .Remedy("name what it is; is a variable of the shell not set?");
+    }
+    if (is_output) outputs.push_back(option);
+    if (!is_output) taken.insert(taken.end(), option->results().begin(), option->results().end());
   }
-  for (const CLI::Option* const option : command.get_options()) {
-    const std::string type = option->get_type_name();
-    const bool is_path = type == "FILE" || type == "PATH" || type == "DIR" || type == "OUT.json";
-    if (option->get_positional() || !is_path) continue;
-    require_no_empty(*option);
-    for (const std::string& name : option->results()) {
-      std::error_code ignored;
-      const bool same = std::ranges::any_of(read, [&](const std::string& other) {
-        return std::filesystem::is_regular_file(other, ignored) &&
-               std::filesystem::equivalent(name, other, ignored);
-      });
-      if (!same) continue;
-      throw etprof::Error(etprof::ExitCode::kUsage,
-                          fmt::format("`{}` names what is read", option->get_name()))
-          .InFile(name)
+  for (const CLI::Option* const option : outputs) {
+    const std::string file = option->results().front();
+    const std::filesystem::path path = file;
+    const bool is_measured = path.filename() == "manifest.json" || path.extension() == ".etdump" ||
+                             path.extension() == ".pte" || path.extension() == ".etrecord";
+    std::error_code ignored;
+    const bool is_taken =
+        std::ranges::any_of(taken, [&](const auto& other) { return IsSameFile(file, other); });
+    if (is_taken || (is_measured && std::filesystem::exists(path, ignored))) {
+      throw etprof::Error(
+          etprof::ExitCode::kUsage,
+          fmt::format("`{}` would write over {}", option->get_name(),
+                      is_taken ? "what the same command reads or writes" : "what was measured or exported"))
+          .InFile(file)
           .Remedy("name another file");
     }
+    taken.push_back(file);
   }
 }
 

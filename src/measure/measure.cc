@@ -76,7 +76,11 @@ class Measurement {
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
-      directory_.MoveOldRunAway(names, config_.file);
+      const bool is_run = Exists(directory_.folder() / "manifest.json");
+      const std::filesystem::path moved = directory_.MoveOldRunAway(names, config_.file);
+      // Of a run it is known; of a folder without one it may have been the user's own.
+      if (!moved.empty() && !is_run && options_.progress != nullptr)
+        options_.progress->Message("what had the names of results is now in " + moved.string());
     }
     if (!directory_.Holds(config_.file, "config.json"))
       WriteFileAtomically(directory_.folder() / "config.json", ToJson(config_).dump(2) + "\n");

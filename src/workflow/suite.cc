@@ -423,7 +423,13 @@ SuiteState ReadSuiteState(const fs::path& folder) {
   SuiteState state;
   const fs::path file = folder / kStateFile;
   if (!Exists(file)) return state;
-  FromJsonTolerantly(ParseJson(ReadTextFile(file)), state, folder);
+  const nlohmann::json json = ParseJson(ReadTextFile(file));
+  if (!json.is_object()) {
+    throw Error(ExitCode::kBadInput, "is no JSON object: it is damaged")
+        .InFile(file.string())
+        .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
+  }
+  FromJsonTolerantly(json, state, folder);
   return state;
 }
 

@@ -1,5 +1,6 @@
 """What is said of a command line that cannot be understood."""
 
+import os
 import re
 import shlex
 import shutil
@@ -89,9 +90,46 @@ def test_what_is_read_is_not_written_over(arguments, tmp_path):
     etdump = tmp_path / "mine.etdump"
     shutil.copy(ETDUMP, etdump)
     command, option = arguments
-    assert " names what is read\nhint: " in said(command, etdump, option, f"{tmp_path}/../{tmp_path.name}/mine.etdump")
+    other = f"{tmp_path}/../{tmp_path.name}/mine.etdump"
+    assert " would write over what the same command reads or writes\nhint: " in said(command, etdump, option, other)
     assert etdump.read_bytes() == ETDUMP.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["mine.etdump"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["history", "export", "--history", "h.sqlite", "--out", "h.sqlite"],
+        ["history", "--html", "etprof-history.sqlite"],
+        ["analyze", "a.etdump", "--model", "m.pte", "--html", "m.pte"],
+        ["inspect", "m.pte", "--thresholds", "t.json", "--junit", "./t.json"],
+        ["inspect", "m.pte", "--max-delegates", "5", "--github-summary=m.pte"],
+        ["analyze", "a.etdump", "--html", "x", "--markdown", "x"],
+        ["analyze", "a.etdump", "--html", "other.etdump"],
+        ["report", "run", "--html", "run/manifest.json"],
+    ],
+)
+def test_nothing_that_is_read_measured_or_just_written_is_written_over(arguments, tmp_path):
+    (tmp_path / "run").mkdir()
+    for name in (
+        "a.etdump",
+        "other.etdump",
+        "m.pte",
+        "t.json",
+        "h.sqlite",
+        "etprof-history.sqlite",
+        "run/manifest.json",
+    ):
+        (tmp_path / name).write_text("years of work")
+    done = subprocess.run([program.etprof(), *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert " would write over " in program.one_error(done.stderr)
+    assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"years of work"}
+
+
+def test_a_gate_whose_baseline_is_the_same_file_passes():
+    model = program.DATA / "toy_cnn.pte"
+    assert program.run("check", model, "--baseline", model, "--static").returncode == 0
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html"])
@@ -121,3 +159,21 @@ def test_an_output_that_is_closed_or_full(command, tmp_path):
         assert "Traceback" not in done.stderr and "Exception" not in done.stderr
         if code:
             program.one_error(done.stderr)
+
+
+def test_what_cannot_be_written_down_is_said_before_anything_is_made(tmp_path):
+    """A configuration is JSON, which holds no bytes that are not UTF-8; the file systems of Linux do."""
+    model = tmp_path / os.fsdecode(b"net\xff.pte")
+    shutil.copy(program.DATA / "toy_cnn.pte", model)
+    done = program.run("profile", model, "--output-root", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "is not UTF-8" in program.one_error(done.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[1]"])
+def test_a_damaged_state_of_a_suite_is_one_message(damaged, tmp_path):
+    (tmp_path / "suite_state.json").write_text(damaged)
+    done = program.run("report", tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "suite_state.json` is no JSON object" in program.one_error(done.stderr)

@@ -70,6 +70,16 @@ void CheckModelName(const ExperimentConfig& experiment) {
       .Remedy("rename the file: its name becomes part of every result's");
 }
 
+// Throws Error (kBadInput) for a configuration that cannot be written down: its workers are asked in JSON.
+void CheckText(const Config& config) {
+  try {
+    ToJson(config).dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw Error(ExitCode::kBadInput, "a path or name of the measurement is not UTF-8")
+        .Remedy("rename what it names");
+  }
+}
+
 // What a configuration may ask for: more than anybody measures.
 constexpr std::size_t kMostExperiments = 1000;
 constexpr std::size_t kMostUnits = 2000;
@@ -432,6 +442,7 @@ void KeepOnly(Config& config, const std::vector<std::string>& names) {
 }
 
 Plan MakePlan(const Config& config) {
+  CheckText(config);
   Plan plan;
   std::set<std::string> labels;
   for (std::size_t i = 0; i < config.experiments.size(); ++i) {

@@ -94,8 +94,8 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
                            "kernel_view.md", "trace.pftrace", "trace.json"}) {
     names.insert(file);
   }
+  names.insert("config.json");  // another one is written in its place
   if (Exists(folder_ / "manifest.json")) {
-    names.insert("config.json");  // `etprof profile` wrote it; without a manifest it may be a user's own
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
     RunData old;
     old.folder = folder_;

@@ -190,6 +190,11 @@ TEST_F(RunDirectoryTest, OneEtprofAtATime) {
 TEST_F(RunDirectoryTest, OnlyWhatIsItsOwnIsMovedAway) {
   const RunDirectory directory = RunDirectory::Open(folder);
   EXPECT_TRUE(directory.MoveOldRunAway({"a"}).empty());
+  Write("config.json", "mine");
+  EXPECT_TRUE(std::filesystem::exists(directory.MoveOldRunAway({"a"}) / "config.json"));
+  Write("config.json", "mine");
+  EXPECT_TRUE(directory.MoveOldRunAway({"a"}, folder / "config.json").empty());
+  std::filesystem::remove(folder / "config.json");
   directory.WriteManifest(ARun(folder));
   Write("a/x.etdump", "x");
   Write("b/x.etdump", "x");
