@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "report/example_run.h"
 #include "report/report.h"
 
@@ -48,6 +50,39 @@ TEST(Assemble, TakesTheHeadlineFromUntracedRunsWhereThereAreSome) {
   EXPECT_TRUE(bare.bare);
   EXPECT_TRUE(bare.experiments[0].latency_from_trace);
   EXPECT_FALSE(bare.experiments[0].interval);
+}
+
+// A run that lost the processor is not clean, and it is the one that comes late.
+TEST(Assemble, LateRunsAreCountedAmongAll) {
+  RunData run;
+  ExperimentData data = example::MakeExperiment("paced", 5'000'000);
+  data.period = 16'000'000;
+  std::int64_t late = 0;
+  for (Launch& launch : data.launches) {
+    Burst& burst = launch.bursts.front();
+    burst.recorded.push_back(20'000'000);
+    burst.recorded_wait.assign(burst.recorded.size(), 0);
+    burst.recorded_wait.back() = 10'000'000;
+    ++late;
+  }
+  run.experiments.push_back(std::move(data));
+  const ReportExperiment paced = Assemble(std::move(run), {}).experiments[0];
+  EXPECT_EQ(paced.late_runs, late);
+  EXPECT_EQ(paced.latency_of_all.n, paced.latency.n + late);
+}
+
+// As a pair's: a stop rule that looked several times asks for more than 95 % of the last look.
+TEST(Assemble, AnIntervalIsAsWideAsTheStopRulesLooksAskFor) {
+  const auto interval = [](double look_confidence) {
+    RunData run;
+    run.schedule.look_confidence = look_confidence;
+    run.experiments.push_back(example::MakeExperiment("alone", 5'000'000));
+    return *Assemble(std::move(run), {}).experiments[0].interval;
+  };
+  const LatencyInterval once = interval(0), often = interval(0.963);
+  EXPECT_EQ(often.confidence, once.confidence);
+  // Student's t of nine degrees of freedom: scipy.stats.t.ppf(0.9815, 9) / scipy.stats.t.ppf(0.975, 9).
+  EXPECT_NEAR(std::log(often.high / often.low) / std::log(once.high / once.low), 1.0813, 0.005);
 }
 
 TEST(Assemble, ComparesByLaunches) {
