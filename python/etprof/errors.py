@@ -10,6 +10,15 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
+# What commands exit with, as the C++ ones do (src/core/error.h).
+EXIT_DONE = 0
+EXIT_CHECK_FAILED = 1
+EXIT_USAGE = 2
+EXIT_BAD_INPUT = 3
+EXIT_FAILED = 4
+EXIT_UNDECIDED = 5
+EXIT_INTERRUPTED = 130
+
 # The stages of an export, in their order.
 FIND_MODEL = "find model"
 BUILD_MODEL = "build model"
@@ -53,16 +62,16 @@ def report(problem: str, what_to_do: str, to: TextIO) -> None:
 
 
 def exit_code_of(command: Callable[[], int]) -> int:
-    """A command's own exit code; 0 where whoever reads its output has seen enough, 4 where that is full or a disk is."""
+    """A command's own exit code; done where whoever reads its output has seen enough, failed where that is full or a disk is."""
     try:
         code = command()
         sys.stdout.flush()
     except BrokenPipeError:
-        code = 0
+        code = EXIT_DONE
     except OSError as error:
         problem = f"`{error.filename}`: {error.strerror}" if error.filename else one_line(error)
         report(problem, "check the folder, its space, and your access to it", sys.stderr)
-        code = 4
+        code = EXIT_FAILED
     else:
         return code
     # Python writes what is left once more when it ends.

@@ -39,18 +39,21 @@ from etprof import (
     shapes,
     summary,
 )
-from etprof.errors import ExportError, failing_as
+from etprof.errors import (
+    EXIT_BAD_INPUT,
+    EXIT_CHECK_FAILED,
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    EXIT_UNDECIDED,
+    ExportError,
+    failing_as,
+)
 
 if TYPE_CHECKING:
     import torch
 
     from etprof import lower
 
-EXIT_DONE = 0
-EXIT_CHECK_FAILED = 1
-EXIT_BAD_INPUT = 3
-EXIT_UNDECIDED = 5
-EXIT_INTERRUPTED = 130
 _WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
 # Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.

@@ -18,10 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etprof import errors, find, local, models
-
-EXIT_DONE = 0
-EXIT_USAGE = 2
-EXIT_BAD_INPUT = 3
+from etprof.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_USAGE
 
 TEMPLATE = Path(__file__).resolve().parent / "template"
 TEMPLATE_NAME = "my_model"

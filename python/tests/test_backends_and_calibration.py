@@ -30,8 +30,8 @@ class Net(torch.nn.Module):
 XNNPACK = "executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"
 
 
-def export(folder: Path, *arguments: str) -> int:
-    (folder / "net.py").write_text(NET)
+def export(folder: Path, *arguments: str, net: str = NET) -> int:
+    (folder / "net.py").write_text(net)
     return main([f"{folder / 'net.py'}:Net", "--outdir", str(folder), *arguments])
 
 
@@ -170,35 +170,21 @@ def test_a_file_of_no_samples_is_named(tmp_path: Path, capfd: pytest.CaptureFixt
     assert "none.pt: it holds no samples" in error_of(capfd)
 
 
-RUNNING = """
-import torch
-
-class Running(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(3)
-        self.linear = torch.nn.Linear(8, 4)
-        self.register_buffer("sum", torch.zeros(2, 8))
-
-    def forward(self, x):
-        self.sum.add_(x)
-        return self.linear(self.sum)
-
-    def get_example_inputs(self):
-        return (torch.linspace(-1, 1, 16).reshape(2, 8).flip(0),)
-"""
+# The outputs are of the sum of all inputs.
+RUNNING = NET.replace(
+    "Linear(8, 4)\n", 'Linear(8, 4)\n        self.register_buffer("sum", torch.zeros(2, 8))\n'
+).replace("self.linear(x)", "self.linear(self.sum.add_(x))")
 
 
 def test_calibration_leaves_the_state_as_it_was_built(tmp_path: Path):
     """A program that began with the sums of calibration would be off from its first run on."""
-    (tmp_path / "running.py").write_text(RUNNING)
     torch.save([(torch.ones(2, 8),), (-torch.ones(2, 8),), (torch.ones(2, 8),)], tmp_path / "samples.pt")
-    command = [f"{tmp_path / 'running.py'}:Running", "--outdir", str(tmp_path), "--quantize", "--save-graph"]
-    assert main(command) == 0
-    pte = tmp_path / "running_xnnpack_int8.pte"
+    assert export(tmp_path, "--quantize", net=RUNNING) == 0
+    pte = tmp_path / "net_xnnpack_int8.pte"
     assert json.loads(pte.with_name(f"{pte.name}.json").read_text())["check"]["verdict"] == "pass"
     # Each of three samples alone is within 1; one after the other they would reach 2 only with what is left of the example.
-    assert main([*command, "--no-check", "--calibrate", str(tmp_path / "samples.pt")]) == 0
+    calibrate = ["--calibrate", str(tmp_path / "samples.pt")]
+    assert export(tmp_path, "--quantize", "--save-graph", "--no-check", *calibrate, net=RUNNING) == 0
     assert max(int8_scale(pte)) < 2.5 / 255
 
 
@@ -212,36 +198,18 @@ def test_the_graph_of_an_earlier_export_does_not_stay(tmp_path: Path):
 
 def test_inputs_of_expand_are_written_whole(tmp_path: Path):
     example = "torch.linspace(-1, 1, 16).reshape(2, 8)"
-    (tmp_path / "net.py").write_text(NET.replace(example, "torch.linspace(-1, 1, 8).unsqueeze(0).expand(2, -1)"))
-    assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path)]) == 0
-
-
-WEIGHT_NORM = """
-import torch
-
-class Normed(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))
-
-    def forward(self, x):
-        return self.linear(x)
-
-    def get_example_inputs(self):
-        return (torch.ones(2, 8),)
-"""
+    assert export(tmp_path, net=NET.replace(example, "torch.linspace(-1, 1, 8).unsqueeze(0).expand(2, -1)")) == 0
 
 
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
 def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.CaptureFixture):
     """They are nothing that a program forgets, and the example inputs are not to blame where the model has no copy."""
-    (tmp_path / "normed.py").write_text(WEIGHT_NORM)
-    command = [f"{tmp_path / 'normed.py'}:Normed", "--outdir", str(tmp_path)]
-    assert main(command) == 0
+    normed = NET.replace("torch.nn.Linear(8, 4)", "torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))")
+    assert export(tmp_path, net=normed) == 0
     assert "loses it" not in capfd.readouterr().err
-    assert main([*command, "--dtype", "fp16"]) == 3
+    assert export(tmp_path, "--dtype", "fp16", net=normed) == 3
     message = error_of(capfd)
-    assert message.startswith("error: Building model `normed` failed: it has weights that are computed from others")
+    assert message.startswith("error: Building model `net` failed: it has weights that are computed from others")
 
 
 def test_a_neighbour_may_be_imported_late(tmp_path: Path):

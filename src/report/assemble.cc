@@ -36,7 +36,6 @@ void SplitModelName(const std::string& stem, std::string& backend, std::string& 
 // At the level of a stop rule that looked several times, as the interval of a pair is.
 std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const ScheduleData& schedule,
                                           double median_ns) {
-  constexpr double kConfidence = 0.95;
   std::vector<double> logs;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
@@ -46,11 +45,11 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const Sche
     }
     if (const auto median = stats::Median(medians)) logs.push_back(std::log(*median));
   }
-  const auto estimate =
-      stats::EstimateRatio(logs, schedule.look_confidence > 0 ? schedule.look_confidence : kConfidence);
+  const auto estimate = stats::EstimateRatio(logs, schedule.Level());
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
-  return LatencyInterval{median_ns / factor, median_ns * factor, kConfidence, static_cast<int>(logs.size())};
+  return LatencyInterval{median_ns / factor, median_ns * factor, schedule.confidence,
+                         static_cast<int>(logs.size())};
 }
 
 // When the run's first burst began, on the device's clock; 0: not known.

@@ -57,13 +57,12 @@ TEST(Assemble, LateRunsAreCountedAmongAll) {
   RunData run;
   ExperimentData data = example::MakeExperiment("paced", 5'000'000);
   data.period = 16'000'000;
-  std::int64_t late = 0;
+  const auto late = static_cast<std::int64_t>(data.launches.size());
   for (Launch& launch : data.launches) {
     Burst& burst = launch.bursts.front();
     burst.recorded.push_back(20'000'000);
     burst.recorded_wait.assign(burst.recorded.size(), 0);
     burst.recorded_wait.back() = 10'000'000;
-    ++late;
   }
   run.experiments.push_back(std::move(data));
   const ReportExperiment paced = Assemble(std::move(run), {}).experiments[0];

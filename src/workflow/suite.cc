@@ -166,9 +166,8 @@ SuiteState StateOf(const SuiteConfig& suite, const std::vector<SuiteCell>& cells
 // --- report ----------------------------------------------------------------------------------------------
 
 bool IsAnalyzed(const fs::path& run) {
-  std::error_code error;
-  const auto analyzed = fs::last_write_time(run / "analysis_summary.json", error);
-  return !error && analyzed >= fs::last_write_time(run / "manifest.json", error) && !error;
+  const auto analyzed = WrittenAt(run / "analysis_summary.json"), measured = WrittenAt(run / "manifest.json");
+  return analyzed && measured && *analyzed >= *measured;
 }
 
 // `write`: runs that were measured since their analysis get a new one.

@@ -86,8 +86,7 @@ StoredCell LookAtCell(const fs::path& folder) {
       if (stored.problem.empty()) stored.problem = data.label + ": " + data.error;
     }
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
-    const double confidence =
-        run.schedule.look_confidence > 0 ? run.schedule.look_confidence : run.schedule.confidence;
+    const double confidence = run.schedule.Level();
     const auto take = [&](const std::optional<stats::RatioEstimate>& estimate) {
       const double width =
           estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();

@@ -9,14 +9,9 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from etprof import errors
+from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from etprof.fleet import options
 from etprof.fleet.problem import FleetError
-
-EXIT_DONE = 0
-EXIT_CHECK_FAILED = 1
-EXIT_BAD_INPUT = 3
-EXIT_FAILED = 4
-EXIT_INTERRUPTED = 130
 
 # Clients of object stores, whose errors are not all OSError.
 _CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
@@ -156,12 +151,10 @@ def _do(chosen: Namespace) -> int:
     except ImportError as error:
         errors.report(*_import_failed(error), sys.stderr)
         return EXIT_BAD_INPUT
-    except OSError:
-        raise
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _CLIENTS:
+        if isinstance(error, OSError) or type(error).__module__.partition(".")[0] not in _CLIENTS:
             raise
         errors.report(errors.one_line(error), "check the endpoint and your credentials, and try again", sys.stderr)
         return EXIT_FAILED

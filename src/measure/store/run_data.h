@@ -482,6 +482,8 @@ struct ScheduleData {
   // The level each look of the stop rule takes its interval at, so that the one it stops with covers
   // `confidence` (stats/stop_rule.h). 0: there were no looks, the number of launches was given.
   double look_confidence = 0;
+  // The level to take an interval at, so that it covers `confidence`.
+  double Level() const { return look_confidence > 0 ? look_confidence : confidence; }
 
   static void Describe(auto& v) {
     v("seed", &ScheduleData::seed);

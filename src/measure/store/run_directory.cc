@@ -91,10 +91,9 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const char* file : {"manifest.json", "metrics.json", "pipeline_summary.json", "pipeline_summary.md",
                            "analysis_summary.json", "peaks.json", "report.md", "report.html", "report.json",
-                           "kernel_view.md", "trace.pftrace", "trace.json"}) {
+                           "kernel_view.md", "trace.pftrace", "trace.json", "config.json"}) {
     names.insert(file);
   }
-  names.insert("config.json");  // another one is written in its place
   if (Exists(folder_ / "manifest.json")) {
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder_ / "manifest.json"));
     RunData old;

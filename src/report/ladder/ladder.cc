@@ -382,9 +382,8 @@ class Builder {
     // The best was chosen by these very times: they are judged together, and at the level of a stop rule
     // that looked several times.
     const ScheduleData& schedule = report_.run.schedule;
-    const double level = schedule.look_confidence > 0 ? schedule.look_confidence : schedule.confidence;
     const double margin = schedule.margin > 0 ? schedule.margin : CompareOptions{}.margin;
-    const auto verdicts = stats::JudgeMany(estimates, 1 - level, margin);
+    const auto verdicts = stats::JudgeMany(estimates, 1 - schedule.Level(), margin);
     auto verdict = verdicts.begin();
     for (LadderBest::Other& other : best.others) {
       if (!other.against.estimate) continue;

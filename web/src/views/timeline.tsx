@@ -498,8 +498,7 @@ function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: 
 // The row of the operators' view that holds an operator of an experiment, in the comparison `near` if that does.
 export function operatorAddress(report: Report, experiment: number, key: string, near = 0): string {
   const own = report.experiments[experiment];
-  const pairs = report.comparisons.map((_, pair) => pair);
-  for (const pair of [near, ...pairs]) {
+  for (const pair of [near, ...report.comparisons.keys()]) {
     const comparison = report.comparisons[pair];
     const sides = comparison && sidesOf(report, comparison);
     for (const [i, side] of (["baseline", "candidate"] as const).entries()) {
