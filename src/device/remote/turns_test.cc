@@ -89,13 +89,14 @@ TEST_F(Turns, WhoComesFirstIsFirstAndOthersSayForWhom) {
       order.push_back(who);
     });
   };
-  const auto second = wait("bert");
-  WaitFor([&] { return !RunOf("bert").empty(); });
-  const auto third = wait("carl");
-  WaitFor([&] {
+  const auto said = [&](std::size_t count) {
     const std::lock_guard lock(mutex);
-    return waited.size() == 2;
-  });
+    return waited.size() == count;
+  };
+  const auto second = wait("bert");
+  WaitFor([&] { return said(1); });
+  const auto third = wait("carl");
+  WaitFor([&] { return said(2); });
   EXPECT_TRUE(order.empty());
   first->EndTurn();
   second.wait();
