@@ -36,5 +36,5 @@ export default defineConfig({
   resolve: { alias: { react: "preact/compat", "react-dom": "preact/compat" } },
   build: { target: "es2022", modulePreload: false, chunkSizeWarningLimit: 2000 },
   // The end-to-end tests measure a model, and start a browser, on whatever machine there is.
-  test: { testTimeout: 120_000, hookTimeout: 300_000 },
+  test: { testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } },
 });
