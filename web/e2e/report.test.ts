@@ -154,6 +154,22 @@ described("a report opened from disk", () => {
     await context.close();
   });
 
+  it("begins a view at its top, and comes back to where one was", async () => {
+    const { page, complaints } = await open(run, "", { viewport: { width: 1280, height: 300 } });
+    const place = () => page.evaluate(() => scrollY);
+    const link = page.locator("main section p").getByRole("link", { name: "Operators", exact: true }).first();
+    await link.scrollIntoViewIfNeeded();
+    const left = await place();
+    expect(left).toBeGreaterThan(0);
+    await link.click();
+    await page.getByRole("region", { name: "Operators" }).first().waitFor();
+    expect(await place()).toBe(0);
+    await page.goBack();
+    await expect.poll(place).toBe(left);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   it("has each chart once, below the first table of its kind", async () => {
     const { page, context } = await open(run);
     const charts = (slug: string) => page.locator(`#at-${slug} .chart`).count();

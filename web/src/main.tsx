@@ -1,14 +1,14 @@
 import { render } from "preact";
 import type { ComponentType } from "preact";
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
 import { Breakdown } from "./charts/breakdown";
 import { LadderPicture } from "./charts/ladder";
 import { LatencyCharts } from "./charts/latencies";
 import { Modules } from "./charts/modules";
 import { type Contents, readContents, type Report } from "./report";
-import { href, useRoute } from "./route";
+import { comeBack, href, keepPlaces, useRoute } from "./route";
 import "./style.css";
 import { restoreTheme, toggleTheme, useTheme } from "./theme";
 import { type Beside, DocumentView } from "./views/document";
@@ -86,6 +86,9 @@ function App({ contents }: { contents: Contents }) {
   useEffect(() => {
     tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   }, [shown.id]);
+  // A view begins at its top, before it leads to what the address asks for.
+  useLayoutEffect(() => scrollTo(0, 0), [shown.id]);
+  useEffect(comeBack, [route]);
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>
@@ -121,6 +124,7 @@ function App({ contents }: { contents: Contents }) {
 
 restoreTheme();
 watchPrinting();
+keepPlaces();
 const root = document.getElementById("app") as HTMLElement;
 readContents(document)
   .then((contents) => {

@@ -39,3 +39,14 @@ export function setQuery(key: string, value: string | undefined): void {
   history.replaceState(null, "", `#${view}${search ? `?${search}` : ""}`);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
+
+// How far the page is scrolled is kept with the step of the history that a click leaves, and comeBack() scrolls there again:
+// a browser does so before the view is drawn, and then there is no such place.
+export function keepPlaces(): void {
+  addEventListener("click", () => history.replaceState({ place: scrollY }, ""), { capture: true });
+}
+
+export function comeBack(): void {
+  const place: unknown = history.state?.place;
+  if (typeof place === "number") scrollTo(0, place);
+}
