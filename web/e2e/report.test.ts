@@ -67,7 +67,11 @@ beforeAll(async () => {
     if (experiment.program) experiment.program = { ...experiment.program, layers };
   }
   const modules = structuredClone(tablesOf(said, "compared_by_category")[0] as Table);
-  const document = { ...said, sections: [...said.sections, { title: "Modules", level: "page", parts: [{ table: { ...modules, id: "compared_by_layer" } }] }] };
+  const wider = <T>(all: T[]) => Array.from({ length: 4 }, () => all).flat();
+  const columns = wider(modules.columns).map((column, i) => ({ ...column, id: `${column.id}_${i}` }));
+  const wide = { ...modules, id: "wide", columns, rows: modules.rows.map((row) => ({ ...row, cells: wider(row.cells) })) };
+  const more = [{ ...modules, id: "compared_by_layer" }, wide].map((table) => ({ title: table.id, level: "page", parts: [{ table }] }));
+  const document = { ...said, sections: [...said.sections, ...more] };
   writeFileSync(join(layered, "report.html"), holding(holding(page, "etprof-report", changed), "etprof-document", document));
 
   ladder = measure("ladder", [

@@ -10,13 +10,13 @@ const listeners = new Set<(now: boolean) => void>();
 function set(now: boolean): void {
   if (now === printing) return;
   printing = now;
-  // First the width of the page, which what is drawn then measures.
+  // First what is folded and the width of the page, which what is drawn then measures.
+  if (now) unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
+  for (const details of unfolded) details.open = now;
   document.documentElement.classList.toggle("printing", now);
   flushSync(() => {
     for (const listener of listeners) listener(now);
   });
-  if (now) unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
-  for (const details of unfolded) details.open = now;
 }
 
 export function watchPrinting(): void {

@@ -7,7 +7,7 @@ import {
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toCsv } from "./csv";
 import type { Ratio } from "./format";
 import { Bar } from "./parts";
@@ -128,6 +128,14 @@ export function DataTable<T>(props: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const printing = usePrinting();
   const scrolls = !printing && rows.length > kMostRowsWhole;
+  // A table that is too wide for the paper is printed smaller: the browser would shrink all pages, and cut off the rest.
+  const printed = useRef<HTMLTableElement>(null);
+  useLayoutEffect(() => {
+    const [frame, table] = [scroller.current, printed.current];
+    if (!printing || !frame || !table) return;
+    table.style.zoom = String(Math.min(1, frame.clientWidth / table.scrollWidth) || 1);
+    return () => table.style.removeProperty("zoom");
+  }, [printing]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -196,7 +204,7 @@ export function DataTable<T>(props: TableProps<T>) {
       </div>
       {/* biome-ignore lint: a frame that scrolls must be reachable by the keyboard */}
       <div class={scrolls ? "frame scrolls" : "frame"} ref={scroller} tabIndex={0} role="region" aria-label={props.name}>
-        <table aria-rowcount={rows.length + tail.length + 1}>
+        <table ref={printed} aria-rowcount={rows.length + tail.length + 1}>
           <thead>
             <tr>
               {table.getFlatHeaders().map((header, index) => {
