@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,23 +96,26 @@ TEST(Waiting, SleepIsNoWaitAndAStopIs) {
   EXPECT_GT(rested.voluntary, before.voluntary);
   EXPECT_LT(Waited(before, rested), rested.wall_ns - before.wall_ns);
 
-  // A child continues this process 60 ms after it has stopped itself.
+  // A child continues this process, again and again: until it has stopped, SIGCONT has no effect.
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::nanosleep(&rest, nullptr);
-    // Until the parent has stopped, SIGCONT would have no effect.
-    for (int i = 0; i < 100; ++i) {
-      ::kill(self, SIGCONT);
+    while (::getppid() == self) {
       ::nanosleep(&rest, nullptr);
+      ::kill(self, SIGCONT);
     }
     ::_exit(0);
   }
-  const WaitReading running = meter.Read();
-  ::kill(self, SIGSTOP);
-  const WaitReading continued = meter.Read();
+  // SIGCONT takes back a SIGSTOP that is on its way: then it has not stopped.
+  WaitReading running, continued;
+  do {
+    running = meter.Read();
+    ::kill(self, SIGSTOP);
+    continued = meter.Read();
+  } while (continued.wall_ns - running.wall_ns < 1'000'000);
   ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
   EXPECT_GT(continued.stops, running.stops);
   EXPECT_GE(Waited(running, continued), (continued.wall_ns - running.wall_ns) / 2);
 }

@@ -214,7 +214,7 @@ TEST(Versions, AreFoundAndCompared) {
 }
 
 TEST(RunTool, KeepsTheOrderOfTheStreamsAndTheExitCode) {
-  const ToolRun run = RunTool({{"sh", "-c", "echo a; echo b >&2; echo c; exit 3"}, {}, {}}, 20, {}, {});
+  const ToolRun run = RunTool({{"sh", "-c", "echo a; echo b >&2; echo c; exit 3"}, {}, {}}, 120, {}, {});
   EXPECT_EQ(run.output, "a\nb\nc\n");
   EXPECT_EQ(run.status.code, 3);
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/file.h"
 
@@ -14,9 +15,13 @@ using testing::Optional;
 
 // What is said of a file that says `said` where the data give `made`.
 std::optional<std::string> Of(const std::string& name, const std::string& said, const std::string& made) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
-  WriteFileAtomically(file, said);
-  return DescribeDifference(file, [&](std::ostream& out) { out << made; });
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("etprof_difference_" + std::to_string(::getpid()));
+  WriteFileAtomically(folder / name, said);
+  const std::optional<std::string> told =
+      DescribeDifference(folder / name, [&](std::ostream& out) { out << made; });
+  std::filesystem::remove_all(folder);
+  return told;
 }
 
 TEST(DescribeDifference, OfJsonNamesTheKeyAndBothValues) {

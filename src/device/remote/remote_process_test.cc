@@ -49,7 +49,7 @@ class ScriptTest : public testing::Test {
   }
   std::string All(Process& process) {
     std::string text;
-    for (std::string line; process.ReadLine(line, 20) == Process::Read::kLine;) text += line + "\n";
+    for (std::string line; process.ReadLine(line, 120) == Process::Read::kLine;) text += line + "\n";
     return text;
   }
 
@@ -63,7 +63,7 @@ TEST_F(ScriptTest, GivesTheProgramItsInputWordsAndEnvironment) {
       {{"sh", "-c", "read -r a; echo \"$a|$0|$1|$WHAT\"; pwd", "it's", "a b"}, {{"WHAT", "$x 'y'"}}, {}});
   EXPECT_TRUE(process->Send("in put", 5));
   EXPECT_EQ(All(*process), "in put|it's|a b|$x 'y'\n" + folder_.string() + "\n");
-  const auto status = process->Wait(20);
+  const auto status = process->Wait(120);
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->Success());
   EXPECT_FALSE(process->Lost());
@@ -74,7 +74,7 @@ TEST_F(ScriptTest, TellsTheExitCodeAndKeepsTheMarkFromStderr) {
   const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", "echo no >&2; exit 9"}, {}, {}});
   process->CloseInput();
   EXPECT_EQ(All(*process), "");
-  EXPECT_EQ(process->Wait(20)->code, 9);
+  EXPECT_EQ(process->Wait(120)->code, 9);
   EXPECT_EQ(errors_, "no\n");
   EXPECT_THAT(process->LastErrors(), Not(HasSubstr("ETPROF-EXIT")));
 }
@@ -83,7 +83,7 @@ TEST_F(ScriptTest, TellsTheSignalThatEndedTheProgram) {
   const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", "kill -9 $$"}, {}, {}});
   process->CloseInput();
   All(*process);
-  const auto status = process->Wait(20);
+  const auto status = process->Wait(120);
   EXPECT_EQ(status->signal, 9);
   EXPECT_FALSE(process->Lost());
 }
@@ -93,7 +93,7 @@ TEST_F(ScriptTest, AClientThatEndsWithoutTheMarkHasLostIt) {
   process.SetClient(StartLocalProcess({{"sh", "-c", "echo ready; echo half >&2; exit 255"}, {}, {}},
                                       process.ErrorSink(), {}));
   All(process);
-  ASSERT_TRUE(process.Wait(20));
+  ASSERT_TRUE(process.Wait(120));
   EXPECT_TRUE(process.Lost());
   EXPECT_THAT(process.LastErrors(), HasSubstr("half"));
 }

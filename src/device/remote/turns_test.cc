@@ -63,7 +63,7 @@ class Turns : public ::testing::Test {
     return run;
   }
   void WaitFor(const std::function<bool()>& true_now) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (!true_now()) {
       ASSERT_LT(std::chrono::steady_clock::now(), end);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -156,14 +156,20 @@ TEST_F(Turns, WhatADeadHolderLeftIsEndedFirst) {
   holder->TakeTurn("holder", {});
   const fs::path run = RunOf("holder");
   const auto left = holder->Start({{"/bin/sleep", "600"}, {}, {}}, {});
-  WaitFor([&] { return !fs::is_empty(run / "pids"); });
+  // Its number is written once its file is there.
+  WaitFor([&] {
+    if (fs::is_empty(run / "pids")) return false;
+    std::string number;
+    std::getline(std::ifstream(fs::directory_iterator(run / "pids")->path()), number);
+    return !number.empty();
+  });
   pid_t guard = 0;
   std::ifstream(run / "guard") >> guard;
   ::kill(guard, SIGKILL);
   const auto next = Open();
   next->TakeTurn("next", {});
   EXPECT_FALSE(fs::exists(run));
-  EXPECT_TRUE(left->Wait(10).has_value());
+  EXPECT_TRUE(left->Wait(120).has_value());
 }
 
 TEST_F(Turns, ANumberOfAProcessThatCameAgainIsNotTheGuard) {
