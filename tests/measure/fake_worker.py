@@ -11,8 +11,10 @@ What it does wrong, and when, is said by environment variables (set by the confi
                     die, hang, garbage, refuse, silent (closes its output)
   FAKE_FAIL_AFTER   how often that command goes well before [0]
   FAKE_SLEEP        seconds that every burst takes [0]
-  FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after a
-                    minute alone it dies
+  FAKE_HOLD         "<file>:<launch>:<burst>": from that burst of that launch on it waits as long as the file is there;
+                    <file>.held says that one waits
+  FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after
+                    five minutes alone it dies
   FAKE_ALONE, FAKE_WHO  a folder, and who measures: where another's worker is alive at a burst, <folder>/met says so
   FAKE_ETDUMP       what it says was traced, where the tests' data is not beside it [toy_cnn.t1.etdump]
   FAKE_ISA          "avx,avx2": the CPU features that its mask left; without it, nothing is said of them
@@ -55,7 +57,7 @@ def meet() -> None:
         return
     os.makedirs(folder, exist_ok=True)
     touch(f"{folder}/{os.getpid()}")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while len(os.listdir(folder)) < int(number):
         if time.monotonic() > end:
             sys.exit("nobody else came")
@@ -87,6 +89,7 @@ class Fake:
         factors = os.environ.get("FAKE_LAUNCH_FACTORS", "1").split(",")
         self.latency = round(self.latency * float(factors[min(self.launch, len(factors)) - 1]))
         self.first = True
+        self.bursts = 0
         what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
         self.what = what
         self.asked = 0  # for that command
@@ -111,9 +114,20 @@ class Fake:
             sys.stderr.write("something broke\n")
             sys.exit(1)
 
+    def hold(self) -> None:
+        file, launch, burst = os.environ.get("FAKE_HOLD", "::").split(":")
+        if not file or (self.launch, self.bursts) < (int(launch), int(burst)):
+            return
+        if os.path.exists(file):
+            touch(f"{file}.held")
+        while os.path.exists(file):
+            time.sleep(0.01)
+
     def burst(self, request: dict) -> None:
+        self.bursts += 1
         if self.first:
             meet()
+        self.hold()
         alone()
         time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
         opening = [self.latency] * max(request.get("min_opening", 1), min(3, request.get("max_opening", 3)))

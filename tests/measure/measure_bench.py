@@ -1,10 +1,12 @@
 """What the tests of measuring share."""
 
+import contextlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,6 +31,33 @@ def program(name: str, variable: str) -> pathlib.Path:
     if not path.exists():
         skip(f"{path} is not built")
     return path.resolve()
+
+
+@contextlib.contextmanager
+def held(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, str]]:
+    """The environment of a worker that goes no further than this burst of its launch until the context ends: however slow
+    the one who watches is, it is not over. A worker that only says what it is counts as a launch."""
+    file = bench.folder / "hold"
+    file.touch()
+    try:
+        yield {"FAKE_HOLD": f"{file}:{launch}:{burst}"}
+    finally:
+        file.unlink()
+
+
+def at_work(name: str, parent: int) -> bool:
+    """Whether a process has a child of this name."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            stat = (entry / "stat").read_text()
+            if (
+                stat[stat.index("(") + 1 : stat.rindex(")")] == name
+                and int(stat[stat.rindex(")") :].split()[2]) == parent
+            ):
+                return True
+    return False
 
 
 class Bench:
@@ -57,7 +86,7 @@ class Bench:
 
     def run(self, *arguments, **keys) -> subprocess.CompletedProcess:
         process = self.start(*arguments, **keys)
-        out, err = process.communicate(timeout=180)
+        out, err = process.communicate(timeout=900)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def manifest(self) -> dict:

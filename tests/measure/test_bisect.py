@@ -7,10 +7,10 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
 from measure_bench import FAKE_WORKER, MODEL
+from program import wait_until
 
 FOUND, NOT_SLOWER, USAGE, BAD_INPUT, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 5, 130
 RUNNER = """#!/bin/sh
@@ -138,12 +138,9 @@ class Started:
             env=os.environ | {"TMPDIR": str(self.temporary)},
             start_new_session=True,
         )
-        for _ in range(400):
-            if building.exists() if not measures else any(self.out.glob("*/manifest.json")):
-                return
-            assert self.process.poll() is None, self.process.stderr.read()
-            time.sleep(0.05)
-        raise AssertionError("it does not come that far")
+        came = building.exists if not measures else lambda: any(self.out.glob("*/manifest.json"))
+        wait_until(lambda: came() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.stderr.read()
 
     def left(self) -> set[pathlib.Path]:
         return set(self.temporary.glob("etprof-bisect-*"))
@@ -151,7 +148,7 @@ class Started:
     def end(self, number: int, *, group: bool) -> str:
         """What it said on stderr."""
         os.killpg(self.process.pid, number) if group else self.process.send_signal(number)
-        err = self.process.communicate(timeout=60)[1]
+        err = self.process.communicate(timeout=240)[1]
         self.gate.unlink(missing_ok=True)
         return err
 

@@ -18,8 +18,11 @@ WORTH_TELLING = 0.25  # cores, as in src/device/other_load.h
 @pytest.fixture
 def busy() -> Iterator[None]:
     """A process that keeps a core busy. Where others take that core from it, they are as much in the way."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+    work = "print('up', flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, text=True) as process:
         try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "up\n"
             yield
         finally:
             process.kill()

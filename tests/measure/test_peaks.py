@@ -2,9 +2,9 @@
 
 import json
 import signal
-import time
 
-from measure_bench import FAKE_RUNNER, FAKE_WORKER, program
+from measure_bench import FAKE_RUNNER, FAKE_WORKER, at_work, program
+from program import wait_until
 
 
 def same_place(**keys) -> dict:
@@ -81,9 +81,9 @@ def test_etprof_peaks_shows_and_ends(bench):
     assert bench.run("peaks", "--cpus", "999").returncode == 3
     assert bench.run("peaks", "--cpus", "many").returncode == 2
     process = bench.start("peaks", "--threads", "2")
-    time.sleep(0.5)
+    wait_until(lambda: at_work("etprof-runner", process.pid) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=240)
     assert process.returncode == 130, errors
 
 

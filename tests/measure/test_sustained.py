@@ -3,9 +3,9 @@
 import csv
 import json
 import signal
-import time
 
-from measure_bench import FAKE_RUNNER, MODEL, program
+from measure_bench import FAKE_RUNNER, MODEL, held, program
+from program import wait_until
 
 
 def summary(bench) -> dict:
@@ -30,11 +30,14 @@ def test_the_real_runner_over_some_seconds(bench):
         assert 0 < sum(burst["traced_runs"] for burst in bursts) <= 100
         spans.append((bursts[0]["start_ns"], bursts[-1]["end_ns"]))
     spans.sort()
-    assert all(end - start > 2.9e9 for start, end in spans)
+    # By etprof's clock each lasts as long as was asked for; beside other processes a burst's end and the next one's
+    # beginning are some time away from what it knows of them.
+    assert manifest["schedule"]["seconds"] >= 6
+    assert all(end - start > 1.5e9 for start, end in spans)
     assert spans[0][1] < spans[1][0]  # one after the other
     for experiment in summary(bench)["experiments"]:
         sustained = experiment["sustained"]
-        assert sustained["seconds"] > 2.9
+        assert sustained["seconds"] > 1.5
         assert sustained["first_ms"] > 0 and sustained["last_ms"] > 0
         assert sum(point["runs"] for point in sustained["points"]) == experiment["all_runs"]
     (table,) = bench.out.glob("**/*_t2_sustained.csv")
@@ -47,18 +50,12 @@ def test_the_real_runner_over_some_seconds(bench):
 
 
 def test_ctrl_c_keeps_what_there_is(bench):
-    config = bench.write(
-        [bench.experiment("one", env={"FAKE_SLEEP": "0.05"}), bench.experiment("two")], sustained="10min", runs=5
-    )
-    process = bench.start("run", config)
-    deadline = time.monotonic() + 60
-    log = bench.out / "manifest.json"
-    while not log.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    with held(bench, launch=2, burst=4) as hold:
+        config = bench.write([bench.experiment("one", env=hold), bench.experiment("two")], sustained="10min", runs=5)
+        process = bench.start("run", config)
+        wait_until((bench.folder / "hold.held").exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=240)
     assert process.returncode == 130
     (launch,) = bench.result("one")["launches"]
     assert launch["status"] == "partial"
