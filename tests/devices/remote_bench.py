@@ -66,6 +66,6 @@ class Watched:
         wait_until(lambda: is_there() or self.process.poll() is not None)
         assert self.process.poll() is None, self.text()
 
-    def end(self, seconds: float = 120) -> int:
+    def end(self, seconds: float = 600) -> int:
         self.process.communicate(timeout=seconds)
         return self.process.returncode

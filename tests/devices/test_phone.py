@@ -40,7 +40,7 @@ def test_a_power_mode_is_set_told_and_put_back(lab, phone, tmp_path):
     before = phone.phone.settings()
     assert "animator_duration_scale" not in before
     folder = tmp_path / "run"
-    done = lab.run(profile(phone, folder, *SHORT, "--power-mode", "unconstrained-boost"), timeout=120)
+    done = lab.run(profile(phone, folder, *SHORT, "--power-mode", "unconstrained-boost"))
     assert done.returncode == 0, done.stderr
     assert phone.phone.settings() == before
     assert "power mode unconstrained-boost" in done.stdout
@@ -48,7 +48,7 @@ def test_a_power_mode_is_set_told_and_put_back(lab, phone, tmp_path):
         setting["key"]: (setting["value"], setting["before"]) for setting in manifest(folder)["power_mode"]["settings"]
     }
     assert told == {key: (value, before.get(key)) for key, value in BOOST.items()}
-    assert lab.run([program.etprof(), "validate", folder], timeout=60).returncode == 0
+    assert lab.run([program.etprof(), "validate", folder]).returncode == 0
     left_nothing(phone)
 
 
@@ -118,7 +118,7 @@ def test_a_power_mode_after_a_reboot(lab, phone, tmp_path):
     saved = "".join(f"{key} {before.get(key, 'null')}\n" for key in BOOST)
     (phone.folder / "settings.before").write_text(saved)
     phone.start()
-    done = lab.run([program.etprof(), "isa", "--device", phone.spec, "--runner", runner()], timeout=60)
+    done = lab.run([program.etprof(), "isa", "--device", phone.spec, "--runner", runner()])
     assert done.returncode == 0, done.stderr
     assert phone.phone.settings() == before
 
@@ -127,7 +127,7 @@ def test_a_board_has_no_power_modes(lab, board, tmp_path):
     for device in (board.spec, "local"):
         command = profile(board, tmp_path / "run", *SHORT, "--power-mode", "app-developer")
         command[command.index("--device") + 1] = device
-        done = lab.run(command, timeout=60)
+        done = lab.run(command)
         assert done.returncode == 2
         assert "has no power modes" in program.one_error(done.stderr)
 
@@ -136,7 +136,7 @@ def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
     phone.phone.cap("big", 1_800_000)
     phone.phone.set_temperature(skin=44.0, cpu=61.5)
     folder = tmp_path / "run"
-    done = lab.run(profile(phone, folder, *SHORT), timeout=120)
+    done = lab.run(profile(phone, folder, *SHORT))
     assert done.returncode == 0, done.stderr
     conditions = manifest(folder)["conditions"]
     rounds = manifest(folder)["schedule"]["rounds"]
@@ -160,7 +160,7 @@ def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
     cpus = {cpu["id"]: cpu for cpu in manifest(folder)["device"]["cpus"]}
     assert (cpus[1]["max_khz"], cpus[1]["hardware_max_khz"], cpus[1]["capacity"]) == (1_800_000, 3_250_000, 1024)
     assert cpus[0]["governor"] == "sched_pixel"
-    assert lab.run([program.etprof(), "validate", folder], timeout=60).returncode == 0
+    assert lab.run([program.etprof(), "validate", folder]).returncode == 0
 
 
 def test_waiting_for_a_phone_to_cool(lab, phone, tmp_path):
@@ -176,7 +176,7 @@ def test_waiting_for_a_phone_to_cool(lab, phone, tmp_path):
     # A phone that stays hot is waited for once.
     phone.phone.set_temperature(cpu=50.0)
     folder = tmp_path / "hot"
-    done = lab.run(profile(phone, folder, *SHORT, "--max-temp", "45", "--max-temp-wait", "1"), timeout=120)
+    done = lab.run(profile(phone, folder, *SHORT, "--max-temp", "45", "--max-temp-wait", "1"))
     assert done.returncode == 0, done.stderr
     assert "does not get below 45 °C" in done.stderr
     assert all(c["hot"] for c in manifest(folder)["conditions"])
@@ -198,7 +198,7 @@ for a; do case $a in --worker) echo "unknown command line flag" >&2; exit 1;; --
         ' "experiments": [{"name": "a", "mode": "xnntrace"}]}'
     )
     shutil.rmtree(folder, ignore_errors=True)
-    done = lab.run([program.etprof(), "run", config, "--device", phone.spec], timeout=60)
+    done = lab.run([program.etprof(), "run", config, "--device", phone.spec])
     assert done.returncode == 0, done.stderr
     return folder, manifest(folder)["results"][0]["warnings"]
 
@@ -271,9 +271,9 @@ def test_a_runner_with_the_ndks_library(lab, phone, tmp_path):
         ' "experiments": [{"name": "a"}]}'
     )
     command = [program.etprof(), "run", config, "--device", phone.spec]
-    done = lab.run(["env", "-u", "ANDROID_NDK", *command], timeout=60)
+    done = lab.run(["env", "-u", "ANDROID_NDK", *command])
     assert done.returncode == 3
     assert "needs libc++_shared.so, which is not next to it" in done.stderr
-    done = lab.run(["env", f"ANDROID_NDK={tmp_path / 'ndk'}", *command], timeout=60)
+    done = lab.run(["env", f"ANDROID_NDK={tmp_path / 'ndk'}", *command])
     assert done.returncode == 0, done.stderr
     assert manifest(tmp_path / "run")["results"][0]["median_ms"] == 7.5

@@ -106,8 +106,8 @@ class Lab:
         return words if self._namespace is None else ["nsenter", "-t", str(self._namespace.pid), "-n", "--", *words]
 
     def run(self, argv: list[Any], **options: Any) -> subprocess.CompletedProcess[str]:
-        """subprocess.run on the lab's network, as text and captured unless `options` say otherwise; 60 s at most."""
-        defaults: dict[str, Any] = {"text": True, "timeout": 60, "env": self.environment}
+        """subprocess.run on the lab's network, as text and captured unless `options` say otherwise; five minutes at most."""
+        defaults: dict[str, Any] = {"text": True, "timeout": 300, "env": self.environment}
         if not {"stdout", "stderr", "capture_output"} & options.keys():
             defaults["capture_output"] = True
         return subprocess.run(self.command(argv), check=options.pop("check", False), **{**defaults, **options})
@@ -139,14 +139,23 @@ class Lab:
 
     def is_listening(self, port: int) -> bool:
         """Whether somebody listens on a port of this lab; asked of the kernel, without a connection."""
+        return "0A" in self._states(port)
+
+    def is_connected(self, port: int) -> bool:
+        """Whether somebody is connected to a port of this lab, though who listens there may not have looked yet."""
+        return "01" in self._states(port)
+
+    def _states(self, port: int) -> set[str]:
+        # Of Linux's include/net/tcp_states.h.
         pid = "self" if self._namespace is None else self._namespace.pid
+        found = set()
         for table in ("tcp", "tcp6"):
             with contextlib.suppress(OSError):
                 for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
                     local, state = line.split()[1], line.split()[3]
-                    if state == "0A" and int(local.rsplit(":", 1)[1], 16) == port:
-                        return True
-        return False
+                    if int(local.rsplit(":", 1)[1], 16) == port:
+                        found.add(state)
+        return found
 
     def add_ssh_host(self, config: str, known_host: str) -> None:
         """Lets `ssh -F ssh_config` know of one more device."""

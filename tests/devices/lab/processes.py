@@ -68,7 +68,7 @@ def send(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 240.0) -> None:
     """Waits for a condition; TimeoutError, saying for what, when it does not come."""
     end = time.monotonic() + seconds
     while not condition():
