@@ -107,8 +107,9 @@ def serve(place: str) -> None:
     """Answers clients for as long as the process that started it lives; they wait from the start."""
     parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(place)
+        server.bind(f"{place}.new")
         server.listen()
+        Path(f"{place}.new").rename(place)  # who finds it can connect
         for name in THIRD_PARTY:
             importlib.import_module(name)
         lower_one()
