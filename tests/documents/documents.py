@@ -183,7 +183,7 @@ fails() {
 
 
 def run_in(
-    there: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 300
+    there: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 1800
 ) -> subprocess.CompletedProcess[str]:
     """Runs them as one bash script, which ends at the first that fails, in a workspace. TESTS is the folder tests/;
     `variables` are set too."""
@@ -201,7 +201,7 @@ def run_in(
 
 
 def run_commands(
-    commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 300
+    commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 1800
 ) -> subprocess.CompletedProcess[str]:
     """The same in a new workspace in `folder`."""
     return run_in(workspace(folder / "workspace"), commands, variables, seconds)

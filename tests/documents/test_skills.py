@@ -134,7 +134,7 @@ def chain(tmp_path_factory) -> Chain:
     done = {}
     for name in [*NAMES, "README.md"]:
         commands = script((SKILLS / name).read_text()) if name == "README.md" else script(text_of(name), marks(name))
-        done[name] = run_in(folder, commands, seconds=600)
+        done[name] = run_in(folder, commands)
         if done[name].returncode != 0:
             break
     return Chain(folder, done)

@@ -100,7 +100,7 @@ def test_a_configuration(bench, factor, limit, code):
 
 
 def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_same(bench):
-    live = check(bench, pair(bench, 1.1), code=FAIL)
+    live = check(bench, pair(bench, 1.1, max_seconds=600), code=FAIL)  # time for ten launches, however slow
     assert live["pairs"][0]["launches"] == 10
     assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
     again = check(bench, bench.out, code=FAIL)
@@ -138,7 +138,7 @@ def test_the_budget_ends_it(bench):
     config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": ",".join(["1.0", "1.04"] * 80), "FAKE_SLEEP": "0.02"})
     start = time.monotonic()
     check(bench, config, "--budget", "4", code=INCONCLUSIVE)
-    assert time.monotonic() - start < 120
+    assert time.monotonic() - start < 600
     assert bench.manifest()["schedule"]["seconds"] < 60  # 160 launches of 14 bursts alone would sleep for 45 s
     assert sum(launch["status"] == "complete" for launch in bench.result("change")["launches"]) < 160
 
@@ -354,7 +354,7 @@ def test_one_message_for_what_makes_no_sense(bench):
 
 def test_ctrl_c_and_resume(bench):
     with held(bench) as hold:
-        config = pair(bench, base=hold)
+        config = pair(bench, base=hold, max_seconds=600)
         process = bench.start("check", config)
         wait_until(lambda: (bench.out / "manifest.json").exists() and len(bench.result("base")["launches"]) >= 2)
         process.send_signal(signal.SIGINT)

@@ -33,7 +33,8 @@ def workers(bench) -> list:
 
 
 def test_a_worker_that_dies_once_is_tried_again(bench):
-    config = bench.write([bench.experiment("a"), bench.experiment("b", env={"FAKE_FAIL": "die@burst:3"})])
+    experiments = [bench.experiment("a"), bench.experiment("b", env={"FAKE_FAIL": "die@burst:3"})]
+    config = bench.write(experiments, max_seconds=600)  # time for ten launches, however slow
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
     states = [launch["status"] for launch in launches_of(bench, "b")]

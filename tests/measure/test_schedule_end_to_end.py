@@ -16,7 +16,8 @@ def rows_of(bench, name: str) -> list:
 
 
 def test_rounds_have_every_experiment_once_in_changing_order(bench):
-    config = bench.write([bench.experiment("a"), bench.experiment("b", env={"FAKE_LATENCY_NS": "2000000"})])
+    experiments = [bench.experiment("a"), bench.experiment("b", env={"FAKE_LATENCY_NS": "2000000"})]
+    config = bench.write(experiments, max_seconds=600)  # time for all rounds, however slow
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
     manifest = bench.manifest()
@@ -41,7 +42,7 @@ def test_rounds_have_every_experiment_once_in_changing_order(bench):
 
 
 def test_one_experiment_alone(bench):
-    result = bench.run("run", bench.write([bench.experiment("a")]))
+    result = bench.run("run", bench.write([bench.experiment("a")], max_seconds=600))
     assert result.returncode == DONE, result.stderr
     assert bench.manifest()["schedule"]["launches"] == 10
 
