@@ -77,11 +77,14 @@ class HostTimeKeeper {
     if (of >= layout.size()) return kNoName;
     std::string backend = backend_of_ ? backend_of_(layout.chain[of], layout.instruction[of]) : "";
     const delegates::Delegate* delegate = delegates::OfBackend(backend);
-    if (backend.empty() && !pending_.empty()) {
+    if ((backend.empty() || delegate != nullptr) && !pending_.empty()) {
       delegates::Evidence evidence;
       for (const std::size_t event : pending_) evidence.Add(WritersOf(layout, event));
-      delegate = evidence.Owner();
-      if (delegate != nullptr) backend = delegate->backend;
+      if (delegate == nullptr || !evidence.MayBeOf(*delegate)) {
+        delegate = evidence.Owner();
+        if (!backend.empty()) NoteAnother(backend, trace_.NameOf(layout, pending_.front()));
+        backend = delegate == nullptr ? "" : delegate->backend;
+      }
     }
     if (backend.empty() && pending_.empty()) return kNoName;
     const NameId id = trace_.names.Intern(backend);
@@ -161,6 +164,18 @@ class HostTimeKeeper {
     entry.count = 1;
     if (trace_.health.CountOf(entry.name) == 0)
       entry.first_place = (backend.empty() ? "" : backend + ": ") + event;
+    trace_.health.Add(std::move(entry));
+  }
+
+  void NoteAnother(const std::string& backend, const std::string& event) {
+    HealthEntry entry;
+    entry.name = "delegate_differs";
+    entry.severity = HealthEntry::Severity::kError;
+    entry.explanation =
+        "events that the program's delegate does not write: the program is not the one that ran, and the "
+        "events are read without it";
+    entry.count = 1;
+    if (trace_.health.CountOf(entry.name) == 0) entry.first_place = backend + ": " + event;
     trace_.health.Add(std::move(entry));
   }
 

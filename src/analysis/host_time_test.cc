@@ -62,6 +62,21 @@ TEST(HostTime, OfXnnpackAllStays) {
   EXPECT_TRUE(trace.health.entries().empty());
 }
 
+TEST(HostTime, AnotherProgramsDelegateIsNotBelieved) {
+  Trace trace = TwoRuns({{"heap (bytes)", 0, 5'000'000}, {"RPC (us)", 0, 700}});
+  const Profile profile = Attributed(trace, Always("XnnpackBackend"));
+  EXPECT_EQ(CallOf(profile).name, "QnnBackend delegate call");
+  ASSERT_EQ(profile.reported.size(), 2);
+  EXPECT_EQ(profile.reported[0].kind, ValueKind::kBytes);
+  EXPECT_GT(profile.health.CountOf("delegate_differs"), 0);
+
+  Trace unmarked = TwoRuns({{"aten_convolution_default", 10'100, 10'200}});
+  EXPECT_EQ(CallOf(Attributed(unmarked, Always("XnnpackBackend"))).name, "unknown delegate call");
+
+  Trace xnnpack = TwoRuns({{"Add (ND) #1", 10'100, 10'200}});
+  EXPECT_EQ(Attributed(xnnpack, Always("QnnBackend")).operators[0].backend, "XnnpackBackend");
+}
+
 TEST(HostTime, BytesAreNoTime) {
   Trace trace = TwoRuns({{"heap (bytes)", 0, 5'000'000}, {"RPC (us)", 0, 700}});
   const Profile profile = Attributed(trace);
@@ -80,7 +95,7 @@ TEST(HostTime, BytesAreNoTime) {
 }
 
 TEST(HostTime, TheProgramSaysWhoseEventsAre) {
-  Trace trace = TwoRuns({{"Add (ND) #1", 10'100, 10'200}});
+  Trace trace = TwoRuns({{"add_1", 10'100, 10'200}});
   const Profile profile = Attributed(trace, Always("CoreMLBackend"));
   ASSERT_EQ(profile.reported.size(), 1);
   EXPECT_EQ(profile.reported[0].kind, ValueKind::kEstimate);

@@ -47,6 +47,7 @@ class Joiner {
       } else {
         own.join = Join::kFramework;
       }
+      if (result_.problem.empty() && !op.backend.empty()) CompareBackend(op);
       if (!result_.problem.empty()) return Refused();
     }
     for (auto& [call, operators] : calls) {
@@ -91,6 +92,16 @@ class Joiner {
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
+  }
+
+  void CompareBackend(const Operator& op) {
+    const Instruction* instruction = Find(op);
+    if (instruction == nullptr || instruction->kind != Instruction::Kind::kDelegate) return;
+    const std::string& backend = method_.delegates[instruction->target].backend;
+    if (op.backend == backend) return;
+    result_.problem = fmt::format(
+        "{} wrote the events of instruction {}, which calls {} in the program: it is not the one that ran",
+        op.backend, op.key.instruction, backend);
   }
 
   static void Set(SourcePlaces::Found found, OperatorSource& own) {

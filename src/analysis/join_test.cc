@@ -284,6 +284,10 @@ TEST(JoinProgram, AnotherProgramIsNotJoined) {
   const ProgramJoin join = JoinProgram(another_kernel, program, program.methods[0], nullptr);
   EXPECT_THAT(join.problem, HasSubstr("native_call_sum.out"));
   for (const OperatorSource& source : join.operators) EXPECT_EQ(source.join, Join::kNone);
+  Profile another_delegate = ProfileOf({"Add (ND) #1"});
+  another_delegate.operators[2].backend = "VulkanBackend";
+  EXPECT_THAT(JoinProgram(another_delegate, program, program.methods[0], nullptr).problem,
+              HasSubstr("VulkanBackend wrote the events of instruction 1, which calls XnnpackBackend"));
 }
 
 }  // namespace

@@ -31,6 +31,13 @@ const Delegate* Evidence::Owner() const {
   return owner;
 }
 
+bool Evidence::MayBeOf(const Delegate& delegate) const {
+  if (const Delegate* const owner = Owner()) return owner == &delegate;
+  if (delegate.writes == nullptr || delegate.one_is_enough) return true;
+  const auto at = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
+  return any_[static_cast<std::size_t>(at)];
+}
+
 bool IsDelegatesOwn(std::string_view framework_name) {
   return std::ranges::any_of(kDelegates, [&](const Delegate* delegate) {
     return delegate->writes_as_framework && delegate->writes({framework_name});

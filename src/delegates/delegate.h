@@ -81,6 +81,9 @@ class Evidence {
   void Add(Writers writers);
   // Null: the events do not tell it for certain, or tell of two.
   const Delegate* Owner() const;
+  // Whether `delegate` may have written them: they tell of no other, and one is like its own where all of its
+  // own can be told.
+  bool MayBeOf(const Delegate& delegate) const;
 
  private:
   Writers any_;

@@ -70,6 +70,25 @@ TEST(Delegates, AreNotGuessed) {
   EXPECT_EQ(OfBackend("MyBackend"), nullptr);
 }
 
+bool MayBe(std::string_view backend, const std::vector<Event>& events) {
+  Evidence evidence;
+  for (const Event& event : events) evidence.Add(WritersOf(event));
+  return evidence.MayBeOf(*OfBackend(backend));
+}
+
+TEST(Delegates, AreContradictedByWhatTheyDoNotWrite) {
+  EXPECT_TRUE(MayBe("XnnpackBackend", {{"Add (ND) #1"}}));
+  EXPECT_TRUE(MayBe("XnnpackBackend", {{"Add (ND, F32)"}, {"Invalid Unary Op"}}));  // an old version
+  EXPECT_FALSE(MayBe("XnnpackBackend", {{"aten_convolution_default"}}));            // Core ML's
+  EXPECT_FALSE(MayBe("XnnpackBackend", {{"0", true}}));                             // Neutron's
+  EXPECT_FALSE(MayBe("XnnpackBackend", {{"RPC (us)"}}));
+  EXPECT_FALSE(MayBe("QnnBackend", {{"Add (ND) #1"}}));
+  EXPECT_TRUE(MayBe("QnnBackend", {{"Input OpId_2"}}));
+  EXPECT_TRUE(MayBe("VulkanBackend", {{"conv2d_3"}}));
+  EXPECT_TRUE(MayBe("CoreMLBackend", {{"aten_convolution_default"}}));
+  EXPECT_TRUE(MayBe("NeutronBackend", {{"0", true}}));
+}
+
 TEST(Delegates, OnlyHostClocksAreHostTime) {
   struct Case {
     std::string_view backend;

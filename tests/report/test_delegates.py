@@ -133,6 +133,18 @@ def test_every_number_has_a_kind_and_a_unit(written, name):
     assert {value["instruction"] for value in values} <= {CALL}
 
 
+@pytest.mark.parametrize("name", [name for name in BACKENDS if name not in ("xnnpack", "openvino")])
+def test_a_program_of_another_delegate_is_not_believed(written, name):
+    """QNN's bytes were nanoseconds with the .pte for XNNPACK: "Other 50560%"."""
+    done = program.run("analyze", written / f"{name}.etdump", "--model", written / "xnnpack.pte", "--json")
+    (experiment,) = program.fitting("analysis_summary", done.stdout)["experiments"]
+    alone = analyzed(written, name, False)
+    assert experiment["groups"] == alone["groups"]
+    assert experiment.get("delegate_values") == alone.get("delegate_values")
+    assert [operator["name"] for operator in experiment["operators"]] == [one["name"] for one in alone["operators"]]
+    assert "delegate_differs" in [entry["name"] for entry in experiment["health"]]
+
+
 def test_values_are_those_that_were_written(written):
     values = {value["name"]: value for value in analyzed(written, "qnn", False)["delegate_values"]}
     assert values["DSP heap"]["median"] == 25_165_824
