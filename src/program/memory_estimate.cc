@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "program/dataflow.h"
 
@@ -14,6 +16,27 @@ std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& 
   if (node.convolution) return Product(node.convolution->groups, node.convolution->group_output_channels);
   if (filter.shape.size() != 2) return std::nullopt;
   return filter.shape[(node.flags & kXnnTransposeWeights) != 0 ? 1 : 0];
+}
+
+// Planned tensors whose contents stay from one inference to the next, such as caches: what is read, or
+// changed in place, before anything wrote it.
+std::set<std::size_t> StatesOf(const Method& method, const MethodDataflow& flow) {
+  std::set<std::size_t> states, given(method.inputs.begin(), method.inputs.end());
+  for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
+    const auto add = [&](std::size_t value) {
+      const std::size_t holder = flow.Holder(value);
+      const auto& tensor = method.values[holder].tensor;
+      if (tensor && tensor->memory_id && !given.contains(holder)) states.insert(holder);
+    };
+    for (const std::size_t value : flow.instructions[i].read) add(value);
+    const Instruction& instruction = method.instructions[i];
+    for (const std::size_t value : flow.instructions[i].written) {
+      if (instruction.kind == Instruction::Kind::kKernel && instruction.arguments.front() == value)
+        add(value);
+      given.insert(flow.Holder(value));
+    }
+  }
+  return states;
 }
 
 bool Packs(const XnnNode& node) { return node.type == "XNNFullyConnected" || node.convolution.has_value(); }
@@ -52,8 +75,19 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     for (const std::size_t value : flow.instructions[i].read) use(value, i);
     for (const std::size_t value : flow.instructions[i].written) use(value, i);
   }
-  for (const std::size_t value : method.inputs) use(value, 0);
   for (const std::size_t value : method.outputs) use(value, method.instructions.size() - 1);
+  // An input that nothing uses is not in use: its place may be another tensor's from the first instruction
+  // on.
+  for (const std::size_t value : method.inputs)
+    if (by_value.contains(flow.Holder(value))) use(value, 0);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> places;
+  for (const std::size_t value : StatesOf(method, flow)) {
+    const ProgramTensor& tensor = *method.values[value].tensor;
+    const bool is_known = by_value.contains(value) && tensor.memory_offset;
+    if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
+    use(value, 0);
+    use(value, method.instructions.size() - 1);
+  }
   return tensors;
 }
 

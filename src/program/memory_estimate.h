@@ -27,13 +27,14 @@ struct PlannedTensor {
     using T = PlannedTensor;
     v("value", &T::value, {.meaning = "in values"});
     v("bytes", &T::bytes);
-    v("first", &T::first, {.meaning = "instruction that uses it first; of an input 0"});
-    v("last", &T::last, {.meaning = "and last; of an output the last one of all"});
+    v("first", &T::first, {.meaning = "instruction that uses it first; of an input and a state 0"});
+    v("last", &T::last, {.meaning = "and last; of an output and a state the last one of all"});
     v("upper_bound", &T::upper_bound, {.meaning = "its shape may be smaller when it runs"});
   }
 };
 
-// Those that something uses. Views of a tensor are the tensor. Empty where the method branches: what is in
+// Those that something uses. Views of a tensor are the tensor. A state, such as a cache, is what an inference
+// finds as the one before left it. Empty where the method branches: what is in
 // use then depends on the way it goes.
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program);
 

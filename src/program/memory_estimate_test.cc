@@ -63,6 +63,33 @@ TEST(PlannedPeak, IsWhereMostIsInUseAtOnce) {
   EXPECT_EQ(peak.upper_bound, 4 * 50);
 }
 
+TEST(PlannedPeak, CountsNoInputThatNothingUses) {
+  // As ExecuTorch plans it: the output lies where the input was.
+  Method method = Planned({16, 20, 3});
+  method.values[2].tensor->memory_offset = 0;
+  AddCall(1, 2, method);
+  method.inputs = {0, 1};
+  method.outputs = {2};
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (20 + 3));
+}
+
+TEST(PlannedPeak, CountsAStateAllTheTime) {
+  // 0 -> 1 -> 2, then 3 -> 4, and 4 is copied to 3 for the next inference: aten::copy_(3, 4, 3).
+  Method method = Planned({10, 50, 60, 7, 7});
+  AddCall(0, 1, method);
+  AddCall(1, 2, method);
+  AddCall(3, 4, method);
+  AddCall(3, 4, method);
+  method.instructions[3].arguments = {3, 4, 3};
+  method.inputs = {0};
+  method.outputs = {2};
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+  // A cache that is changed in place before it is read, and a view of it.
+  std::swap(method.instructions[2], method.instructions[3]);
+  method.values[4].tensor->memory_id.reset();
+  EXPECT_EQ(PeakOf(method, {}).value().bytes, 4 * (50 + 60 + 7));
+}
+
 TEST(PlannedPeak, IsNotToldOfAMethodThatBranchesOrPlansNothing) {
   Method method = Planned({10, 50});
   EXPECT_FALSE(PeakOf(method, {}));
