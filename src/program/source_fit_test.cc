@@ -63,6 +63,9 @@ TEST(SourceFit, AKernelThatMultipliesIsKnown) {
   record.methods.at("forward").instructions.erase(0);
   EXPECT_THAT(Misfit(program, record),
               Optional(Eq("it does not know instruction 0 of forward, aten::convolution.out")));
+  Program branching = program;
+  branching.methods[0].instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
+  EXPECT_EQ(Misfit(branching, record), std::nullopt);
   method.instructions[0].target = 1;
   EXPECT_EQ(Misfit(program, record), std::nullopt);
 }
