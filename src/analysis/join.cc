@@ -88,7 +88,7 @@ class Joiner {
     own.join = Join::kKernel;
     own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
-    own.work = WorkOf(*instruction, method_);
+    if (!Varies(*instruction)) own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
@@ -102,6 +102,18 @@ class Joiner {
     result_.problem = fmt::format(
         "{} wrote the events of instruction {}, which calls {} in the program: it is not the one that ran",
         op.backend, op.key.instruction, backend);
+  }
+
+  // Whether shapes of what an instruction reads and writes change at run time: what it has to do in a run is
+  // not known then, only the most that it may be.
+  bool Varies(const Instruction& instruction) const {
+    const auto varies = [&](std::size_t value) {
+      const auto& tensor = method_.values[value].tensor;
+      return tensor && tensor->dynamism != ProgramTensor::Shape::kStatic;
+    };
+    return std::ranges::any_of(instruction.arguments, [&](std::size_t argument) {
+      return varies(argument) || std::ranges::any_of(method_.values[argument].items, varies);
+    });
   }
 
   static void Set(SourcePlaces::Found found, OperatorSource& own) {
@@ -135,10 +147,12 @@ class Joiner {
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
+    const bool varies = Varies(*instruction);
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;
       Describe(alignment->operators, i, graph, own);
+      if (varies) own.work = Work{};
     }
     PlaceInserted(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});

@@ -278,6 +278,24 @@ TEST(JoinProgram, LayersOfOpenvinoGetTheModuleOfTheNodeTheyAreNamedBy) {
   EXPECT_THAT(paths(), ElementsAre("(none)", "(none)", "(none)"));
 }
 
+TEST(JoinProgram, TheWorkOfShapesThatChangeIsNotKnown) {
+  Program program = ProgramOf(Chain({"XNNAdd"}));
+  const Profile profile = ProfileOf({"Add (ND) #1"});
+  const auto known = [&] {
+    const ProgramJoin join = JoinProgram(profile, program, program.methods[0], nullptr);
+    std::vector<bool> of;
+    for (const char* name : {"native_call_mean.out", "Add (ND) #1"})
+      of.push_back(SourceOf(profile, join, name).work.bytes.has_value());
+    return of;
+  };
+  EXPECT_THAT(known(), ElementsAre(true, true));
+  Method& method = program.methods[0];
+  method.values[0].tensor->dynamism = ProgramTensor::Shape::kBounded;
+  EXPECT_THAT(known(), ElementsAre(false, true));
+  method.instructions[1].arguments = {0};
+  EXPECT_THAT(known(), ElementsAre(false, false));
+}
+
 TEST(JoinProgram, AnotherProgramIsNotJoined) {
   const Program program = ProgramOf(Chain({"XNNAdd"}));
   const Profile another_kernel = ProfileOf({"Add (ND) #1"}, "native_call_sum.out");

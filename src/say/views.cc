@@ -18,7 +18,8 @@ constexpr const char* kNotWatched = "no calls were watched in this run (etprof p
 
 constexpr ReportView kReportViews[] = {
     {"roofline", [](const Report& report) { return DocumentOf(SayRoofline(report)); }, "",
-     "it takes the machine's roofs (a run without --no-peaks) and the .pte that ran (--model)"},
+     "it takes the machine's roofs (a run without --no-peaks), the .pte that ran (--model), and shapes "
+     "that do not change at run time"},
     {"counters", [](const Report& report) { return SayCounters(CountersOf(report.run)); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"proven", [](const Report& report) { return DocumentOf(SayProven(report.watched)); },
