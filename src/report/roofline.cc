@@ -24,12 +24,15 @@ OperatorTime TimeOf(const Profile& profile, std::size_t op) {
       launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
   }
   std::vector<double> logs, all;
+  bool resolved = true;  // a clock of whole µs reads 0 in some launches, and the others are no mean of all
   for (const auto& [launch, times] : launches) {
     all.insert(all.end(), times.begin(), times.end());
-    if (const auto median = stats::Median(times); median && *median > 0) logs.push_back(std::log(*median));
+    const double median = stats::Median(times).value_or(0);
+    resolved = resolved && median > 0;
+    logs.push_back(std::log(median));
   }
   OperatorTime time;
-  if (const auto estimate = stats::EstimateRatio(logs, 0.95)) {
+  if (const auto estimate = resolved ? stats::EstimateRatio(logs, 0.95) : std::nullopt) {
     time.ns = estimate->ratio();
     time.low = estimate->low();
     time.high = estimate->high();

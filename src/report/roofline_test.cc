@@ -69,6 +69,19 @@ PeaksEntry Machine() {
   return entry;
 }
 
+TEST(Roofline, LaunchesInWhichTheClockReadZeroAreNotLeftOut) {
+  const auto rows = [](const std::vector<double>& slower) {
+    return MakeRoofline(ProfileOfRuns(slower), Machine()).value().rows;
+  };
+  // The add is 10 µs in two launches of five, and 0 in the others.
+  const Profile profile = ProfileOfRuns({1, 0, 0, 1, 0});
+  EXPECT_FALSE(MakeRoofline(profile, Machine()).has_value());
+  const std::vector<RooflineRow> most = rows({1, 0, 1, 1, 1});
+  ASSERT_EQ(most.size(), 2U);
+  EXPECT_EQ(most[0].time.ns, 100e3);
+  EXPECT_FALSE(most[0].time.low.has_value());
+}
+
 TEST(Roofline, SaysWhatBoundsAnOperatorAndByHowMuch) {
   const Profile profile = ProfileOfRuns({1, 1, 1});
   const auto roofline = MakeRoofline(profile, Machine());
