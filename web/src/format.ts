@@ -55,18 +55,16 @@ export interface Ratio {
   verdict: string | null;
 }
 
-// As etprof's terminal has them: 1.004x, 1.84x, 12.3x, 120x.
+// As etprof's terminal has them (RatioText in src/say/wording.cc): 1.004x, 1.84x, 12.33x, 120x.
 export function factor(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
-  if (value >= 99.95) return `${value.toFixed(0)}x`;
-  if (value >= 9.995) return `${value.toFixed(1)}x`;
-  if (Math.abs(value - 1) < 0.0495) {
-    // As many digits as it takes to tell it from 1.
-    let digits = 3;
-    while (digits < 6 && Math.abs(value - 1) < 0.5 * 10 ** -digits) digits++;
-    return `${value.toFixed(Math.abs(value - 1) < 5e-6 ? 3 : digits)}x`;
-  }
-  return `${value.toFixed(2)}x`;
+  if (value >= 99.5) return `${value.toFixed(0)}x`;
+  if (value > 0 && value < 0.0995) return `${Number(value.toPrecision(2))}x`;
+  // As many digits as it takes to tell it from 1.
+  const from = Math.abs(value - 1);
+  let decimals = 2;
+  while (from >= 5e-6 && from < 0.5 * 10 ** -decimals) decimals++;
+  return `${value.toFixed(decimals)}x`;
 }
 
 // A ratio above 1 is a candidate that is faster; of one that is slower it is told the other way round, and its
@@ -90,7 +88,7 @@ export function interval(row: Ratio): string {
 export function verdict(row: Ratio): string {
   if (row.verdict === "faster" || row.verdict === "slower") {
     const times = factor(told(row).ratio);
-    return times === "1.000x" ? `${row.verdict} by less than 0.001%` : `${times} ${row.verdict}`;
+    return times === "1.00x" ? `${row.verdict} by less than 0.001%` : `${times} ${row.verdict}`;
   }
   return row.verdict ?? NONE;
 }
