@@ -69,6 +69,13 @@ def test_suites_fit_the_schema_that_they_name_and_etprof_takes_them(path):
     assert done.returncode == 0, done.stderr
 
 
+def test_an_example_is_json_that_any_program_reads():
+    """As the kit's users do: json.loads, another model, json.dumps."""
+    for path in FILES:
+        if path.parent.name == "examples":
+            assert json.loads(path.read_text(encoding="utf-8"))["description"], path.name
+
+
 def test_there_is_a_template_and_an_example_for_every_platform():
     assert {path.name.removesuffix("_template.json") for path in TEMPLATES} == {"mac", "android", "board", "linux"}
     devices = {
