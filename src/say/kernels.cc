@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/units.h"
 #include "say/watched.h"
 #include "say/wording.h"
 
@@ -100,8 +101,10 @@ Section SectionOf(const KernelComparison& comparison) {
   const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
   Section section{fmt::format("{} against {}", on, off),
                   Level::kUsual,
-                  {Paragraph{fmt::format("{} microkernels have the same status on both sides, {} differ.",
-                                         comparison.alike, comparison.kernels.size())}}};
+                  {Paragraph{fmt::format("{} {} the same status in both variants, {}.",
+                                         CountedText(comparison.alike, "microkernel"),
+                                         comparison.alike == 1 ? "has" : "have",
+                                         CountedText(comparison.kernels.size(), "differs", "differ"))}}};
   const auto status = [](const std::optional<KernelStatus>& of) {
     return of ? Cell(std::string(NameOf(*of))) : Cell();
   };
@@ -131,14 +134,13 @@ Section SectionOf(const KernelComparison& comparison) {
 
 Section SectionOf(const OperatorEvidence& evidence) {
   const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
-  Section section{
-      fmt::format("Operators of {} and {}", off, on),
-      Level::kUsual,
-      {Paragraph{fmt::format(
-          "{} of the delegated operators have another name in {} than in {}, {} have the same. On packed "
-          "KleidiAI microkernels run {} in {} and {} in {}.",
-          evidence.changed.size(), on, off, evidence.unchanged, evidence.baseline_kleidiai, off,
-          evidence.candidate_kleidiai, on)}}};
+  Section section{fmt::format("Operators of {} and {}", off, on),
+                  Level::kUsual,
+                  {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} "
+                                         "with the same. On KleidiAI's packed "
+                                         "microkernels: {} in {}, {} in {}.",
+                                         evidence.changed.size(), on, off, evidence.unchanged,
+                                         evidence.baseline_kleidiai, off, evidence.candidate_kleidiai, on)}}};
   Table table{"changed_operators",
               "",
               {{"baseline", off},

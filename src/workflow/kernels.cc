@@ -81,6 +81,11 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
     if (profiles.front()) HoldAgainst(*profiles.front(), view);
   }
   if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
+    if (fs::path(path).extension() == ".etdump") {
+      throw Error(ExitCode::kBadInput, "is an ETDump, not a log of XNNPACK")
+          .InFile(path)
+          .Remedy("for kernels by the names of operators use `etprof compare OFF.etdump ON.etdump --all`");
+    }
     throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
         .InFile(path)
         .Remedy("build a runner with XNNPACK's log: `etprof build --executorch DIR --trace`");

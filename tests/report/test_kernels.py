@@ -135,6 +135,11 @@ def test_the_kits_commands(tmp_path, with_sme2):
     text = view.read_text(encoding="utf-8")
     assert text.startswith("# What SME2 brings\n")
     assert SME2.replace("_", "\\_") in text and "dwconv" not in text
+    # The numbers are of that operation, too.
+    logs = ["--sme2-on", with_sme2, "--sme2-off", LOG]
+    told = kernels(*logs, "--filter-op", "GEMM")
+    names = [{kernel["name"] for kernel in log["kernels"]} for log in told["logs"]]
+    assert 0 < told["comparison"]["alike"] + len(told["comparison"]["kernels"]) == len(names[0] | names[1])
     # In a folder the view gets that name by itself.
     assert program.run("kernels", LOG, "--filter-op", "GEMM", "--out", tmp_path / "out").returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy_cnn.t1_kernels.csv", "kernel_view_gemm.md"}
@@ -214,6 +219,15 @@ def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, said):
     done = program.run("kernels", path)
     assert done.returncode == 3
     assert said in done.stderr and program.one_error(done.stderr) and done.stdout == ""
+
+
+def test_an_etdump_is_no_log_and_says_what_reads_it(tmp_path):
+    sides = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("on", "off")]
+    done = program.run("kernels", "--sme2-on", sides[0], "--sme2-off", sides[1])
+    assert done.returncode == 3 and "is an ETDump, not a log of XNNPACK" in program.one_error(done.stderr)
+    assert "etprof compare OFF.etdump ON.etdump --all" in done.stderr
+    shown = program.run("compare", sides[1], sides[0], "--all", width=120)
+    assert "KleidiAI, SME or SME2" in shown.stdout
 
 
 def test_a_folder_that_holds_nothing_of_it(tmp_path):

@@ -143,12 +143,10 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   for (const xnnpack::LoggedKernel& kernel : a.kernels) add(kernel, true);
   for (const xnnpack::LoggedKernel& kernel : b.kernels) add(kernel, false);
   for (KernelComparison::Row& row : rows) {
-    if (row.baseline == row.candidate) {
-      ++comparison.alike;
-    } else {
-      comparison.kernels.push_back(std::move(row));
-    }
+    const bool is_same = row.baseline == row.candidate;
+    (is_same ? comparison.same : comparison.kernels).push_back(std::move(row));
   }
+  comparison.alike = comparison.same.size();
   const auto type = [](const xnnpack::OperatorUse& op) {
     const auto name = xnnpack::ParseOperatorName(op.name);
     return name ? name->type : op.name;
@@ -174,6 +172,22 @@ void TellApart(KernelReport& report) {
   report.views[1].label += " on";
 }
 
+namespace {
+
+// Its numbers are those of the operators that it holds.
+void Count(OperatorEvidence& evidence) {
+  evidence.unchanged = evidence.same.size();
+  evidence.baseline_kleidiai = evidence.candidate_kleidiai = 0;
+  for (const auto* rows : {&evidence.changed, &evidence.same}) {
+    for (const OperatorEvidence::Row& row : *rows) {
+      evidence.baseline_kleidiai += row.baseline_kleidiai ? 1 : 0;
+      evidence.candidate_kleidiai += row.candidate_kleidiai ? 1 : 0;
+    }
+  }
+}
+
+}  // namespace
+
 OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
                                       const std::string& baseline_label, const std::string& candidate_label) {
   OperatorEvidence evidence;
@@ -197,14 +211,13 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
     const std::string b =
         take(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
     if (a.empty() && b.empty()) continue;
-    evidence.baseline_kleidiai += row.baseline_kleidiai ? 1 : 0;
-    evidence.candidate_kleidiai += row.candidate_kleidiai ? 1 : 0;
     if (a == b) {
-      ++evidence.unchanged;
+      evidence.same.push_back(std::move(row));
     } else {
       evidence.changed.push_back(std::move(row));
     }
   }
+  Count(evidence);
   return evidence;
 }
 
@@ -264,8 +277,9 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
     std::erase_if(view.use.operators, [&](const auto& op) { return !operator_has(op.name); });
   }
   if (report.comparison) {
-    std::erase_if(report.comparison->kernels,
-                  [&](const auto& row) { return !kernel_has(row.parsed, row.kernel); });
+    for (std::vector<KernelComparison::Row>* rows : {&report.comparison->kernels, &report.comparison->same})
+      std::erase_if(*rows, [&](const auto& row) { return !kernel_has(row.parsed, row.kernel); });
+    report.comparison->alike = report.comparison->same.size();
     std::erase_if(report.comparison->operators, [&](const auto& row) {
       return !operator_has(row.baseline) && !operator_has(row.candidate);
     });
@@ -273,9 +287,12 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
   for (WatchedExperiment& watched : report.watched)
     std::erase_if(watched.rows, [&](const auto& row) { return !operator_has(row.name); });
   for (OperatorEvidence& evidence : report.evidence) {
-    std::erase_if(evidence.changed, [&](const auto& row) {
-      return !operator_has(row.baseline) && !operator_has(row.candidate);
-    });
+    for (std::vector<OperatorEvidence::Row>* rows : {&evidence.changed, &evidence.same}) {
+      std::erase_if(*rows, [&](const auto& row) {
+        return !operator_has(row.baseline) && !operator_has(row.candidate);
+      });
+    }
+    Count(evidence);
   }
 }
 

@@ -58,7 +58,8 @@ struct KernelComparison {
     }
   };
   std::vector<Row> kernels;  // that differ: on one side alone, or with another status
-  std::size_t alike = 0;     // the others
+  std::vector<Row> same;     // the others
+  std::size_t alike = 0;     // of `same`
   struct OperatorRow {
     std::string baseline, candidate;                // names
     std::string baseline_kernel, candidate_kernel;  // proven; empty: not
@@ -101,7 +102,8 @@ struct OperatorEvidence {
     }
   };
   std::vector<Row> changed;   // the name without its number is another one, or one side lacks it
-  std::size_t unchanged = 0;  // delegated operators that have the same name on both sides
+  std::vector<Row> same;      // the other delegated operators
+  std::size_t unchanged = 0;  // of `same`
   std::size_t baseline_kleidiai = 0, candidate_kleidiai = 0;  // operators, the unchanged ones too
 
   static constexpr const char* kSchemaName = "pair";

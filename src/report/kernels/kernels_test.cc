@@ -92,6 +92,11 @@ TEST_F(Kernels, TwoLogsComparedByStatusAndOperator) {
   EXPECT_EQ(report.comparison->operators[1].candidate_kernel,
             "xnn_pf32_igemm_minmax_ukernel_32x32__neonsme2");
 
+  // Of the operation alone, the numbers too.
+  KernelReport dwconv = report;
+  FilterKernels("dwconv", dwconv);
+  EXPECT_EQ(dwconv.comparison->alike, dwconv.views[0].use.kernels.size());
+  EXPECT_THAT(dwconv.comparison->kernels, IsEmpty());
   FilterKernels("GEMM", report);
   for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels)
     EXPECT_THAT(kernel.name, HasSubstr("gemm"));
@@ -125,6 +130,12 @@ TEST_F(Kernels, OperatorsThatChangeUnderTheMask) {
       EXPECT_NE(row.baseline, row.candidate);
     }
     EXPECT_GT(evidence.unchanged, 0U);
+    KernelReport report;
+    report.evidence = {evidence};
+    FilterKernels("fully connected", report);
+    EXPECT_EQ(report.evidence[0].changed.size(), 2U) << c.model;
+    EXPECT_EQ(report.evidence[0].candidate_kleidiai, 2U) << c.model;
+    EXPECT_EQ(report.evidence[0].unchanged, 0U) << c.model;
   }
   // A side against itself shows nothing.
   const Profile same = ProfileOfFile("sme2_emulated/toy_cnn.sme2_on.etdump");
