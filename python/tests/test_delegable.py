@@ -118,6 +118,16 @@ def test_what_the_partitioner_refuses_is_explained(tmp_path: Path):
     assert not taken & {kernel_of(form) for form in FORMS}
 
 
+def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_weights():
+    """It is addmm of weights that another kernel transposes."""
+    pte = REPOSITORY / "tests" / "fuzz" / "corpus" / "program" / "portable.pte"
+    done = subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True, text=True)
+    (method,) = json.loads(done.stdout)["methods"]
+    why = {operator["name"]: operator["why_not_delegated"] for operator in method["operators"]}
+    assert why["aten::addmm.out"] == why["aten::convolution.out"]
+    assert "no XNNPACK delegate" in why["aten::addmm.out"]
+
+
 def test_gelu_of_half_precision_is_explained(tmp_path: Path):
     assert ("aten::gelu.out", "XNNPACK takes no GELU of float16") in kernels_of(
         tmp_path, ["functional.gelu(x)"], "fp16"

@@ -64,6 +64,21 @@ class Call {
                         method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
                });
   }
+  // A kernel that stands before it transposed constant weights: a linear layer is exported so for portable
+  // kernels.
+  bool IsTransposedConstant(std::size_t place) const {
+    return place < kernel_.arguments.size() &&
+           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
+             if (other.kind != Instruction::Kind::kKernel || other.arguments.empty() ||
+                 other.arguments.back() != kernel_.arguments[place])
+               return false;
+             const std::string& name = method_.operators[other.target];
+             const auto& from = method_.values[other.arguments.front()].tensor;
+             return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
+                     name.starts_with("aten::transpose_copy")) &&
+                    from && from->data != ProgramTensor::Data::kNone;
+           });
+  }
   // How many different values a list has.
   std::size_t Different(std::size_t place) const {
     const ProgramValue* value = At(place);
@@ -184,7 +199,7 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
   }
   if (const auto place = PlaceOfWeights(name)) {
     const ProgramTensor* weights = call.Tensor(*place);
-    if (call.IsDequantized(*place)) return "";
+    if (call.IsDequantized(*place) || call.IsTransposedConstant(*place)) return "";
     if (is("convolution") && weights != nullptr && weights->shape.size() > 4)
       return "XNNPACK takes convolutions of one and two dimensions";
     if (weights != nullptr && weights->data == ProgramTensor::Data::kNone)
