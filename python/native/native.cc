@@ -88,7 +88,7 @@ Vector<T> ByEvent(const Trace& trace, Of of) {
     values.resize(trace.event_count());
     for (const Trace::Block& block : trace.blocks) {
       const auto& column = of(trace.LayoutOf(block));
-      std::transform(column.begin(), column.end(),
+      std::ranges::transform(column,
                      values.begin() + static_cast<std::ptrdiff_t>(block.first_event),
                      [](auto value) { return static_cast<T>(value); });
     }

@@ -13,7 +13,7 @@ constexpr std::size_t kMostCells = std::size_t{1} << 24U;
 constexpr std::size_t kMostSteps = std::size_t{1} << 14U;  // of all ways through a part together
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), text) != list.end();
+  return std::ranges::find(list, text) != list.end();
 }
 
 bool IsBinary(std::string_view type) {
@@ -69,8 +69,7 @@ bool Fits(std::string_view type, std::string_view stem) {
   if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
   if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;
   for (const Names& names : kNamesOfOperators) {
-    if (names.type == type)
-      return std::find(names.stems.begin(), names.stems.end(), stem) != names.stems.end();
+    if (names.type == type) return std::ranges::find(names.stems, stem) != names.stems.end();
   }
   return type.starts_with("XNN") && type.substr(3) == stem;
 }
@@ -180,8 +179,7 @@ class Aligner {
       for (AlignedOperator& op : aligned) {
         if (!op.node || *op.node <= node || !IsUnary(nodes_[*op.node].type)) continue;
         const std::vector<std::uint32_t>& read = nodes_[*op.node].inputs;
-        if (nodes_[node].outputs.empty() ||
-            std::find(read.begin(), read.end(), nodes_[node].outputs[0]) == read.end())
+        if (nodes_[node].outputs.empty() || std::ranges::find(read, nodes_[node].outputs[0]) == read.end())
           continue;
         op.fused.push_back(node);
         return;

@@ -396,8 +396,8 @@ class Attributor {
     // Where every run has every operator, each cell is written below.
     for (const std::vector<std::int32_t>& layout : profile_.layouts) {
       if (layout.size() == operators) continue;
-      std::fill(profile_.self.begin(), profile_.self.end(), Profile::kAbsent);
-      std::fill(profile_.duration.begin(), profile_.duration.end(), Profile::kAbsent);
+      std::ranges::fill(profile_.self, Profile::kAbsent);
+      std::ranges::fill(profile_.duration, Profile::kAbsent);
       break;
     }
     ParallelForParts(runs, kRunsAPart, options_.threads, [&](std::size_t first, std::size_t end) {

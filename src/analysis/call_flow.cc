@@ -102,8 +102,7 @@ class Flow {
         for (const std::uint32_t id : DataflowOf({*step.node}, graph_).read) {
           if (graph_.Find(id)->constant) continue;
           const Source source = source_of(id);
-          if (std::find(role.read.begin(), role.read.end(), source) == role.read.end())
-            role.read.push_back(source);
+          if (std::ranges::find(role.read, source) == role.read.end()) role.read.push_back(source);
         }
         for (std::size_t more = 1; more < step.count; ++more)
           flow.roles[step.op + more] = {Role::Kind::kNode, {{step.op + more - 1, std::nullopt}}};

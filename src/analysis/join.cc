@@ -51,7 +51,7 @@ class Joiner {
       if (!result_.problem.empty()) return Refused();
     }
     for (auto& [call, operators] : calls) {
-      std::stable_sort(operators.begin(), operators.end(), [&](std::size_t a, std::size_t b) {
+      std::ranges::stable_sort(operators, [&](std::size_t a, std::size_t b) {
         return profile_.operators[a].key.ordinal < profile_.operators[b].key.ordinal;
       });
       JoinCall(operators);

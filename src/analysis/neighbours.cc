@@ -35,7 +35,7 @@ class Connector {
     for (const std::vector<std::int32_t>& layout : profile_.layouts) FollowRun(layout);
     for (OperatorSource& source : operators_) {
       for (std::vector<std::size_t>* list : {&source.producers, &source.consumers}) {
-        std::sort(list->begin(), list->end());
+        std::ranges::sort(*list);
         list->erase(std::unique(list->begin(), list->end()), list->end());
       }
     }

@@ -51,8 +51,7 @@ void SpanPlacer::Place(std::size_t run_index, std::vector<PlacedSpan>& spans) {
     const auto starts_before = [&](std::uint32_t a, std::uint32_t b) {
       return trace_.start[first + a] < trace_.start[first + b];
     };
-    if (!std::is_sorted(children.begin(), children.end(), starts_before))
-      std::stable_sort(children.begin(), children.end(), starts_before);
+    if (!std::ranges::is_sorted(children, starts_before)) std::ranges::stable_sort(children, starts_before);
     open.push_back({position, 0, span.start, span.end});
   };
   const Nanoseconds start = trace_.start[first + method];

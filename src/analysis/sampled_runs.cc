@@ -73,7 +73,7 @@ SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t m
     SampledRuns::Run run;
     run.run = index;
     SampledRuns::Shape shape = ShapeOf(spans);
-    const auto same = std::find(sampled.shapes.begin(), sampled.shapes.end(), shape);
+    const auto same = std::ranges::find(sampled.shapes, shape);
     run.shape = static_cast<std::size_t>(same - sampled.shapes.begin());
     if (same == sampled.shapes.end()) sampled.shapes.push_back(std::move(shape));
     // By depth: where the next span of that depth is counted from.

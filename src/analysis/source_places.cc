@@ -72,10 +72,10 @@ std::optional<std::size_t> SourcePlaces::OfNeighbour(const Instruction& instruct
       continue;
     const std::vector<std::size_t>& values = other.arguments;
     if (other.index > instruction.index) {
-      if (std::find(values.begin(), values.end(), output) == values.end()) continue;
+      if (std::ranges::find(values, output) == values.end()) continue;
       if (const auto place = OfHandles(handles->second)) return place;
-    } else if (!values.empty() && std::find(instruction.arguments.begin(), instruction.arguments.end(),
-                                            values.back()) != instruction.arguments.end()) {
+    } else if (!values.empty() &&
+               std::ranges::find(instruction.arguments, values.back()) != instruction.arguments.end()) {
       if (const auto place = OfHandles(handles->second)) before = place;
     }
   }
@@ -93,7 +93,7 @@ const XnnNode* SourcePlaces::Neighbour(const XnnNode& node, const XnnGraph& grap
   add(node);
   const auto touches = [&](const XnnNode& other) {
     const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
-    return std::any_of(own.begin(), own.end(), [&](std::uint32_t id) { return ids.contains(id); });
+    return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
   };
   constexpr std::size_t kNear = 64;  // nodes that are looked at: they are neighbours
   for (std::size_t step = 1; step <= kNear; ++step) {

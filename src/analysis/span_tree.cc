@@ -93,8 +93,7 @@ class Builder {
   void SubtractInStartOrder(std::uint32_t count) {
     std::vector<std::uint32_t> order(count);
     for (std::uint32_t position = 0; position < count; ++position) order[position] = position;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return Start(a) < Start(b); });
+    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return Start(a) < Start(b); });
     for (const std::uint32_t position : order) SubtractChild(position);
   }
 

@@ -20,7 +20,7 @@ std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder)
     const MappedFile file = MappedFile::Open(entry.path());
     files.push_back({name, static_cast<Bytes>(file.bytes().size()), Sha256Hex(file.bytes())});
   }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(files, [](const auto& a, const auto& b) { return a.name < b.name; });
   return files;
 }
 

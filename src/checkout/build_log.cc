@@ -37,8 +37,9 @@ constexpr std::array<std::string_view, 20> kDownloadFailures = {
 
 bool IsDownloadFailure(std::string_view output) {
   const std::string lower = Lower(output);
-  return std::any_of(kDownloadFailures.begin(), kDownloadFailures.end(),
-                     [&lower](std::string_view pattern) { return lower.find(pattern) != std::string::npos; });
+  return std::ranges::any_of(kDownloadFailures, [&lower](std::string_view pattern) {
+    return lower.find(pattern) != std::string::npos;
+  });
 }
 
 std::string LastLines(std::string_view text, std::size_t count) {

@@ -107,7 +107,7 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
 
 bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
   if (path == "third-party/ao") return llm;  // its headers
-  if (std::find(kNotOfTheRunner.begin(), kNotOfTheRunner.end(), path) != kNotOfTheRunner.end()) return false;
+  if (std::ranges::find(kNotOfTheRunner, path) != kNotOfTheRunner.end()) return false;
   if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
   return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
 }

@@ -114,8 +114,8 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
              "script/bootstrap, whose environment is taken then",
              missing);
   const auto any = [&presets](RunnerPreset::Platform platform) {
-    return std::any_of(presets.begin(), presets.end(),
-                       [platform](const RunnerPreset& preset) { return preset.platform == platform; });
+    return std::ranges::any_of(
+        presets, [platform](const RunnerPreset& preset) { return preset.platform == platform; });
   };
   if (any(RunnerPreset::Platform::kAndroid)) AddProblem(NdkProblem(host.ndk), kGetNdk, missing);
   if (any(RunnerPreset::Platform::kMac) && host.system != "Darwin") {

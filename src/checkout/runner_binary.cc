@@ -33,8 +33,7 @@ bool EntersStreamingMode(const ElfFile& file) {
     for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
       std::uint32_t word = 0;
       for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[at + i]);
-      if (std::find(kStreamingStart.begin(), kStreamingStart.end(), word) != kStreamingStart.end())
-        return true;
+      if (std::ranges::find(kStreamingStart, word) != kStreamingStart.end()) return true;
     }
   }
   return false;

@@ -35,8 +35,7 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
 }
 
 bool Names(const std::string& value, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return value.find(word) != std::string::npos; });
+  return std::ranges::any_of(words, [&](const char* word) { return value.find(word) != std::string::npos; });
 }
 
 OptionFacts FactsOf(const CLI::Option& option) {

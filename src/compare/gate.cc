@@ -32,8 +32,7 @@ struct OneSide {
 OneSide Reject(const std::vector<double>& p_values, double q) {
   OneSide side;
   side.adjusted = stats::BenjaminiHochberg(p_values);
-  const auto rejected =
-      std::count_if(side.adjusted.begin(), side.adjusted.end(), [&](double p) { return p <= q; });
+  const auto rejected = std::ranges::count_if(side.adjusted, [&](double p) { return p <= q; });
   side.level = 1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
   return side;
 }

@@ -29,7 +29,7 @@ Structure StructureOf(const Profile& profile) {
   }
   // A profile may have gained operators in later runs (branches), so the order is that of the calls, not of
   // discovery.
-  std::stable_sort(spans.begin(), spans.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(spans, [&](std::size_t a, std::size_t b) {
     return profile.operators[a].call_index < profile.operators[b].call_index;
   });
   std::vector<std::size_t> call_of(profile.operators.size(), profile.operators.size());

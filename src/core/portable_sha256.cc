@@ -54,7 +54,7 @@ std::array<std::uint8_t, 32> PortableSha256(ByteView bytes) {
   }
   // The rest, a one, zeros, and the length in bits: one block, or two where the length does not fit any more.
   std::array<std::byte, 2 * kBlock> last{};
-  std::copy(bytes.begin(), bytes.end(), last.begin());
+  std::ranges::copy(bytes, last.begin());
   last[bytes.size()] = std::byte{0x80};
   const std::size_t end = bytes.size() + 9 <= kBlock ? kBlock : 2 * kBlock;
   for (std::size_t i = 0; i < 8; ++i) last[end - 1 - i] = static_cast<std::byte>(bits >> 8 * i & 0xff);

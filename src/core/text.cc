@@ -37,7 +37,7 @@ std::optional<std::int64_t> LeadingInteger(std::string_view text) {
 }
 
 void AddOnce(std::string text, std::vector<std::string>& list) {
-  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
 NamesApart TellApart(const std::vector<std::string>& names) {

@@ -19,8 +19,7 @@ bool IsFileName(const std::string& name) {
 std::vector<std::string> RunnerBundle::StartWords(const std::string& at) const {
   std::vector<std::string> words;
   for (const std::string& word : start) {
-    const bool is_file =
-        std::any_of(files.begin(), files.end(), [&](const File& file) { return file.name == word; });
+    const bool is_file = std::ranges::any_of(files, [&](const File& file) { return file.name == word; });
     words.push_back(word == "." ? at : is_file ? at + "/" + word : word);
   }
   return words;

@@ -30,7 +30,7 @@ bool IsClusterName(std::string_view word) {
 
 bool AreClusterNames(std::string_view text) {
   const std::vector<std::string_view> names = SplitAt(text, ',');
-  return std::all_of(names.begin(), names.end(), IsClusterName);
+  return std::ranges::all_of(names, IsClusterName);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::vector<int> CpusOf(std::string_view text, const DeviceProperties& propertie
                     properties.name.empty() ? "the device" : fmt::format("`{}`", properties.name), word))
         .Remedy(known.empty() ? "it does not say what CPUs it has: give their numbers" : "it has " + known);
   }
-  std::sort(cpus.begin(), cpus.end());
+  std::ranges::sort(cpus);
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
@@ -68,7 +68,7 @@ std::vector<int> CpusOf(std::string_view text, const DeviceProperties& propertie
 std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
   const std::vector<Cpu>& cpus = properties.cpus;
   const auto all_have = [&](const std::optional<std::int64_t> Cpu::*value) {
-    return std::all_of(cpus.begin(), cpus.end(), [&](const Cpu& cpu) { return (cpu.*value).has_value(); });
+    return std::ranges::all_of(cpus, [&](const Cpu& cpu) { return (cpu.*value).has_value(); });
   };
   const bool by_capacity = all_have(&Cpu::capacity), by_frequency = all_have(&Cpu::hardware_max_khz);
   // Two kinds of equal capacity, or of equal frequency, are still two.
@@ -85,7 +85,7 @@ std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
   }
   std::vector<CpuCluster> clusters;
   for (auto& [kind, cluster] : kinds) {
-    std::sort(cluster.cpus.begin(), cluster.cpus.end());
+    std::ranges::sort(cluster.cpus);
     cluster.name = NameOf(clusters.size(), kinds.size());
     clusters.push_back(std::move(cluster));
   }

@@ -57,7 +57,7 @@ std::vector<int> ParseCpus(std::string_view text) {
     if (last < first) Refuse(text, "a range runs backwards");
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }
-  std::sort(cpus.begin(), cpus.end());
+  std::ranges::sort(cpus);
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }

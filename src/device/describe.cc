@@ -21,7 +21,7 @@ std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
   for (const isa::Feature& feature : isa::Features(architecture)) {
     if (here.count(std::string(feature.name)) > 0) features.emplace_back(feature.name);
   }
-  std::reverse(features.begin(), features.end());
+  std::ranges::reverse(features);
   return features;
 }
 
@@ -39,7 +39,7 @@ std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
 
 bool HasSme2(const DeviceProperties& properties) {
   const std::vector<std::string> features = FeaturesOf(properties);
-  return std::find(features.begin(), features.end(), "sme2") != features.end();
+  return std::ranges::find(features, "sme2") != features.end();
 }
 
 std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {

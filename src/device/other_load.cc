@@ -147,8 +147,7 @@ Own OwnOf(const LoadSnapshot& snapshot, const ByPid& index) {
   Own own;
   for (const ProcessUse& process : snapshot.processes) {
     const std::vector<const ProcessUse*> lineage = Lineage(index, process.pid);
-    if (std::none_of(lineage.begin(), lineage.end(),
-                     [&](const ProcessUse* one) { return one->pid == snapshot.self; }))
+    if (std::ranges::none_of(lineage, [&](const ProcessUse* one) { return one->pid == snapshot.self; }))
       continue;
     own.pids.insert(process.pid);
     own.used += process.with_children;
@@ -182,7 +181,7 @@ std::optional<double> UsedBetween(const ProcessUse* before, const ProcessUse& af
 }
 
 void SortAndCut(std::vector<OtherLoad::Process>& processes, std::size_t most) {
-  std::sort(processes.begin(), processes.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(processes, [](const auto& a, const auto& b) {
     return a.cores != b.cores ? a.cores > b.cores : a.name < b.name;
   });
   if (processes.size() > most) processes.resize(most);
@@ -361,8 +360,8 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
   join(load.process_cores, more.process_cores);
   for (OtherLoad::Process& process : load.processes) process.cores *= share;
   for (const OtherLoad::Process& process : more.processes) {
-    const auto found = std::find_if(load.processes.begin(), load.processes.end(),
-                                    [&](const auto& one) { return one.name == process.name; });
+    const auto found =
+        std::ranges::find_if(load.processes, [&](const auto& one) { return one.name == process.name; });
     const double cores = (1 - share) * process.cores;
     if (found == load.processes.end()) {
       load.processes.push_back({process.name, process.count, cores});

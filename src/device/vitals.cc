@@ -14,8 +14,7 @@ namespace {
 // By the names that kernels give their zones: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
 bool IsCpu(const std::string& zone) {
   constexpr std::array names = {"cpu", "little", "mid", "big", "cluster", "x86_pkg_temp", "soc"};
-  return std::any_of(names.begin(), names.end(),
-                     [&](const char* name) { return zone.find(name) != std::string::npos; });
+  return std::ranges::any_of(names, [&](const char* name) { return zone.find(name) != std::string::npos; });
 }
 bool IsSkin(const std::string& zone) { return zone.find("skin") != std::string::npos; }
 
@@ -89,10 +88,10 @@ void AddClock(const std::string& line, DeviceVitals& vitals) {
         other.hardware_max_khz != clock.hardware_max_khz)
       continue;
     other.cpus.insert(other.cpus.end(), clock.cpus.begin(), clock.cpus.end());
-    std::sort(other.cpus.begin(), other.cpus.end());
+    std::ranges::sort(other.cpus);
     return;
   }
-  std::sort(clock.cpus.begin(), clock.cpus.end());
+  std::ranges::sort(clock.cpus);
   vitals.clocks.push_back(std::move(clock));
 }
 

@@ -38,8 +38,8 @@ std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace:
 }
 
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more) {
-  const auto known = std::find_if(all.begin(), all.end(),
-                                  [&](const auto& entry) { return entry.allocator == more.allocator; });
+  const auto known =
+      std::ranges::find_if(all, [&](const auto& entry) { return entry.allocator == more.allocator; });
   if (known == all.end()) {
     all.push_back(more);
     return;

@@ -5,8 +5,8 @@
 namespace etprof {
 
 void Health::Add(HealthEntry entry) {
-  const auto known = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const HealthEntry& e) { return e.name == entry.name; });
+  const auto known =
+      std::ranges::find_if(entries_, [&](const HealthEntry& e) { return e.name == entry.name; });
   if (known == entries_.end()) {
     entries_.push_back(std::move(entry));
   } else {

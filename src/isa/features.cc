@@ -77,7 +77,7 @@ const std::vector<Feature>& ArmFeatures() {
 
 const Feature& Find(Architecture architecture, std::string_view name) {
   const auto& features = Features(architecture);
-  return *std::find_if(features.begin(), features.end(), [&](const Feature& f) { return f.name == name; });
+  return *std::ranges::find_if(features, [&](const Feature& f) { return f.name == name; });
 }
 
 }  // namespace
@@ -151,9 +151,8 @@ FeatureSet WithDependents(Architecture architecture, const FeatureSet& features)
 Architecture ArchitectureOf(const FeatureSet& detected) {
   const auto known = [&](Architecture architecture) {
     const auto& features = Features(architecture);
-    return std::count_if(features.begin(), features.end(), [&](const Feature& feature) {
-      return detected.contains(std::string(feature.name));
-    });
+    return std::ranges::count_if(
+        features, [&](const Feature& feature) { return detected.contains(std::string(feature.name)); });
   };
   Architecture best = HostArchitecture();
   for (const Architecture other : {Architecture::kX86_64, Architecture::kAarch64}) {

@@ -100,8 +100,8 @@ class Measurement {
       FinishAfterFailure(RunData::Status::kFailed);
       throw;
     }
-    const bool all_failed = std::all_of(run_.experiments.begin(), run_.experiments.end(),
-                                        [](const ExperimentData& data) { return !data.error.empty(); });
+    const bool all_failed =
+        std::ranges::all_of(run_.experiments, [](const ExperimentData& data) { return !data.error.empty(); });
     Finish(Interrupted() ? RunData::Status::kInterrupted
            : all_failed  ? RunData::Status::kFailed
                          : RunData::Status::kComplete);

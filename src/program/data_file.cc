@@ -128,8 +128,8 @@ std::vector<std::string> MissingFrom(const DataFile& data, const std::vector<std
   std::set<std::string> there;
   for (const DataFileEntry& entry : data.entries) there.insert(entry.key);
   std::vector<std::string> missing;
-  std::copy_if(names.begin(), names.end(), std::back_inserter(missing),
-               [&](const std::string& name) { return !there.contains(name); });
+  std::ranges::copy_if(names, std::back_inserter(missing),
+                       [&](const std::string& name) { return !there.contains(name); });
   return missing;
 }
 

@@ -57,12 +57,11 @@ class Call {
   // A kernel that stands before it made it of quantized values.
   bool IsDequantized(std::size_t place) const {
     return place < kernel_.arguments.size() &&
-           std::any_of(
-               method_.instructions.begin(), method_.instructions.end(), [&](const Instruction& other) {
-                 return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
-                        other.arguments.back() == kernel_.arguments[place] &&
-                        method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
-               });
+           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
+             return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
+                    other.arguments.back() == kernel_.arguments[place] &&
+                    method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
+           });
   }
   // A kernel that stands before it transposed constant weights: a linear layer is exported so for portable
   // kernels.
@@ -105,8 +104,7 @@ std::int64_t Element(const std::vector<std::int64_t>& list, std::size_t index) {
 std::string OfAveragePooling(const Call& call) {
   const auto padding = call.Integers(3);
   if (call.Integer(4).value_or(0) != 0) return "XNNPACK takes no average pooling with ceil_mode";
-  if (call.Integer(5).value_or(0) != 0 &&
-      std::any_of(padding.begin(), padding.end(), [](auto p) { return p != 0; }))
+  if (call.Integer(5).value_or(0) != 0 && std::ranges::any_of(padding, [](auto p) { return p != 0; }))
     return "XNNPACK takes no average pooling that counts its padding (count_include_pad=False)";
   if (call.Integer(6)) return "XNNPACK takes no average pooling with divisor_override";
   return "";
@@ -194,7 +192,7 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
   if (is("upsample_bilinear2d") && Varies(output)) return "XNNPACK takes no resizing to sizes that vary";
   if (is("constant_pad_nd")) {
     const auto padding = call.Integers(1);
-    if (std::any_of(padding.begin(), padding.end(), [](auto size) { return size < 0; }))
+    if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
       return "XNNPACK takes no negative padding";
   }
   if (const auto place = PlaceOfWeights(name)) {

@@ -14,8 +14,7 @@ namespace {
 
 Counts Sorted(const std::map<std::string, std::size_t>& counted) {
   Counts counts(counted.begin(), counted.end());
-  std::stable_sort(counts.begin(), counts.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.second > b.second; });
   return counts;
 }
 
@@ -93,8 +92,8 @@ void Count(const Instruction& kernel, const Method& method, std::optional<std::i
            std::vector<PortableOperator>& operators) {
   const std::string& name = method.operators[kernel.target];
   const std::string why = WhyNotDelegated(kernel, method);
-  auto found = std::find_if(operators.begin(), operators.end(),
-                            [&](const PortableOperator& one) { return one.name == name && one.why == why; });
+  auto found = std::ranges::find_if(
+      operators, [&](const PortableOperator& one) { return one.name == name && one.why == why; });
   if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
   ++found->calls;
   if (between) ++found->between;
@@ -163,10 +162,9 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     }
     if (instruction.kind == Instruction::Kind::kJumpFalse) summary.jumps = true;
   }
-  std::stable_sort(summary.operators.begin(), summary.operators.end(),
-                   [](const PortableOperator& a, const PortableOperator& b) {
-                     return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
-                   });
+  std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
+    return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
+  });
   std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });

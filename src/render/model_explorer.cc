@@ -262,8 +262,7 @@ class GraphRenderer {
     }
     for (const std::size_t index : comparisons_) {
       const ReportComparison& comparison = model_.report->comparisons[index];
-      if (std::count(graph_.experiments.begin(), graph_.experiments.end(), comparison.candidate) == 0)
-        continue;
+      if (std::ranges::count(graph_.experiments, comparison.candidate) == 0) continue;
       const VerdictWords words = WordsOf(comparison.comparison.latency);
       attributes[OneLine(PairText(comparison)) + ", latency"] =
           words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
@@ -343,9 +342,9 @@ std::vector<std::size_t> ExplorerComparisons(const ExplorerModel& model) {
   if (model.report == nullptr) return comparisons;
   for (std::size_t i = 0; i < model.report->comparisons.size(); ++i) {
     const ReportComparison& comparison = model.report->comparisons[i];
-    const bool known = std::any_of(model.graphs.begin(), model.graphs.end(), [&](const ModelGraph& graph) {
+    const bool known = std::ranges::any_of(model.graphs, [&](const ModelGraph& graph) {
       const auto has = [&](std::size_t experiment) {
-        return std::count(graph.experiments.begin(), graph.experiments.end(), experiment) > 0;
+        return std::ranges::count(graph.experiments, experiment) > 0;
       };
       return has(comparison.baseline) && has(comparison.candidate);
     });

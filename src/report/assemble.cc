@@ -161,8 +161,8 @@ void AddOperators(ReportExperiment& out) {
     if (op.category.group == Group::kDataMovement) AddMovement(op, row.mean_self, out.movement);
     out.operators.push_back(std::move(row));
   }
-  std::stable_sort(out.operators.begin(), out.operators.end(),
-                   [](const OperatorRow& a, const OperatorRow& b) { return a.total_self > b.total_self; });
+  std::ranges::stable_sort(
+      out.operators, [](const OperatorRow& a, const OperatorRow& b) { return a.total_self > b.total_self; });
   out.unknown_operators.assign(unknown.begin(), unknown.end());
   for (const auto& [type, count] : packed) {
     out.kernel_evidence.push_back(type + (count > 1 ? " (" + std::to_string(count) + " operators)" : ""));
@@ -340,9 +340,8 @@ void AddWarnings(Report& report) {
                          ": a kernel-log run: evidence of kernels, its times are not latency");
     }
   }
-  const bool coarse =
-      std::any_of(report.experiments.begin(), report.experiments.end(),
-                  [](const ReportExperiment& experiment) { return experiment.whole_microseconds; });
+  const bool coarse = std::ranges::any_of(
+      report.experiments, [](const ReportExperiment& experiment) { return experiment.whole_microseconds; });
   if (coarse) {
     warnings.push_back(
         "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "
@@ -375,9 +374,9 @@ void PairOffWithOn(RunData& run) {
 // Of all experiments where one of them shows that the CPU is an Arm one.
 void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
-  const bool arm = std::any_of(
-      report.experiments.begin(), report.experiments.end(),
-      [&](const ReportExperiment& made) { return made.profile && RanOnArm(*made.profile, isa(made)); });
+  const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& made) {
+    return made.profile && RanOnArm(*made.profile, isa(made));
+  });
   for (ReportExperiment& made : report.experiments) {
     if (arm && made.profile)
       made.matrix_kernels =
@@ -399,7 +398,7 @@ std::optional<double> ReportExperiment::MeanExecute() const {
 }
 
 bool InPair(const Report& report, std::size_t experiment) {
-  return std::any_of(report.comparisons.begin(), report.comparisons.end(), [&](const ReportComparison& pair) {
+  return std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
     return pair.baseline == experiment || pair.candidate == experiment;
   });
 }
@@ -413,8 +412,8 @@ std::vector<std::size_t> Subjects(const Report& report) {
     return subjects;
   }
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const bool candidate = std::any_of(report.comparisons.begin(), report.comparisons.end(),
-                                       [&](const ReportComparison& pair) { return pair.candidate == i; });
+    const bool candidate = std::ranges::any_of(
+        report.comparisons, [&](const ReportComparison& pair) { return pair.candidate == i; });
     if (candidate || !InPair(report, i)) subjects.push_back(i);
   }
   return subjects;

@@ -274,9 +274,9 @@ class Assembler {
       return std::abs(op.candidate_ns - op.baseline_ns);
     };
     for (CheckPair& pair : result_.pairs) {
-      std::stable_sort(
-          pair.moved.begin(), pair.moved.end(),
-          [&](const MovedOperator& a, const MovedOperator& b) { return difference(a) > difference(b); });
+      std::ranges::stable_sort(pair.moved, [&](const MovedOperator& a, const MovedOperator& b) {
+        return difference(a) > difference(b);
+      });
     }
   }
 
@@ -327,8 +327,8 @@ class Assembler {
     bool undecided = result_.pairs.empty();
     for (CheckPair& pair : result_.pairs) {
       const auto any = [&](GateDecision decision) {
-        return std::any_of(pair.items.begin(), pair.items.end(),
-                           [&](const CheckItem& item) { return item.verdict.decision == decision; });
+        return std::ranges::any_of(pair.items,
+                                   [&](const CheckItem& item) { return item.verdict.decision == decision; });
       };
       if (any(GateDecision::kFail)) {
         pair.decision = GateDecision::kFail;

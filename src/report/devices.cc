@@ -80,11 +80,10 @@ class Section {
       const Report& run = RunOf(device);
       for (std::size_t e = 0; e < run.experiments.size(); ++e) {
         const ReportExperiment& experiment = run.experiments[e];
-        const auto row = std::find_if(
-            section_.experiments.begin(), section_.experiments.end(), [&](const DeviceRow& known) {
-              return known.label == experiment.label && known.threads == experiment.threads &&
-                     !known.cells[device].experiment;
-            });
+        const auto row = std::ranges::find_if(section_.experiments, [&](const DeviceRow& known) {
+          return known.label == experiment.label && known.threads == experiment.threads &&
+                 !known.cells[device].experiment;
+        });
         DeviceRow* into = row == section_.experiments.end() ? nullptr : &*row;
         if (into == nullptr) {
           into = &section_.experiments.emplace_back();
@@ -121,7 +120,7 @@ class Section {
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
       // Twice on one device (an A/A pair): which of them belongs to the other's is not known.
-      if (std::any_of(used.begin(), used.end(), [](int count) { return count > 1; })) continue;
+      if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
       for (std::size_t m = 1; m < members.size(); ++m) {
         const DeviceRow& other = rows[members[m]];
@@ -205,11 +204,10 @@ class Section {
       const Report& run = RunOf(device);
       for (std::size_t c = 0; c < run.comparisons.size(); ++c) {
         const Comparison& comparison = run.comparisons[c].comparison;
-        const auto row =
-            std::find_if(section_.pairs.begin(), section_.pairs.end(), [&](const DevicePairRow& known) {
-              return known.baseline_label == comparison.baseline_label &&
-                     known.candidate_label == comparison.candidate_label && !known.comparisons[device];
-            });
+        const auto row = std::ranges::find_if(section_.pairs, [&](const DevicePairRow& known) {
+          return known.baseline_label == comparison.baseline_label &&
+                 known.candidate_label == comparison.candidate_label && !known.comparisons[device];
+        });
         DevicePairRow* into = row == section_.pairs.end() ? nullptr : &*row;
         if (into == nullptr) {
           into = &section_.pairs.emplace_back();
@@ -279,7 +277,7 @@ DevicesReport AssembleDevices(std::vector<Report> runs) {
   report.distinct_devices = devices.size();
   for (ModelSection& model : report.models) {
     const auto another = [&](const auto& member) {
-      return std::any_of(report.models.begin(), report.models.end(), [&](const ModelSection& other) {
+      return std::ranges::any_of(report.models, [&](const ModelSection& other) {
         return other.model_id == model.model_id && other.*member != model.*member;
       });
     };

@@ -44,10 +44,9 @@ class Tree {
     for (std::vector<std::size_t>& siblings : children) {
       // Of a Sequential in its order, however early parts of a later one run.
       const auto number = [&](std::size_t row) { return NumberOf(rows_[row].path); };
-      if (std::all_of(siblings.begin(), siblings.end(),
-                      [&](std::size_t row) { return number(row).has_value(); }))
-        std::stable_sort(siblings.begin(), siblings.end(),
-                         [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
+      if (std::ranges::all_of(siblings, [&](std::size_t row) { return number(row).has_value(); }))
+        std::ranges::stable_sort(siblings,
+                                 [&](std::size_t a, std::size_t b) { return *number(a) < *number(b); });
     }
     std::vector<LayerRow> ordered;
     std::vector<std::pair<std::size_t, std::size_t>> pending;  // row, its parent's place in `ordered`

@@ -126,8 +126,8 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
   }
   if (roofline.rows.empty()) return std::nullopt;
   roofline.roofs = RoofsOf(roofline.rows, peaks);
-  std::stable_sort(roofline.rows.begin(), roofline.rows.end(),
-                   [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
+  std::ranges::stable_sort(
+      roofline.rows, [](const RooflineRow& a, const RooflineRow& b) { return a.gap_ns() > b.gap_ns(); });
   return roofline;
 }
 

@@ -113,9 +113,7 @@ RunData JoinStoredRuns(const RunData& baseline, const RunData& candidate) {
       fmt::format("two sessions (baseline {}, candidate {}): what drifted between them (temperature, load, "
                   "updates) cannot be told from an effect; to rule it out, let check measure both sides now",
                   measured_at(baseline), measured_at(candidate)));
-  const auto count = [](const RunData& side) {
-    return std::count_if(side.experiments.begin(), side.experiments.end(), Timed);
-  };
+  const auto count = [](const RunData& side) { return std::ranges::count_if(side.experiments, Timed); };
   const bool alone = count(baseline) == 1 && count(candidate) == 1;
   std::set<const ExperimentData*> matched;
   for (const ExperimentData& a : baseline.experiments) {

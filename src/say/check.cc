@@ -45,8 +45,8 @@ bool IsListed(const CheckItem& item) {
 
 // "12 operators pass"; "": none.
 std::string PassingOperators(const CheckPair& pair) {
-  const auto passing = std::count_if(pair.items.begin(), pair.items.end(),
-                                     [](const CheckItem& item) { return !IsListed(item); });
+  const auto passing =
+      std::ranges::count_if(pair.items, [](const CheckItem& item) { return !IsListed(item); });
   if (passing == 0) return "";
   return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
 }

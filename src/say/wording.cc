@@ -263,9 +263,9 @@ std::string HeaderText(const Report& report, const std::string& title) {
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
   if (!report.bare && !report.experiments.empty()) {
     const int threads = report.experiments.front().threads;
-    const bool alike =
-        std::all_of(report.experiments.begin(), report.experiments.end(),
-                    [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
+    const bool alike = std::ranges::all_of(report.experiments, [&](const ReportExperiment& experiment) {
+      return experiment.threads == threads;
+    });
     if (alike) add(CountedText(threads, "thread"));
   }
   std::string device = report.run.platform;

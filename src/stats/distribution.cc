@@ -82,7 +82,7 @@ bool SortedAsIntegers(std::vector<double>& values) {
     for (const std::uint32_t key : keys) next[place[(key >> shift) % kDigits]++] = key;
     keys.swap(next);
   }
-  std::copy(keys.begin(), keys.end(), values.begin());
+  std::ranges::copy(keys, values.begin());
   return true;
 }
 

@@ -40,8 +40,8 @@ std::optional<double> LaunchEffect(const LaunchBursts& launch) { return Median(R
 
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence) {
   std::vector<double> effects;
-  std::copy_if(launch_effects.begin(), launch_effects.end(), std::back_inserter(effects),
-               [](double x) { return std::isfinite(x); });
+  std::ranges::copy_if(launch_effects, std::back_inserter(effects),
+                       [](double x) { return std::isfinite(x); });
   if (effects.size() < 2) return std::nullopt;
 
   RatioEstimate estimate;

@@ -12,8 +12,7 @@ std::vector<double> BenjaminiHochberg(std::span<const double> p_values) {
   }
   std::vector<std::size_t> ascending(p_values.size());
   std::iota(ascending.begin(), ascending.end(), std::size_t{0});
-  std::sort(ascending.begin(), ascending.end(),
-            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::ranges::sort(ascending, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> adjusted(p_values.size());
   double least = 1;
   for (std::size_t rank = p_values.size(); rank > 0; --rank) {
@@ -34,7 +33,7 @@ std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates,
   std::vector<double> p_values;
   for (const RatioEstimate& estimate : estimates) p_values.push_back(estimate.p_value.value_or(1));
   const std::vector<double> adjusted = BenjaminiHochberg(p_values);
-  const auto rejected = std::count_if(adjusted.begin(), adjusted.end(), [&](double p) { return p <= q; });
+  const auto rejected = std::ranges::count_if(adjusted, [&](double p) { return p <= q; });
   const double confidence = FalseCoverageConfidence(static_cast<std::size_t>(rejected), estimates.size(), q);
 
   std::vector<OperatorVerdict> verdicts;

@@ -134,9 +134,8 @@ std::optional<Step> FindStep(std::span<const double> series) {
   if (low <= 0 || high < (1 + kSmallestGap) * low || step.separation < kSeparationOfStep) return std::nullopt;
   const double middle = low + (high - low) / 2;
   const auto astray = [&](std::span<const double> values, double level) {
-    const auto count = std::count_if(values.begin(), values.end(), [&](double value) {
-      return level == low ? value > middle : value < middle;
-    });
+    const auto count = std::ranges::count_if(
+        values, [&](double value) { return level == low ? value > middle : value < middle; });
     return static_cast<double>(count) / static_cast<double>(values.size());
   };
   if (astray(early, step.before) > kMostAstray || astray(late, step.after) > kMostAstray) return std::nullopt;

@@ -30,7 +30,7 @@ Batches Cut(std::span<const double> runs, std::size_t batch_length) {
   const std::size_t count = runs.size() / batch_length;
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return runs[a] < runs[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return runs[a] < runs[b]; });
 
   Batches batches;
   batches.lengths.assign(count, 0);
@@ -47,7 +47,7 @@ Batches Cut(std::span<const double> runs, std::size_t batch_length) {
 std::vector<double> Ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0; first < order.size();) {
     std::size_t end = first + 1;
@@ -118,7 +118,7 @@ LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt199
   std::vector<double> resampled;
   std::vector<std::size_t> counts(count);
   for (int i = 0; i < kResamples; ++i) {
-    std::fill(counts.begin(), counts.end(), std::size_t{0});
+    std::ranges::fill(counts, std::size_t{0});
     // By hand, since the standard leaves open what its distributions make of a seed.
     for (std::size_t draw = 0; draw < count; ++draw) ++counts[random() % count];
     resampled.push_back(std::log(MedianOf(batches, counts)));
@@ -134,8 +134,7 @@ LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt199
 
 std::vector<double> Usable(std::span<const double> runs) {
   std::vector<double> usable;
-  std::copy_if(runs.begin(), runs.end(), std::back_inserter(usable),
-               [](double x) { return std::isfinite(x) && x > 0; });
+  std::ranges::copy_if(runs, std::back_inserter(usable), [](double x) { return std::isfinite(x) && x > 0; });
   return usable;
 }
 

@@ -25,7 +25,7 @@ int Rank(const NameTable& names, const TimelineEvent& event) {
 std::vector<TimelineEvent> ByTimes(const NameTable& names, const std::vector<TimelineEvent>& events) {
   std::vector<std::size_t> order(events.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+  std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
     const TimelineEvent& a = events[i];
     const TimelineEvent& b = events[j];
     if (a.start != b.start) return a.start < b.start;
@@ -57,8 +57,8 @@ std::vector<TimelineEvent> ByTimes(const NameTable& names, const std::vector<Tim
 }  // namespace
 
 void OrderEvents(const NameTable& names, bool instructions_told, TimelineRun& run) {
-  const bool any_method = std::any_of(run.events.begin(), run.events.end(),
-                                      [&](const TimelineEvent& event) { return IsMethod(names, event); });
+  const bool any_method =
+      std::ranges::any_of(run.events, [&](const TimelineEvent& event) { return IsMethod(names, event); });
   if (any_method && !IsMethod(names, run.events.back())) run.events = ByTimes(names, run.events);
   if (instructions_told) return;
   std::int32_t calls = 0;

@@ -103,8 +103,8 @@ bool Validator::InputsAreSound() const {
   static constexpr std::array kInputs = {"finished",       "manifest",    "etdump",
                                          "run_counts",     "latency_csv", "latency_counts",
                                          "latency_values", "peaks",       "watch"};
-  return !inputs_missing_ && std::none_of(kInputs.begin(), kInputs.end(),
-                                          [&](const char* check) { return findings_.HasBroken(check); });
+  return !inputs_missing_ &&
+         std::ranges::none_of(kInputs, [&](const char* check) { return findings_.HasBroken(check); });
 }
 
 // Of data that are broken themselves nothing can be made anew, and of a file the first failure is said.

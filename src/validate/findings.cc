@@ -10,8 +10,7 @@ namespace {
 
 std::ptrdiff_t PlaceOf(std::string_view check) {
   const auto& checks = AllChecks();
-  return std::find_if(checks.begin(), checks.end(),
-                      [&](const CheckInfo& info) { return info.name == check; }) -
+  return std::ranges::find_if(checks, [&](const CheckInfo& info) { return info.name == check; }) -
          checks.begin();
 }
 
@@ -52,14 +51,13 @@ const std::vector<CheckInfo>& AllChecks() {
 }
 
 bool Findings::HasBroken(std::string_view check) const {
-  return std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(findings_, [&](const Finding& finding) {
     return finding.check == check && finding.severity == Finding::Severity::kBroken;
   });
 }
 
 bool Findings::HasFile(const std::string& file) const {
-  return std::any_of(findings_.begin(), findings_.end(),
-                     [&](const Finding& finding) { return finding.file == file; });
+  return std::ranges::any_of(findings_, [&](const Finding& finding) { return finding.file == file; });
 }
 
 void Findings::Add(Finding::Severity severity, std::string_view check, const std::string& file,
@@ -68,7 +66,7 @@ void Findings::Add(Finding::Severity severity, std::string_view check, const std
     throw std::logic_error(fmt::format("no such check: {}", check));
   }
   Finding finding{severity, std::string(check), file, problem};
-  auto more = std::find_if(counts_.begin(), counts_.end(), [&](const More& known) {
+  auto more = std::ranges::find_if(counts_, [&](const More& known) {
     return known.like.severity == severity && known.like.check == check && known.like.file == file;
   });
   if (more == counts_.end()) more = counts_.insert(counts_.end(), More{finding, 0});
@@ -81,7 +79,7 @@ std::vector<Finding> Findings::Take() {
     more.like.problem = fmt::format("and {} more", more.count - kMost);
     findings_.push_back(std::move(more.like));
   }
-  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+  std::ranges::stable_sort(findings_, [](const Finding& a, const Finding& b) {
     return PlaceOf(a.check) != PlaceOf(b.check) ? PlaceOf(a.check) < PlaceOf(b.check) : a.file < b.file;
   });
   counts_.clear();

@@ -95,13 +95,13 @@ class Checker {
   bool CheckValue(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
     if (keyword == "type") {
       const json types = rule.is_array() ? rule : json::array({rule});
-      if (std::none_of(types.begin(), types.end(), [&](const json& type) { return IsOfType(value, type); })) {
+      if (std::ranges::none_of(types, [&](const json& type) { return IsOfType(value, type); })) {
         Add(path, fmt::format("must be {}, but is {}", Joined(types), Quoted(value)));
       }
     } else if (keyword == "const") {
       if (value != rule) Add(path, fmt::format("must be {}, but is {}", rule.dump(), Quoted(value)));
     } else if (keyword == "enum") {
-      if (std::find(rule.begin(), rule.end(), value) == rule.end()) {
+      if (std::ranges::find(rule, value) == rule.end()) {
         Add(path, fmt::format("must be {}, but is {}", Joined(rule), Quoted(value)));
       }
     } else if (keyword == "minimum") {

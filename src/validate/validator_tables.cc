@@ -215,7 +215,7 @@ void Validator::CheckOtherCsvFiles() {
         !compared_.contains(path.lexically_normal()))
       files.push_back(path);
   });
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   for (const std::filesystem::path& file : files) {
     const std::string name = Relative(file);
     try {

@@ -49,9 +49,8 @@ std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, c
   for (const std::string& name : options.presets.empty() ? DefaultPresets(host) : options.presets) {
     RunnerPreset preset = PresetNamed(name);
     if (options.trace) preset = TraceEnabled(preset);
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&preset](const RunnerPreset& other) {
-      return other.name == preset.name;
-    });
+    const bool known = std::ranges::any_of(
+        chosen, [&preset](const RunnerPreset& other) { return other.name == preset.name; });
     if (!known) chosen.push_back(preset);
   }
   return chosen;

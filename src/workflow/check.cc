@@ -156,7 +156,7 @@ Config ConfigOfTwo(const Config& baseline, const Config& candidate) {
       first.label = label + " (baseline)";
       second.label = label + " (candidate)";
       for (const int threads : a.threads) {
-        if (std::find(b.threads.begin(), b.threads.end(), threads) == b.threads.end()) continue;
+        if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
         const bool several = a.threads.size() > 1;
         config.pairs.push_back({{first.name, threads, ""},
                                 {second.name, threads, ""},

@@ -311,8 +311,7 @@ DoctorGroup Emulated(const std::optional<fs::path>& root) {
 }  // namespace
 
 bool DoctorGroup::Ready() const {
-  return std::none_of(checks.begin(), checks.end(),
-                      [](const Check& check) { return check.state == CheckState::kMissing; });
+  return std::ranges::none_of(checks, [](const Check& check) { return check.state == CheckState::kMissing; });
 }
 
 std::vector<DoctorGroup> ExamineThisMachine() {

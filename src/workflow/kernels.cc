@@ -35,7 +35,7 @@ std::vector<fs::path> OtherLogs(const fs::path& folder, const KernelReport& repo
       found.push_back(path);
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

@@ -146,8 +146,8 @@ void ReadPlace(std::string_view text, Registration& registration) {
 // A table is of at most ten elementwise operators in a row (XNN_MAX_UNARY_FUSION_NODES). Where making one
 // failed, what runs next is another graph.
 bool CanMakeTable(const LoggedGraph& graph) {
-  return graph.operators.size() <= 10 && std::none_of(graph.operators.begin(), graph.operators.end(),
-                                                      [](const LoggedOperator& op) { return op.tile; });
+  return graph.operators.size() <= 10 &&
+         std::ranges::none_of(graph.operators, [](const LoggedOperator& op) { return op.tile.has_value(); });
 }
 
 class Reader {

@@ -61,11 +61,10 @@ bool IsIsa(std::string_view word) {
   constexpr std::array<std::string_view, 19> kWords = {
       "scalar",  "aarch32", "aarch64", "armsimd32", "vfp",  "f16c", "fma3",       "neon", "fp16arith", "hvx",
       "hexagon", "wasm",    "rvv",     "lsx",       "lasx", "sse",  "wasmsimd32", "sve",  "sme"};
-  if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
+  if (std::ranges::find(kWords, word) != kWords.end()) return true;
   constexpr std::array<std::string_view, 10> kBegins = {"avx", "sse",  "ssse", "neon", "sve",
                                                         "sme", "wasm", "rvv",  "amx",  "vsx"};
-  return std::any_of(kBegins.begin(), kBegins.end(),
-                     [&](std::string_view begin) { return word.starts_with(begin); });
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return word.starts_with(begin); });
 }
 
 struct FamilyRow {
@@ -102,8 +101,7 @@ constexpr std::array<FamilyRow, 16> kFamilies = {{
 }};
 
 const FamilyRow& RowOf(Family family) {
-  return *std::find_if(kFamilies.begin(), kFamilies.end(),
-                       [&](const FamilyRow& row) { return row.family == family; });
+  return *std::ranges::find_if(kFamilies, [&](const FamilyRow& row) { return row.family == family; });
 }
 
 // Each once, in the order of the rows.
@@ -235,7 +233,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
 bool IsKleidiaiType(std::string_view word) {
   if (word == "kxn" || word == "nxk" || word.empty()) return false;
   const std::size_t letters = static_cast<std::size_t>(
-      std::find_if(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; }) - word.begin());
+      std::ranges::find_if(word, [](char c) { return c >= '0' && c <= '9'; }) - word.begin());
   if (letters == 0 || letters == word.size()) return false;
   const std::string_view begin = word.substr(0, letters);
   return begin == "f" || begin == "bf" || begin == "x" || begin == "i" || begin == "u" || begin == "s" ||
@@ -276,7 +274,7 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   Words op;
   for (; i < words.size() && !IsKleidiaiType(words[i]) && !IsIsa(words[i]); ++i) op.push_back(words[i]);
   kernel.op = Join(op);
-  const bool packs = std::find(op.begin(), op.end(), "pack") != op.end();
+  const bool packs = std::ranges::find(op, "pack") != op.end();
   const auto family = packs ? Family::kPack : FamilyOf(kernel.op);
   if (!family) return std::nullopt;
   kernel.family = *family;
@@ -302,8 +300,8 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
 }
 
 bool AnyWith(const std::vector<std::string>& isa, std::string_view part) {
-  return std::any_of(isa.begin(), isa.end(),
-                     [&](const std::string& word) { return word.find(part) != std::string::npos; });
+  return std::ranges::any_of(isa,
+                             [&](const std::string& word) { return word.find(part) != std::string::npos; });
 }
 
 }  // namespace

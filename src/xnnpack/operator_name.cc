@@ -27,9 +27,9 @@ bool IsDataType(std::string_view word) {
   // qd, qdu, qb, qc), packed (pf, pqs, qp). Behind them w: of weights alone; acc: of the accumulator.
   constexpr std::array<std::string_view, 16> kMeanings = {"f",  "bf", "s",  "u",  "x",  "qs",  "qu", "qd",
                                                           "qb", "qc", "qp", "pf", "pq", "pqs", "ps", "qdu"};
-  const auto digit = std::find_if(word.begin(), word.end(), IsDigit);
+  const auto digit = std::ranges::find_if(word, IsDigit);
   const std::string_view letters = word.substr(0, static_cast<std::size_t>(digit - word.begin()));
-  if (std::find(kMeanings.begin(), kMeanings.end(), letters) == kMeanings.end()) return false;
+  if (std::ranges::find(kMeanings, letters) == kMeanings.end()) return false;
   std::string_view rest = word.substr(letters.size());
   std::size_t digits = 0;
   while (digits < rest.size() && IsDigit(rest[digits])) ++digits;
@@ -44,12 +44,11 @@ bool IsPackedType(std::string_view data_type) {
 
 bool RunsOnKleidiai(const OperatorName& name) {
   return (name.kind == "GEMM" || name.kind == "IGEMM") &&
-         std::any_of(name.data_types.begin(), name.data_types.end(),
-                     [](const std::string& type) { return IsPackedType(type); });
+         std::ranges::any_of(name.data_types, [](const std::string& type) { return IsPackedType(type); });
 }
 
 bool NeedsSme(const OperatorName& name) {
-  return std::any_of(name.data_types.begin(), name.data_types.end(), [](const std::string& type) {
+  return std::ranges::any_of(name.data_types, [](const std::string& type) {
     return IsPackedType(type) && Lower(type).starts_with("p");
   });
 }

@@ -106,7 +106,7 @@ std::string DetectVirtualization(const std::filesystem::path& root,
   const std::string version = FirstLine(root / "proc/version");
   if (version.find("microsoft") != std::string::npos || version.find("Microsoft") != std::string::npos) {
     kind = "WSL";
-  } else if (std::find(features.begin(), features.end(), "hypervisor") != features.end()) {
+  } else if (std::ranges::find(features, "hypervisor") != features.end()) {
     const std::string product = FirstLine(root / "sys/class/dmi/id/product_name");
     kind = product.empty() ? "virtual machine" : fmt::format("virtual machine ({})", product);
   }

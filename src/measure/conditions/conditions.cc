@@ -16,8 +16,8 @@ namespace {
 constexpr double kLookSeconds = 1;  // between two looks at the temperature
 
 bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
-  return cpus.empty() || clock.cpus.empty() || std::any_of(cpus.begin(), cpus.end(), [&](int cpu) {
-           return std::find(clock.cpus.begin(), clock.cpus.end(), cpu) != clock.cpus.end();
+  return cpus.empty() || clock.cpus.empty() || std::ranges::any_of(cpus, [&](int cpu) {
+           return std::ranges::find(clock.cpus, cpu) != clock.cpus.end();
          });
 }
 
@@ -29,8 +29,9 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
     known = known || (clock.cap_khz && clock.hardware_max_khz);
   }
   // Where the clocks say nothing, what slows CPUs down does.
-  return !known && std::any_of(vitals.cooling.begin(), vitals.cooling.end(),
-                               [](const auto& cooling) { return cooling.of_cpu && cooling.state > 0; });
+  return !known && std::ranges::any_of(vitals.cooling, [](const auto& cooling) {
+    return cooling.of_cpu && cooling.state > 0;
+  });
 }
 
 std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius); }

@@ -31,7 +31,7 @@ constexpr Nanoseconds kLongestPeriod = 60'000'000'000;  // as the runner's
 
 bool IsSafeFileName(const std::string& name) {
   if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-') return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+  return std::ranges::all_of(name, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+' || c == '=' || c >= 0x80;
   });
 }
@@ -350,8 +350,7 @@ class Reader {
     for (const ExperimentConfig& experiment : config.experiments) {
       if (experiment.name != side.experiment) continue;
       if (side.threads == 0) side.threads = experiment.threads[0];
-      if (std::find(experiment.threads.begin(), experiment.threads.end(), side.threads) ==
-          experiment.threads.end()) {
+      if (std::ranges::find(experiment.threads, side.threads) == experiment.threads.end()) {
         throw pair.Wrong(
             key, fmt::format("experiment \"{}\" has no run with {} threads", side.experiment, side.threads));
       }

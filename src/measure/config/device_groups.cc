@@ -20,7 +20,7 @@ namespace {
 const std::vector<std::string> kThisMachine = {"local"};
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 std::string List(const std::vector<std::string>& names) {
@@ -46,8 +46,7 @@ void RequireCommonDevice(const Config& config, const PairConfig& pair,
   };
   const std::vector<std::string>& baseline = devices_of(pair.baseline);
   const std::vector<std::string>& candidate = devices_of(pair.candidate);
-  if (std::any_of(baseline.begin(), baseline.end(),
-                  [&](const std::string& device) { return Contains(candidate, device); }))
+  if (std::ranges::any_of(baseline, [&](const std::string& device) { return Contains(candidate, device); }))
     return;
   throw Error(
       ExitCode::kUsage,
@@ -103,8 +102,8 @@ void CheckDeviceNames(const std::vector<std::string>& devices) {
       throw Error(ExitCode::kUsage, fmt::format("the device {} is named twice", device));
   }
   // adb takes "the only device" for one only where it lists no other.
-  const auto other = std::find_if(devices.begin(), devices.end(),
-                                  [](const std::string& device) { return device.starts_with("adb:"); });
+  const auto other =
+      std::ranges::find_if(devices, [](const std::string& device) { return device.starts_with("adb:"); });
   if (seen.contains("adb") && other != devices.end()) {
     throw Error(ExitCode::kUsage, fmt::format("adb is the only device behind adb, and so is {}", *other))
         .Remedy("name each by its serial number (`etprof devices` lists them)");

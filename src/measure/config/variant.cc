@@ -31,7 +31,7 @@ std::string HiddenOf(const std::string& isa) {
     if (item.size() < 2 || item[0] != '-') return "";
     names.emplace_back(item.substr(1));
   }
-  if (std::find(names.begin(), names.end(), "sme2") != names.end()) std::erase(names, "sme");
+  if (std::ranges::find(names, "sme2") != names.end()) std::erase(names, "sme");
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
@@ -75,7 +75,7 @@ Variant ParseVariant(const std::string& spec) {
     const std::string key = item.substr(0, equals);
     const bool looks_like_key =
         equals != std::string::npos && !key.empty() &&
-        std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+        std::ranges::all_of(key, [](unsigned char c) { return std::isalpha(c) != 0; });
     if (looks_like_key) {
       pairs.emplace_back(key, item.substr(equals + 1));
     } else if (!pairs.empty()) {

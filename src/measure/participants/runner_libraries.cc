@@ -33,7 +33,7 @@ std::optional<fs::path> InNdk(const fs::path& ndk, const std::string& architectu
 
 std::vector<fs::path> LibrariesForAndroid(const fs::path& runner) {
   const std::vector<std::string> needed = NeededLibraries(runner);
-  if (std::find(needed.begin(), needed.end(), kName) == needed.end()) return {};
+  if (std::ranges::find(needed, kName) == needed.end()) return {};
   std::error_code error;
   const fs::path beside = runner.parent_path() / kName;
   if (fs::is_regular_file(beside, error)) return {beside};

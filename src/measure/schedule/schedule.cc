@@ -289,7 +289,7 @@ class Scheduler {
   double Spacing(std::size_t u) const { return std::max(states_[u].latency_ns, double(units_[u].period)); }
 
   bool AnyLeft() const {
-    return std::any_of(states_.begin(), states_.end(), [](const State& state) { return !state.failed; });
+    return std::ranges::any_of(states_, [](const State& state) { return !state.failed; });
   }
 
   std::vector<std::size_t> Order(int launch, int round) const {
@@ -311,10 +311,9 @@ class Scheduler {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (states_[u].failed) continue;
       const auto& launches = units_[u].data->launches;
-      least = std::min(
-          least, static_cast<int>(std::count_if(launches.begin(), launches.end(), [](const Launch& launch) {
-            return launch.status == Launch::Status::kComplete;
-          })));
+      least = std::min(least, static_cast<int>(std::ranges::count_if(launches, [](const Launch& launch) {
+                         return launch.status == Launch::Status::kComplete;
+                       })));
     }
     return least == std::numeric_limits<int>::max() ? 0 : least;
   }
@@ -690,7 +689,7 @@ class Scheduler {
       }
     };
     for (std::size_t u = 0; u < units_.size(); ++u) {
-      std::for_each(units_[u].data->launches.begin(), units_[u].data->launches.end(), add);
+      std::ranges::for_each(units_[u].data->launches, add);
       add(states_[u].launch);
     }
     return all > 0 ? std::optional(static_cast<double>(clean) / static_cast<double>(all)) : std::nullopt;

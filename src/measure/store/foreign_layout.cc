@@ -48,7 +48,7 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
       if (path.extension() == ".etdump" || !Exists(etdump)) found.push_back(path);
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -77,9 +77,8 @@ std::string ModelOfNames(const std::vector<std::string>& names) {
     while (same < shared.size() && same + 1 < words.size() && shared[same] == words[same]) ++same;
     shared.resize(same);
   }
-  const auto platform = std::find_if(shared.begin(), shared.end(), [](std::string_view word) {
-    return word == "mac" || word == "android" || word == "linux";
-  });
+  const auto platform = std::ranges::find_if(
+      shared, [](std::string_view word) { return word == "mac" || word == "android" || word == "linux"; });
   if (platform != shared.end()) {
     shared.erase(platform, shared.end());
   } else if (distinct.size() > 1 && !shared.empty()) {
@@ -123,10 +122,9 @@ class Adder {
     for (const std::filesystem::path& path : traces) {
       ExperimentData data = FromTrace(path);
       // A manifest of another tool may have named the experiment without its file.
-      const auto same =
-          std::find_if(run_.experiments.begin(), run_.experiments.end(), [&](const ExperimentData& e) {
-            return e.name == data.name && e.threads == data.threads && e.etdump.empty();
-          });
+      const auto same = std::ranges::find_if(run_.experiments, [&](const ExperimentData& e) {
+        return e.name == data.name && e.threads == data.threads && e.etdump.empty();
+      });
       if (same != run_.experiments.end() && same->launches.empty()) {
         same->etdump = path;
         if (same->log.empty()) same->log = data.log;

@@ -155,9 +155,9 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     Try(run.problems, [&] { data.counters = LoadCounters(data); });
     Try(run.problems, [&] { data.watch = ReadWatch(data); });
   }
-  const bool nothing =
-      std::none_of(run.experiments.begin(), run.experiments.end(),
-                   [](const ExperimentData& data) { return !data.etdump.empty() || !data.launches.empty(); });
+  const bool nothing = std::ranges::none_of(run.experiments, [](const ExperimentData& data) {
+    return !data.etdump.empty() || !data.launches.empty();
+  });
   if (nothing && !manifest) {
     throw Error(ExitCode::kBadInput, damaged_manifest
                                          ? "holds no ETDump, no timeline CSV, and " + run.problems[0]

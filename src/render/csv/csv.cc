@@ -47,8 +47,8 @@ void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
   const std::vector<SpanStatistics>& sums = profile.statistics;
   std::vector<std::size_t> order(sums.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return sums[a].total_self > sums[b].total_self; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return sums[a].total_self > sums[b].total_self; });
   const auto runs = static_cast<Nanoseconds>(common.size());
   // A mean of whole nanoseconds need not be one: to the nearest nanosecond here, exact as total / count.
   const auto mean = [](Nanoseconds total, std::int64_t n) {

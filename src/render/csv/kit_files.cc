@@ -19,7 +19,7 @@ namespace {
 std::vector<std::size_t> ByFallingTime(const Profile& profile) {
   std::vector<std::size_t> order(profile.operators.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return profile.statistics[a].total_self > profile.statistics[b].total_self;
   });
   return order;
@@ -210,8 +210,8 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
   if (rows.empty()) return;
   const AdditiveRow clipped = rows.back();
   rows.pop_back();
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const AdditiveRow& a, const AdditiveRow& b) { return a.total > b.total; });
+  std::ranges::stable_sort(rows,
+                           [](const AdditiveRow& a, const AdditiveRow& b) { return a.total > b.total; });
   if (clipped.total != 0) rows.push_back(clipped);
   for (const AdditiveRow& row : rows) table.Row(row);
 }

@@ -22,7 +22,7 @@ class TimelineWriter {
  public:
   TimelineWriter(const Trace& trace, const Profile& profile, std::ostream& out)
       : trace_(trace), profile_(profile), buffer_(out), model_(CsvField(profile.model_id)) {
-    if (!trace.start.empty()) origin_ = *std::min_element(trace.start.begin(), trace.start.end());
+    if (!trace.start.empty()) origin_ = *std::ranges::min_element(trace.start);
   }
 
   void Write(std::optional<std::size_t> only_run) {

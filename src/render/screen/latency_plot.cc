@@ -137,7 +137,7 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
   const int rows = of.series.size() <= kTallSides ? kRows : 1;
   for (std::size_t i = 0; i < of.series.size(); ++i) {
     const std::vector<std::int64_t> columns = Columns(of.series[i].counts, axis);
-    const std::int64_t most = std::max<std::int64_t>(1, *std::max_element(columns.begin(), columns.end()));
+    const std::int64_t most = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
     const auto left = [&](int row) {
       const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
       return "  " + text + Blanks(label_width - DisplayWidth(text)) + "  ";

@@ -32,7 +32,7 @@ bool StayTogether(const std::string& word, std::string next) {
     return false;
   while (!next.empty() && std::string_view(".,;:)").find(next.back()) != std::string_view::npos)
     next.pop_back();
-  return std::find(kUnits.begin(), kUnits.end(), next) != kUnits.end();
+  return std::ranges::find(kUnits, next) != kUnits.end();
 }
 
 }  // namespace

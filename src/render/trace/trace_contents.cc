@@ -18,9 +18,8 @@ namespace etprof {
 namespace {
 
 bool KnowsItsClocks(const RunData& run) {
-  return std::any_of(run.experiments.begin(), run.experiments.end(), [](const ExperimentData& data) {
-    return std::any_of(data.launches.begin(), data.launches.end(),
-                       [](const Launch& launch) { return launch.clocks.has_value(); });
+  return std::ranges::any_of(run.experiments, [](const ExperimentData& data) {
+    return std::ranges::any_of(data.launches, [](const Launch& launch) { return launch.clocks.has_value(); });
   });
 }
 
@@ -172,7 +171,7 @@ class ExperimentWriter {
       }
     }
     if (events.empty()) return;
-    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    std::ranges::stable_sort(events, [](const Event& a, const Event& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
     });
     const TrackId thread = writer_.AddThread(process_, "outside runs");

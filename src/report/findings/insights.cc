@@ -40,14 +40,12 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     sum.ns += row.mean_self;
     if (!experiment.profile->program) continue;
     const std::string& why = experiment.profile->program->operators[row.op].why_not_delegated;
-    if (!why.empty() &&
-        std::find(sum.not_delegated.begin(), sum.not_delegated.end(), why) == sum.not_delegated.end())
+    if (!why.empty() && std::ranges::find(sum.not_delegated, why) == sum.not_delegated.end())
       sum.not_delegated.push_back(why);
   }
   TypeTimes sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const TypeTime& a, const TypeTime& b) { return a.ns > b.ns; });
+  std::ranges::stable_sort(sorted, [](const TypeTime& a, const TypeTime& b) { return a.ns > b.ns; });
   return sorted;
 }
 
@@ -89,14 +87,13 @@ class Finder {
     std::vector<std::size_t> subjects;
     if (report_.ladder) return RunLadder(*report_.ladder);
     const auto add = [&](const ReportComparison& pair) {
-      if (std::find(subjects.begin(), subjects.end(), pair.candidate) == subjects.end())
-        subjects.push_back(pair.candidate);
+      if (std::ranges::find(subjects, pair.candidate) == subjects.end()) subjects.push_back(pair.candidate);
     };
     // Of several pairs nobody ships a side that is slower for certain.
     for (const ReportComparison& pair : report_.comparisons) {
       if (pair.comparison.latency.verdict != stats::Verdict::kSlower) add(pair);
     }
-    if (subjects.empty()) std::for_each(report_.comparisons.begin(), report_.comparisons.end(), add);
+    if (subjects.empty()) std::ranges::for_each(report_.comparisons, add);
     if (subjects.empty()) {
       for (std::size_t i = 0; i < report_.experiments.size(); ++i) subjects.push_back(i);
     }
@@ -107,8 +104,8 @@ class Finder {
 
  private:
   std::vector<Insight> Sorted() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
+    std::ranges::stable_sort(found_,
+                             [](const Insight& a, const Insight& b) { return a.at_stake > b.at_stake; });
     // What limits the meaning of the others stands before them.
     std::stable_partition(found_.begin(), found_.end(),
                           [](const Insight& one) { return one.kind() == Insight::Kind::kTracing; });
@@ -223,8 +220,8 @@ class Finder {
     if (!shift.Moved() && growth_of(shift.grown) < 0.05) return;
     const Comparison& comparison = pair.comparison;
     const auto row_of = [&](const finding::GroupShift& of) {
-      const auto row = std::find_if(comparison.groups.begin(), comparison.groups.end(),
-                                    [&](const DeltaRow& one) { return one.name == GroupName(of.group); });
+      const auto row = std::ranges::find_if(
+          comparison.groups, [&](const DeltaRow& one) { return one.name == GroupName(of.group); });
       return row == comparison.groups.end() ? Quantity() : row->quantity;
     };
     const auto growth = shift.Moved() ? GrowthAtLeast(row_of(shift.to), row_of(shift.from))
@@ -298,9 +295,9 @@ class Finder {
     // A bound of 20x says nothing that the share has not said.
     if (found.time.share() < kNearlyAll) found.bound = BoundIfFree(found.time, experiment);
     // The rows fall by cost, so the first of the group is its costliest.
-    const auto costliest =
-        std::find_if(experiment.operators.begin(), experiment.operators.end(),
-                     [&](const OperatorRow& row) { return is_of(experiment.profile->operators[row.op]); });
+    const auto costliest = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
+      return is_of(experiment.profile->operators[row.op]);
+    });
     if (found.operators > 1 && costliest != experiment.operators.end())
       found.costliest = {costliest->op, costliest->mean_self};
     Add(index, found.time.ns, found);
@@ -381,7 +378,7 @@ class Finder {
   // What an export could do so that it runs KleidiAI's kernels, where they are there to be had.
   void AddNotOnKleidiai(std::size_t index, const ReportExperiment& experiment, double whole) {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
-    if (!isa || std::find(isa->enabled.begin(), isa->enabled.end(), "sme2") == isa->enabled.end()) return;
+    if (!isa || std::ranges::find(isa->enabled, "sme2") == isa->enabled.end()) return;
     finding::NotOnKleidiai found{{0, whole}};
     for (const MatrixKernelRow& row : experiment.matrix_kernels) {
       if (row.change.empty()) continue;

@@ -35,8 +35,8 @@ Series SeriesOf(const RunData& run, const ReportExperiment& experiment) {
       if (burst.Median()) in_time.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
     }
   }
-  std::stable_sort(in_time.begin(), in_time.end(),
-                   [](const auto& a, const auto& b) { return a.first->start < b.first->start; });
+  std::ranges::stable_sort(in_time,
+                           [](const auto& a, const auto& b) { return a.first->start < b.first->start; });
   for (const auto& [burst, round] : in_time) {
     series.bursts.push_back(burst);
     series.rounds.push_back(round);

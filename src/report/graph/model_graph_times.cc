@@ -40,8 +40,7 @@ class Timer {
     std::vector<const OperatorRow*> rows;
     for (const OperatorRow& row : experiment_.operators) rows.push_back(&row);
     // In the order in which they ran, so that what was inserted is numbered the same in every experiment.
-    std::sort(rows.begin(), rows.end(),
-              [](const OperatorRow* a, const OperatorRow* b) { return a->op < b->op; });
+    std::ranges::sort(rows, [](const OperatorRow* a, const OperatorRow* b) { return a->op < b->op; });
     for (const OperatorRow* row : rows) {
       if (IsOfProgram(row->op)) Place(*row, OwnNode(row->op));
     }

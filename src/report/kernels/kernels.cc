@@ -66,7 +66,7 @@ std::vector<const Operator*> BackendOperators(const Profile& profile) {
   std::vector<const Operator*> operators;
   for (const Operator& op : profile.operators)
     if (op.key.kind == SpanKind::kBackend) operators.push_back(&op);
-  std::stable_sort(operators.begin(), operators.end(), [](const Operator* a, const Operator* b) {
+  std::ranges::stable_sort(operators, [](const Operator* a, const Operator* b) {
     return std::pair(a->call_index, a->key.ordinal) < std::pair(b->call_index, b->key.ordinal);
   });
   return operators;
@@ -87,9 +87,8 @@ std::optional<std::pair<std::size_t, std::size_t>> OffAndOn(const std::vector<Ke
 }  // namespace
 
 std::size_t KernelView::Count(KernelStatus status) const {
-  return static_cast<std::size_t>(
-      std::count_if(use.kernels.begin(), use.kernels.end(),
-                    [&](const xnnpack::LoggedKernel& kernel) { return kernel.status == status; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      use.kernels, [&](const xnnpack::LoggedKernel& kernel) { return kernel.status == status; }));
 }
 
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
@@ -231,8 +230,8 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
     // A trace of several methods is several experiments with one log.
-    const bool known = std::any_of(report.views.begin(), report.views.end(),
-                                   [&](const KernelView& view) { return view.log == data.xnntrace_log; });
+    const bool known = std::ranges::any_of(
+        report.views, [&](const KernelView& view) { return view.log == data.xnntrace_log; });
     if (data.xnntrace_log.empty() || known) continue;
     try {
       KernelView view = ReadKernelView(data.xnntrace_log, label(i),

@@ -16,14 +16,14 @@ namespace {
 using Kernels = KleidiaiUse::Kernels;
 
 bool Has(const std::vector<std::string>& features, std::string_view feature) {
-  return std::find(features.begin(), features.end(), feature) != features.end();
+  return std::ranges::find(features, feature) != features.end();
 }
 
 // What a CPU of this architecture has at least one of.
 bool IsArm(const protocol::IsaState& isa) {
   const auto& known = isa::Features(isa::Architecture::kAarch64);
-  return std::any_of(known.begin(), known.end(),
-                     [&](const isa::Feature& feature) { return Has(isa.detected, feature.name); });
+  return std::ranges::any_of(known,
+                             [&](const isa::Feature& feature) { return Has(isa.detected, feature.name); });
 }
 
 // Absent: the operator multiplies no matrices.
@@ -80,7 +80,7 @@ void Explain(const Profile& profile, std::size_t op, const std::optional<protoco
 
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa) {
   if (isa && IsArm(*isa)) return true;
-  return std::any_of(profile.operators.begin(), profile.operators.end(), [](const Operator& op) {
+  return std::ranges::any_of(profile.operators, [](const Operator& op) {
     const auto name = xnnpack::ParseOperatorName(op.type);
     return name && xnnpack::RunsOnKleidiai(*name);
   });
@@ -109,7 +109,7 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
       row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kOwn : row.ran != *ran;
     }
     Explain(profile, op, isa, row);
-    auto found = std::find_if(rows.begin(), rows.end(), [&](const MatrixKernelRow& other) {
+    auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
       return std::tie(other.ran, other.proven, other.contradicts, other.why, other.change) ==
              std::tie(row.ran, row.proven, row.contradicts, row.why, row.change);
     });
@@ -117,7 +117,7 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
     found->operators.push_back(op);
     if (runs > 0) found->mean_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const MatrixKernelRow& a, const MatrixKernelRow& b) {
+  std::ranges::stable_sort(rows, [](const MatrixKernelRow& a, const MatrixKernelRow& b) {
     return std::tuple(a.ran, -a.mean_ns) < std::tuple(b.ran, -b.mean_ns);
   });
   return rows;

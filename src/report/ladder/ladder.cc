@@ -70,9 +70,8 @@ Rungs FindRungs(const Report& report, const std::vector<std::size_t>& among) {
     rung.experiments.push_back(i);
   }
   Rungs rungs(by_name.begin(), by_name.end());
-  std::stable_sort(rungs.begin(), rungs.end(), [](const auto& a, const auto& b) {
-    return a.second.visible.size() < b.second.visible.size();
-  });
+  std::ranges::stable_sort(
+      rungs, [](const auto& a, const auto& b) { return a.second.visible.size() < b.second.visible.size(); });
   for (std::size_t i = 1; i < rungs.size(); ++i) {
     const FeatureSet& below = rungs[i - 1].second.visible;
     const FeatureSet& here = rungs[i].second.visible;
@@ -108,9 +107,8 @@ class Builder {
     for (std::size_t l = 0; l < rungs.size(); ++l) {
       for (const std::size_t i : rungs[l].second.experiments) {
         const ReportExperiment& experiment = report.experiments[i];
-        const auto t = static_cast<std::size_t>(
-            std::find(ladder_.threads.begin(), ladder_.threads.end(), experiment.threads) -
-            ladder_.threads.begin());
+        const auto t = static_cast<std::size_t>(std::ranges::find(ladder_.threads, experiment.threads) -
+                                                ladder_.threads.begin());
         if (experiment.latency.n > 0) {
           ladder_.experiments[t][l] = i;
         } else if (ladder_.levels[l].error.empty()) {
@@ -316,8 +314,8 @@ class Builder {
     });
     for (auto* rows : {&ladder_.groups, &ladder_.categories})
       std::erase_if(*rows, [](const LadderRow& row) { return Largest(row) == 0; });
-    std::stable_sort(ladder_.operators.begin(), ladder_.operators.end(),
-                     [](const LadderRow& a, const LadderRow& b) { return Largest(a) > Largest(b); });
+    std::ranges::stable_sort(ladder_.operators,
+                             [](const LadderRow& a, const LadderRow& b) { return Largest(a) > Largest(b); });
   }
 
   void FindSwings() {
@@ -340,8 +338,8 @@ class Builder {
                                    {&ladder_.operators, LadderSwing::Of::kOperator}}) {
       std::vector<LadderSwing> found;
       for (std::size_t i = 0; i < rows->size(); ++i) look((*rows)[i], of, i, found);
-      std::stable_sort(found.begin(), found.end(),
-                       [](const LadderSwing& a, const LadderSwing& b) { return a.at_stake > b.at_stake; });
+      std::ranges::stable_sort(
+          found, [](const LadderSwing& a, const LadderSwing& b) { return a.at_stake > b.at_stake; });
       ladder_.swings.insert(ladder_.swings.end(), found.begin(), found.end());
     }
   }
@@ -391,10 +389,9 @@ class Builder {
       other.against.verdict = verdict->verdict;
       ++verdict;
     }
-    std::stable_sort(best.others.begin(), best.others.end(),
-                     [](const LadderBest::Other& a, const LadderBest::Other& b) {
-                       return RatioOf(a.against).value_or(1e300) < RatioOf(b.against).value_or(1e300);
-                     });
+    std::ranges::stable_sort(best.others, [](const LadderBest::Other& a, const LadderBest::Other& b) {
+      return RatioOf(a.against).value_or(1e300) < RatioOf(b.against).value_or(1e300);
+    });
     ladder_.best = std::move(best);
   }
 

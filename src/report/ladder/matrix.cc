@@ -49,7 +49,7 @@ class MatrixBuilder {
 
   Matrix Take() {
     std::erase_if(matrix_.groups, [](const MatrixRow& row) {
-      return std::all_of(row.against.begin(), row.against.end(), [](const Quantity& quantity) {
+      return std::ranges::all_of(row.against, [](const Quantity& quantity) {
         return quantity.baseline_ns.value_or(0) == 0 && quantity.candidate_ns.value_or(0) == 0;
       });
     });
@@ -82,8 +82,8 @@ std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
   }
   const auto threads_of = [&](std::size_t i) { return report.experiments[i].threads; };
   for (auto& sweep : sweeps) {
-    std::stable_sort(sweep.begin(), sweep.end(),
-                     [&](std::size_t a, std::size_t b) { return threads_of(a) < threads_of(b); });
+    std::ranges::stable_sort(sweep,
+                             [&](std::size_t a, std::size_t b) { return threads_of(a) < threads_of(b); });
   }
   // Equal numbers of threads under one name are no sweep: nobody can tell them apart.
   std::erase_if(sweeps, [&](const auto& sweep) {
