@@ -21,8 +21,7 @@ class Model {
   // with what would provide them.
   explicit Model(const protocol::LoadRequest& request);
   ~Model();
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+  Model(Model&&) = delete;
 
   // Before every run: the method forgets its inputs.
   void GiveInputs();

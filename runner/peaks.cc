@@ -32,8 +32,7 @@ class Team::Members {
     }
   }
   ~Members() { Dismiss(); }
-  Members(const Members&) = delete;
-  Members& operator=(const Members&) = delete;
+  Members(Members&&) = delete;
 
   double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
     chunk_ = &chunk;

@@ -15,8 +15,7 @@ class Team {
   // The caller is one of them. Threads inherit the caller's CPUs.
   explicit Team(int threads);
   ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  Team(Team&&) = delete;
 
   int threads() const { return threads_; }
 

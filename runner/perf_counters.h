@@ -34,8 +34,7 @@ class PerfCounters {
 
   explicit PerfCounters(const System& system = ThisSystem());
   ~PerfCounters();
-  PerfCounters(const PerfCounters&) = delete;
-  PerfCounters& operator=(const PerfCounters&) = delete;
+  PerfCounters(PerfCounters&&) = delete;
 
   std::size_t size() const { return open_.size(); }
   int threads() const { return threads_; }

@@ -22,8 +22,7 @@ class DuringThis {
  public:
   DuringThis(const std::string& what, int exit_code);
   ~DuringThis();
-  DuringThis(const DuringThis&) = delete;
-  DuringThis& operator=(const DuringThis&) = delete;
+  DuringThis(DuringThis&&) = delete;
 };
 
 // Sets the number of threads of ExecuTorch's pool, counting the caller; -1: as many as the CPU has fast cores

@@ -11,8 +11,7 @@ class Recording {
  public:
   Recording(Model& model, BoundaryRecorder& recorder);
   ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  Recording(Recording&&) = delete;
 
  private:
   Model& model_;

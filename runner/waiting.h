@@ -39,8 +39,7 @@ class WaitMeter {
   // Knows the threads that exist now.
   WaitMeter();
   ~WaitMeter();
-  WaitMeter(const WaitMeter&) = delete;
-  WaitMeter& operator=(const WaitMeter&) = delete;
+  WaitMeter(WaitMeter&&) = delete;
 
   WaitReading Read() const;
   // The processor time of each thread that existed when this was made, the largest first; empty: not known.

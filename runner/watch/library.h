@@ -55,8 +55,7 @@ class ReplacedSlots {
  public:
   ReplacedSlots() = default;
   ~ReplacedSlots() { Restore(); }
-  ReplacedSlots(const ReplacedSlots&) = delete;
-  ReplacedSlots& operator=(const ReplacedSlots&) = delete;
+  ReplacedSlots(ReplacedSlots&&) = delete;
 
   // Also a slot that the loader protected after it had resolved it. Throws Error (kDeviceFailed).
   void Replace(const LoadedLibrary::Slot& slot, void* stand_in);

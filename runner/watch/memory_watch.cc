@@ -46,8 +46,7 @@ constexpr std::size_t kLeastPacked = 4096;  // bytes of a block that may be weig
 struct State {
   State() : library(LoadedLibrary::FindXnnpack()) {}
   ~State();
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State(State&&) = delete;
 
   LoadedLibrary library;
   TimedCalls timed;
@@ -254,8 +253,7 @@ class PageMap {
           fmt::format("the system does not tell which pages are in memory: {}", std::strerror(errno)));
   }
   ~PageMap() { ::close(file_); }
-  PageMap(const PageMap&) = delete;
-  PageMap& operator=(const PageMap&) = delete;
+  PageMap(PageMap&&) = delete;
 
   // Of the bytes [begin, begin + size).
   std::int64_t Resident(std::uintptr_t begin, std::size_t size) const {

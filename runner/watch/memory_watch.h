@@ -19,8 +19,7 @@ class MemoryWatch {
   // Throws Error (kDeviceFailed) that says why memory cannot be told apart here.
   MemoryWatch();
   ~MemoryWatch();
-  MemoryWatch(const MemoryWatch&) = delete;
-  MemoryWatch& operator=(const MemoryWatch&) = delete;
+  MemoryWatch(MemoryWatch&&) = delete;
 
   // What the process holds now. Throws Error (kDeviceFailed) where the system does not tell.
   protocol::MemoryMoment Now(std::string at, const Model& model) const;

@@ -53,8 +53,7 @@ class TimedCall {
     if (outer_ != nullptr) outer_->inside_ += time;
     innermost_call = outer_;
   }
-  TimedCall(const TimedCall&) = delete;
-  TimedCall& operator=(const TimedCall&) = delete;
+  TimedCall(TimedCall&&) = delete;
 
  private:
   const TimedCalls::Kind kind_;

@@ -15,8 +15,7 @@ class TimedCalls {
   enum class Kind { kGraph, kCreate, kPack };
 
   TimedCalls();
-  TimedCalls(const TimedCalls&) = delete;
-  TimedCalls& operator=(const TimedCalls&) = delete;
+  TimedCalls(TimedCalls&&) = delete;
 
   // What calls `function` and takes its time; `function` itself where there are too many.
   void* StandIn(Kind kind, void* function);

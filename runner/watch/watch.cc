@@ -72,8 +72,7 @@ class MemoryReader {
     ::close(ends_[0]);
     ::close(ends_[1]);
   }
-  MemoryReader(const MemoryReader&) = delete;
-  MemoryReader& operator=(const MemoryReader&) = delete;
+  MemoryReader(MemoryReader&&) = delete;
 
   // How many of `words` words there are, at most up to the end of a page.
   std::size_t Read(Word from, Word* to, std::size_t words) const {

@@ -39,8 +39,7 @@ class Watch {
   // Throws Error (kDeviceFailed) that says why nothing can be watched here.
   Watch();
   ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  Watch(Watch&&) = delete;
 
   // What was recorded since Forget, in order; closes what has no task.
   const std::vector<Region>& Regions();

@@ -29,8 +29,7 @@ class InterruptionScope {
  public:
   InterruptionScope();
   ~InterruptionScope();
-  InterruptionScope(const InterruptionScope&) = delete;
-  InterruptionScope& operator=(const InterruptionScope&) = delete;
+  InterruptionScope(InterruptionScope&&) = delete;
 
  private:
   struct sigaction old_[3] = {};
@@ -47,8 +46,7 @@ class TerminalProgress : public WorkflowProgress {
   explicit TerminalProgress(std::vector<std::string> devices = {});
   TerminalProgress(std::vector<std::string> devices, Write write, Screen screen);
   ~TerminalProgress() override;
-  TerminalProgress(const TerminalProgress&) = delete;
-  TerminalProgress& operator=(const TerminalProgress&) = delete;
+  TerminalProgress(TerminalProgress&&) = delete;
 
   bool Interrupted() const override;
   void Message(const std::string& text) override;

@@ -22,8 +22,6 @@ class Folder {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
   ~Folder() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }

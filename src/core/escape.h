@@ -51,8 +51,7 @@ class EscapingBuffer : public std::streambuf {
  public:
   explicit EscapingBuffer(std::streambuf* sink) : sink_(sink) {}
   ~EscapingBuffer() override { Flush(); }
-  EscapingBuffer(const EscapingBuffer&) = delete;
-  EscapingBuffer& operator=(const EscapingBuffer&) = delete;
+  EscapingBuffer(EscapingBuffer&&) = delete;
 
  protected:
   int_type overflow(int_type c) override;

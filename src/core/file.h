@@ -36,8 +36,6 @@ class MappedFile {
   static MappedFile Open(const std::filesystem::path& path, std::uint64_t most = kMostProgram);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   ByteView bytes() const { return {static_cast<const std::byte*>(data_), size_}; }

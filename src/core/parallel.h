@@ -25,8 +25,7 @@ class Threads {
  public:
   Threads() = default;
   ~Threads() { Join(); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
+  Threads(Threads&&) = delete;
 
   // Calls `work`, which throws nothing, on a new thread. False where the system starts no more: then nothing
   // is called.

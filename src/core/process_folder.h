@@ -13,8 +13,7 @@ class ProcessFolder {
   // Its name begins with `start`, a hyphen, and the process's number. `what` is for people: "a folder for a
   // checkout". Throws Error (kDeviceFailed).
   ProcessFolder(const std::string& start, const std::string& what);
-  ProcessFolder(const ProcessFolder&) = delete;
-  ProcessFolder& operator=(const ProcessFolder&) = delete;
+  ProcessFolder(ProcessFolder&&) = delete;
   ~ProcessFolder();
 
   const std::filesystem::path& path() const { return path_; }

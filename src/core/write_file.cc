@@ -32,8 +32,7 @@ constexpr std::string_view kTemporaryEnd = ".tmp";
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&&) = delete;
   ~Descriptor() {
     if (number_ >= 0) ::close(number_);
   }

@@ -289,8 +289,7 @@ class Busy {
     ::close(ends[1]);
   }
   ~Busy() { ::kill(pid_, SIGKILL); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
+  Busy(Busy&&) = delete;
   pid_t pid() const { return pid_; }
 
  private:

@@ -63,10 +63,8 @@ inline constexpr NameId kNoName = 0xffffffff;
 class NameTable {
  public:
   NameTable() = default;
-  NameTable(NameTable&&) = default;
+  NameTable(NameTable&&) = default;  // and no copies: texts_ points into ids_
   NameTable& operator=(NameTable&&) = default;
-  NameTable(const NameTable&) = delete;  // texts_ points into ids_
-  NameTable& operator=(const NameTable&) = delete;
   NameId Intern(std::string_view text);
   const std::string& Text(NameId id) const { return *texts_[id]; }
   std::size_t size() const { return texts_.size(); }

@@ -18,8 +18,7 @@ class Database {
   enum class Mode { kRead, kWrite, kCreate };
   // Waits for another process that writes for up to `busy_seconds`.
   Database(std::filesystem::path file, Mode mode, double busy_seconds = 60);
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  Database(Database&&) = delete;
   ~Database();
 
   void Execute(const char* sql);
@@ -38,8 +37,7 @@ class Database {
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
+  Statement(Statement&&) = delete;
   ~Statement();
 
   Statement& Bind(int place, const std::string& text);
@@ -74,8 +72,7 @@ class Statement {
 class Transaction {
  public:
   explicit Transaction(Database& database);
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
+  Transaction(Transaction&&) = delete;
   ~Transaction();
   void Commit();
 

@@ -429,8 +429,7 @@ struct Handle {
       throw std::bad_alloc();
     }
   }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
+  Handle(Handle&&) = delete;
   ~Handle() {
     cs_free(instruction, 1);
     cs_close(&engine);

@@ -52,8 +52,7 @@ class Measurement {
     device_.SetInterrupted([this] { return interruption_.Now(); });
   }
   ~Measurement() { device_.SetInterrupted({}); }
-  Measurement(const Measurement&) = delete;
-  Measurement& operator=(const Measurement&) = delete;
+  Measurement(Measurement&&) = delete;
 
   RunData Run() {
     const std::string hash = ConfigHash(config_);

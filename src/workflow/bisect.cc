@@ -44,8 +44,7 @@ class BisectTree {
         folder_(kFolderOfCheckout, "a folder for a checkout") {
     RemoveAbandoned();
   }
-  BisectTree(const BisectTree&) = delete;
-  BisectTree& operator=(const BisectTree&) = delete;
+  BisectTree(BisectTree&&) = delete;
   ~BisectTree() {
     try {
       if (added_) RunTool({"git", "-C", repository_, "worktree", "remove", "--force", tree().string()});

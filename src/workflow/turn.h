@@ -18,8 +18,7 @@ class DeviceTurn {
   DeviceTurn(Device& device, std::string what, WorkflowProgress& progress, std::size_t place = 0,
              std::string label = {});
   ~DeviceTurn();
-  DeviceTurn(const DeviceTurn&) = delete;
-  DeviceTurn& operator=(const DeviceTurn&) = delete;
+  DeviceTurn(DeviceTurn&&) = delete;
 
   Device& device() const { return device_; }
 

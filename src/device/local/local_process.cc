@@ -41,8 +41,7 @@ constexpr int kPollMs = 200;  // how soon an interruption is seen that arrives b
 class Pipe {
  public:
   Pipe() = default;
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+  Pipe(Pipe&&) = delete;
   ~Pipe() {
     CloseRead();
     CloseWrite();
@@ -153,8 +152,7 @@ class GroupGuard {
     if (guard_ == 0) Watch(life_.read, group);
     life_.CloseRead();
   }
-  GroupGuard(const GroupGuard&) = delete;
-  GroupGuard& operator=(const GroupGuard&) = delete;
+  GroupGuard(GroupGuard&&) = delete;
   ~GroupGuard() {
     if (guard_ <= 0) return;
     ::kill(guard_, SIGKILL);
@@ -192,8 +190,7 @@ class LocalProcess : public Process {
       ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     }
   }
-  LocalProcess(const LocalProcess&) = delete;
-  LocalProcess& operator=(const LocalProcess&) = delete;
+  LocalProcess(LocalProcess&&) = delete;
 
   ~LocalProcess() override {
     CloseInput();

@@ -14,8 +14,7 @@ class LocalTurn {
   // Device::TakeTurn.
   static std::unique_ptr<LocalTurn> TakeIfAlone(const std::string& who);
   ~LocalTurn();  // ends it
-  LocalTurn(const LocalTurn&) = delete;
-  LocalTurn& operator=(const LocalTurn&) = delete;
+  LocalTurn(LocalTurn&&) = delete;
 
  private:
   explicit LocalTurn(std::filesystem::path run) : run_(std::move(run)) {}

@@ -89,8 +89,7 @@ class RemoteDevice : public Device {
       // The guard sees the connection end.
     }
   }
-  RemoteDevice(const RemoteDevice&) = delete;
-  RemoteDevice& operator=(const RemoteDevice&) = delete;
+  RemoteDevice(RemoteDevice&&) = delete;
 
   std::string Name() const override { return connection_->Name(); }
 

@@ -28,8 +28,7 @@ class RemoteProcess : public Process {
  public:
   RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<void()> kill);
   ~RemoteProcess() override;
-  RemoteProcess(const RemoteProcess&) = delete;
-  RemoteProcess& operator=(const RemoteProcess&) = delete;
+  RemoteProcess(RemoteProcess&&) = delete;
 
   // What the client's stderr is to be given to.
   Device::Sink ErrorSink();

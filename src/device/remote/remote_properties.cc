@@ -56,8 +56,7 @@ class Tree {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
+  Tree(Tree&&) = delete;
   const fs::path& root() const { return root_; }
 
  private:

@@ -37,8 +37,7 @@ class SshConnection : public Connection {
   explicit SshConnection(std::string host)
       : host_(std::move(host)), client_(ClientWords("ETPROF_SSH", "ssh")) {}
   ~SshConnection() override { SshConnection::Close(); }
-  SshConnection(const SshConnection&) = delete;
-  SshConnection& operator=(const SshConnection&) = delete;
+  SshConnection(SshConnection&&) = delete;
 
   std::string Name() const override { return "ssh:" + host_; }
   std::string DefaultFolder() const override { return kHomeFolder; }

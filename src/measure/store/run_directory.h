@@ -16,8 +16,6 @@ class RunDirectory {
   static RunDirectory Open(const std::filesystem::path& folder);
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&&) = delete;
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
   ~RunDirectory();
 
   const std::filesystem::path& folder() const { return folder_; }

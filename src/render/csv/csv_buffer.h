@@ -17,8 +17,7 @@ class CsvBuffer {
  public:
   explicit CsvBuffer(std::ostream& out) : out_(out), text_(new char[kSize]) {}
   ~CsvBuffer() { Flush(); }
-  CsvBuffer(const CsvBuffer&) = delete;
-  CsvBuffer& operator=(const CsvBuffer&) = delete;
+  CsvBuffer(CsvBuffer&&) = delete;
 
   CsvBuffer& operator<<(std::string_view text) {
     if (text.size() > kSize - used_) Flush();

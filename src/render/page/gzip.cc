@@ -21,8 +21,7 @@ class GzipBuffer : public std::streambuf {
       throw std::bad_alloc();
     setp(plain_.data(), plain_.data() + plain_.size());
   }
-  GzipBuffer(const GzipBuffer&) = delete;
-  GzipBuffer& operator=(const GzipBuffer&) = delete;
+  GzipBuffer(GzipBuffer&&) = delete;
   ~GzipBuffer() override { deflateEnd(&stream_); }
 
   void Finish() { Deflate(Z_FINISH); }
