@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/error.h"
 #include "core/json.h"
 #include "core/sha256.h"
 #include "dtypes.h"

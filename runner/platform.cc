@@ -14,9 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <mutex>
-#include <utility>
 
 #include "core/error.h"
 #include "operator_clock.h"

@@ -15,7 +15,6 @@
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 #include "core/error.h"

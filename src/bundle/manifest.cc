@@ -1,7 +1,6 @@
 #include "bundle/manifest.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/json.h"

@@ -7,7 +7,6 @@
 #include <array>
 #include <exception>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "checkout/host_tools.h"

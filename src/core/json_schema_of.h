@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "core/utc.h"
 
 #include <array>
-#include <cstdio>
 #include <ctime>
 
 namespace etprof {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 
 #include "core/error.h"
 #include "core/split.h"

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 
 #include <memory>
 
-#include "core/error.h"
 #include "etdump/reader.h"
 #include "etdump/verified.h"
 

@@ -1,7 +1,5 @@
 #include "etdump/reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

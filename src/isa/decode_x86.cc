@@ -1,7 +1,6 @@
 #include <capstone/capstone.h>
 
 #include <algorithm>
-#include <memory>
 #include <new>
 
 #include "isa/decoded.h"

@@ -1,7 +1,6 @@
 #include "program/memory_estimate.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>

@@ -10,7 +10,6 @@
 
 #include "core/escape.h"
 #include "core/json.h"
-#include "core/units.h"
 #include "measure/store/run_warnings.h"
 #include "program/tensors.h"
 #include "say/wording.h"

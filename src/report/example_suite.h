@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "measure/store/run_warnings.h"

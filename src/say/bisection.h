@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "report/bisection.h"
 #include "say/document.h"
 

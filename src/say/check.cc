@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "core/units.h"
-#include "say/wording.h"
 
 namespace etprof::say {
 namespace {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/number.h"
 #include "core/units.h"
 #include "report/ladder/matrix.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/text.h"
 #include "say/wording.h"
 
 namespace etprof::say {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/text.h"
 #include "core/units.h"
 #include "report/ladder/matrix.h"
 #include "say/breakdown_by.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/operators.h"
 #include "say/operator_names.h"
 #include "say/report_parts.h"
 #include "say/wording.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text.h"
 #include "core/units.h"
 #include "say/facts.h"
 #include "say/report_parts.h"

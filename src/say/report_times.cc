@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/units.h"
 #include "say/report.h"
 #include "say/report_parts.h"
 #include "say/wording.h"

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 #include <random>
-#include <vector>
 
 #include "stats/launches.h"
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "core/file.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "core/csv_reader.h"
 #include "core/error.h"

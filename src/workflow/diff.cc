@@ -1,7 +1,6 @@
 #include "workflow/diff.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <deque>

@@ -1,7 +1,5 @@
 #include "workflow/static_check.h"
 
-#include <fmt/format.h>
-
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/config/thresholds.h"

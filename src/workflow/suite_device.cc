@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/text.h"
 #include "device/open_device.h"
 #include "measure/measure.h"
 #include "measure/schedule/schedule.h"

@@ -1,14 +1,11 @@
 #include "workflow/validate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <utility>
 
-#include "core/error.h"
 #include "render/page/html.h"
 #include "validate/validator.h"
 #include "workflow/analyze.h"

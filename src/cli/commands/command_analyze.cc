@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "say/report.h"

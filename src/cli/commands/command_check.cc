@@ -1,13 +1,10 @@
-#include <fmt/format.h>
 
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/gate_options.h"
 #include "cli/show.h"
-#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
-#include "core/error.h"
 #include "render/check.h"
 #include "report/stored_runs.h"
 #include "say/check.h"

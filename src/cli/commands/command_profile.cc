@@ -2,7 +2,6 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "cli/terminal_progress.h"
 
 namespace etprof {
 

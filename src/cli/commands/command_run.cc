@@ -4,7 +4,6 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "workflow/plan.h"
 
 namespace etprof {
 namespace {

@@ -1,11 +1,9 @@
 #include "device/local/local_turn.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "core/escape.h"

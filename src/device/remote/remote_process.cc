@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdint>
-
-#include "device/cpus.h"
 
 namespace etprof {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "device/properties.h"
 #include "measure/config/config.h"

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/error.h"
 #include "core/text.h"
 #include "device/clusters.h"
 #include "measure/participants/participants.h"

@@ -11,7 +11,6 @@
 #include "core/escape.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "measure/store/watch.h"
 
 namespace etprof {
 namespace {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
 
 #include "measure/store/run_data.h"
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "device/device.h"
 #include "measure/participants/worker_client.h"

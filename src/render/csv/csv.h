@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <ostream>
-#include <string>
 
 #include "analysis/profile.h"
 #include "etdump/trace.h"

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include "core/json.h"
 #include "core/json_members.h"

@@ -12,7 +12,6 @@
 #include "render/json/payoff_json.h"
 #include "say/facts.h"
 #include "say/findings.h"
-#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +5,6 @@
 #include "core/escape.h"
 #include "render/document.h"
 #include "render/table_text.h"
-#include "say/wording.h"
 
 namespace etprof {
 namespace {

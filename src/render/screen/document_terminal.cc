@@ -13,7 +13,6 @@
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
 #include "render/table_text.h"
-#include "say/wording.h"
 
 namespace etprof {
 namespace {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include "analysis/placed_spans.h"
 #include "analysis/sampled_runs.h"

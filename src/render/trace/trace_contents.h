@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 
 #include "analysis/profile.h"
 #include "etdump/trace.h"

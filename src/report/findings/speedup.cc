@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "measure/store/peaks.h"
 #include "report/findings/traced.h"

@@ -5,7 +5,6 @@
 
 #include "report/graph/model_graph.h"
 #include "report/ladder/matrix.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {

@@ -1,7 +1,5 @@
 #include "report/kernels/kernels.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/operators.h"
 #include "core/error.h"
 #include "isa/ladder.h"
 #include "report/ladder/matrix.h"
