@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 # What commands exit with, as the C++ ones do (src/core/error.h).
 EXIT_DONE = 0
@@ -59,6 +60,15 @@ class ExportError(Exception):
 def report(problem: str, what_to_do: str, to: TextIO) -> None:
     """The two lines that every failure of etprof ends with."""
     print(f"error: {_capitalized(problem)}\n{hint(what_to_do)}", file=to)
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose usage errors are two lines, as all are."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report it, and end the process."""
+        report(message, f"see `{self.prog} --help`", sys.stderr)
+        self.exit(EXIT_USAGE)
 
 
 def exit_code_of(command: Callable[[], int]) -> int:

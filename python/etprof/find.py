@@ -303,29 +303,20 @@ def _importing(name: str, remedy: str) -> Iterator[None]:
             yield
         except SyntaxError:
             raise
-        except ModuleNotFoundError as error:
-            # Of what is there, a part that is not: no package to be installed.
-            if (error.name or "").partition(".")[0] not in sys.modules:
-                raise
-            raise ExportError(
-                name, errors.FIND_MODEL, f"there is no module {error.name}{explain.place(error)}", remedy
-            ) from error
-        except ImportError as error:
-            if "attempted relative import" not in str(error):
-                raise
-            why = f"{errors.one_line(error)}{explain.place(error)}"
-            raise ExportError(
-                name,
-                errors.FIND_MODEL,
-                why,
-                "give the package's folder, not the file: only in a package are there relative imports",
-            ) from error
         except (Exception, SystemExit) as error:
-            if isinstance(error.__cause__, ImportError):
+            why = errors.one_line(error)
+            if isinstance(error, ModuleNotFoundError):
+                # Of what is there, a part that is not: no package to be installed.
+                if (error.name or "").partition(".")[0] not in sys.modules:
+                    raise
+                why = f"there is no module {error.name}"
+            elif isinstance(error, ImportError):
+                if "attempted relative import" not in str(error):
+                    raise
+                remedy = "give the package's folder, not the file: only in a package are there relative imports"
+            elif isinstance(error.__cause__, ImportError):
                 raise
-            raise ExportError(
-                name, errors.FIND_MODEL, f"{errors.one_line(error)}{explain.place(error)}", remedy
-            ) from error
+            raise ExportError(name, errors.FIND_MODEL, f"{why}{explain.place(error)}", remedy) from error
 
 
 def _which_class(path: Path, class_name: str, candidates: list[str]) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import shlex
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
 
 from etprof import backends, calibration, errors, models, shapes
 from etprof.agreement import MIN_SQNR_DB
@@ -24,12 +22,6 @@ TYPES = {
 }
 
 Options = argparse.Namespace
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        errors.report(message, "see `etprof export --help`", sys.stderr)
-        self.exit(2)
 
 
 _EXAMPLES = """examples:
@@ -48,7 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
 
     An action's `suggestions`, where it has them, are values worth offering; others are taken too.
     """
-    parser = _Parser(
+    parser = errors.Parser(
         prog="etprof export",
         description="Export a PyTorch model to ExecuTorch: <model>_<backend>_<dtype>.pte and, beside it, its "
         ".etrecord, .inputs and .json. Then run it and compare it with PyTorch.",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import datetime
-from typing import NoReturn
 
 from etprof import errors
 
@@ -18,12 +16,6 @@ _EXAMPLES = """examples:
 exit codes: 0 done, 1 a device class is slower (`verdict --fail-if-slower`), 2 usage, 3 bad input, 130 interrupted.
 docs/guides/fleet.md has it all.
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        errors.report(message, f"see `{self.prog} --help`", sys.stderr)
-        self.exit(2)
 
 
 def _count(text: str) -> int:
@@ -57,14 +49,14 @@ _count.__name__, _share.__name__, _variable.__name__, _day.__name__ = "number", 
 
 def make_parser() -> argparse.ArgumentParser:
     """The options of `etprof fleet`: also what its completion and docs/reference/cli.md are made of."""
-    parser = _Parser(
+    parser = errors.Parser(
         prog="etprof fleet",
         description="Keep the runs of many devices as Parquet files, and ask questions about them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=errors.Parser)
     for add in (_add, _compact, _files, _query, _verdict, _traces, _tables):
         add(actions)
     return parser
@@ -74,8 +66,8 @@ def _action(actions: argparse._SubParsersAction, name: str, summary: str) -> arg
     return actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
 
 
-def _add_from(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--from", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet")
+def _add_uri(parser: argparse.ArgumentParser, option: str, more: str = "", required: bool = True) -> None:
+    parser.add_argument(option, dest="uri", metavar="URI", required=required, help=f"Folder or URL of the fleet{more}")
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
@@ -85,9 +77,7 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
 def _add(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "add", "Add results directories and ETDumps; those that are there already change nothing")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="Results directory, or ETDump: one launch, traced")
-    parser.add_argument(
-        "--to", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet; made if absent"
-    )
+    _add_uri(parser, "--to", "; made if absent")
     parser.add_argument("--device", help="Name of the single device (default: the manifest's)")
     parser.add_argument("--device-class", help="Kind of device (default: the processor's name)")
     parser.add_argument("--version", help="What verdicts compare (default: the version of ExecuTorch)")
@@ -106,7 +96,7 @@ def _add(actions: argparse._SubParsersAction) -> None:
 
 def _compact(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "compact", "Make one file of many for each day and model, and remove what kills left")
-    parser.add_argument("--to", dest="uri", metavar="URI", required=True, help="Folder or URL of the fleet")
+    _add_uri(parser, "--to")
     parser.add_argument(
         "--least-files", type=_count, default=2, metavar="N", help="Leave days and models with fewer files (default: 2)"
     )
@@ -121,7 +111,7 @@ def _compact(actions: argparse._SubParsersAction) -> None:
 
 def _files(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "files", "List the files that are the fleet, as JSON, for another engine")
-    _add_from(parser)
+    _add_uri(parser, "--from")
 
 
 def _query(actions: argparse._SubParsersAction) -> None:
@@ -129,7 +119,7 @@ def _query(actions: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "query", nargs="?", metavar="QUERY", help="Shipped query or file of SQL; without one, list the shipped"
     )
-    parser.add_argument("--from", dest="uri", metavar="URI", help="Folder or URL of the fleet")
+    _add_uri(parser, "--from", required=False)
     parser.add_argument(
         "--set",
         dest="variables",
@@ -146,7 +136,7 @@ def _verdict(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "verdict", "Say which device classes became faster or slower, with confidence")
     parser.add_argument("--baseline", required=True, metavar="VERSION", help="Version to compare with")
     parser.add_argument("--candidate", required=True, metavar="VERSION", help="Version to judge")
-    _add_from(parser)
+    _add_uri(parser, "--from")
     parser.add_argument("--model", help="Judge this model alone (default: all)")
     parser.add_argument("--since", metavar="DAY", help="First day, such as 2026-11-01 (default: all)")
     parser.add_argument("--until", metavar="DAY", help="Last day (default: all)")
@@ -163,7 +153,7 @@ def _verdict(actions: argparse._SubParsersAction) -> None:
 def _traces(actions: argparse._SubParsersAction) -> None:
     parser = _action(actions, "traces", "Write the runs that a query selects as traces for Perfetto")
     parser.add_argument("query", metavar="QUERY", help="Shipped query or file of SQL with a column run")
-    _add_from(parser)
+    _add_uri(parser, "--from")
     parser.add_argument("--to", dest="folder", metavar="DIR", required=True, help="Folder for DIGEST.pftrace files")
     parser.add_argument(
         "--most", type=_count, default=100, metavar="N", help="Refuse more runs than these (default: 100)"
