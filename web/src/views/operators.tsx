@@ -60,6 +60,18 @@ const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n
 
 function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
   const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
+  const timed = (id: string, title: string, ms: (r: OperatorRow) => number | null | undefined): Column<OperatorRow> => ({
+    id,
+    title,
+    value: (r) => ms(r) ?? null,
+    text: (r) => time(ms(r)),
+    unit: "ms",
+    numeric: true,
+  });
+  const barred = (id: string, title: string, ms: (r: OperatorRow) => number | null | undefined): Column<OperatorRow> => ({
+    ...timed(id, title, ms),
+    bar: (r) => (ms(r) ?? 0) / largest,
+  });
   const facts: Column<OperatorRow>[] = [
     { id: "group", title: "Group", value: (r) => of(r)?.group ?? null },
     { id: "layer", title: "Layer", value: (r) => of(r)?.program?.layer ?? null },
@@ -76,41 +88,17 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
   if (!comparison) {
     return [
       name,
-      {
-        id: "mean",
-        title: "Mean self time",
-        value: (r) => r.after?.mean_ms ?? null,
-        text: (r) => time(r.after?.mean_ms),
-        unit: "ms",
-        numeric: true,
-        bar: (r) => (r.after?.mean_ms ?? 0) / largest,
-      },
+      barred("mean", "Mean self time", (r) => r.after?.mean_ms),
       { id: "share", title: "Share", value: (r) => r.after?.share ?? null, text: (r) => share(r.after?.share), numeric: true },
-      { id: "p50", title: "p50", value: (r) => r.after?.self_ms.p50 ?? null, text: (r) => time(r.after?.self_ms.p50), unit: "ms", numeric: true },
-      { id: "p99", title: "p99", value: (r) => p99(r), text: (r) => time(p99(r)), unit: "ms", numeric: true },
+      timed("p50", "p50", (r) => r.after?.self_ms.p50),
+      timed("p99", "p99", p99),
       ...facts,
     ];
   }
   return [
     name,
-    {
-      id: "before",
-      title: comparison.baseline,
-      value: (r) => r.compared?.baseline_ms ?? null,
-      text: (r) => time(r.compared?.baseline_ms),
-      unit: "ms",
-      numeric: true,
-      bar: (r) => (r.compared?.baseline_ms ?? 0) / largest,
-    },
-    {
-      id: "after",
-      title: comparison.candidate,
-      value: (r) => r.compared?.candidate_ms ?? null,
-      text: (r) => time(r.compared?.candidate_ms),
-      unit: "ms",
-      numeric: true,
-      bar: (r) => (r.compared?.candidate_ms ?? 0) / largest,
-    },
+    barred("before", comparison.baseline, (r) => r.compared?.baseline_ms),
+    barred("after", comparison.candidate, (r) => r.compared?.candidate_ms),
     {
       id: "verdict",
       title: "Verdict",

@@ -243,20 +243,17 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
     const already = around && Math.abs(around.from - shown.current.from) < 1 && Math.abs(around.to - shown.current.to) < 1;
     show(around && !already ? around : { from: 0, to: whole });
   };
-  const matchesFrom = (step: Chosen | null): Chosen | null => {
+  const matches = useMemo<Chosen[]>(() => {
     const wanted = text.toLowerCase();
-    if (!wanted) return null;
-    const all: Chosen[] = lanes.flatMap((lane, at) =>
+    if (!wanted) return [];
+    return lanes.flatMap((lane, at) =>
       lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(wanted) ? [{ lane: at, span }] : [])),
     );
-    const after = all.findIndex((one) => step !== null && (one.lane > step.lane || (one.lane === step.lane && one.span > step.span)));
-    return all[after >= 0 ? after : 0] ?? null;
-  };
-  const matches = useMemo(() => {
-    const wanted = text.toLowerCase();
-    if (!wanted) return 0;
-    return lanes.reduce((sum, lane) => sum + lane.spans.op.filter((op) => lane.timeline.operators[op]?.name.toLowerCase().includes(wanted)).length, 0);
   }, [text, lanes]);
+  const matchAfter = (step: Chosen | null): Chosen | null => {
+    const after = matches.findIndex((one) => step !== null && (one.lane > step.lane || (one.lane === step.lane && one.span > step.span)));
+    return matches[after >= 0 ? after : 0] ?? null;
+  };
 
   const goToOperator = () => {
     const lane = chosen && lanes[chosen.lane];
@@ -384,11 +381,11 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
               onKeyDown={(event) => {
-                if (event.key === "Enter") choose(matchesFrom(chosen), true);
+                if (event.key === "Enter") choose(matchAfter(chosen), true);
                 if (event.key === "Escape") frame.current?.focus();
               }}
             />
-            <output class="quiet">{text ? `${matches} spans` : ""}</output>
+            <output class="quiet">{text ? `${matches.length} spans` : ""}</output>
             <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5, null)}>
               +
             </button>
