@@ -27,6 +27,12 @@ inline constexpr NamedValue<GateDecision> kNames<GateDecision>[] = {
     {GateDecision::kFail, "fail"},
     {GateDecision::kInconclusive, "inconclusive"}};
 
+// Of two that are one: fail before inconclusive before pass.
+constexpr GateDecision Together(GateDecision a, GateDecision b) {
+  if (a == GateDecision::kPass || b == GateDecision::kFail) return b;
+  return a;
+}
+
 // With `require_conclusive`, what cannot be decided fails.
 constexpr GateDecision Required(GateDecision decision, bool require_conclusive) {
   return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;

@@ -326,15 +326,14 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
   // Each of the series has an equal part of theirs (Bonferroni).
   const double level =
       kPartOfSeries * options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
-  bool fails = false, passes = !report.trends.empty(), without = false;
+  bool without = false;
   ParallelFor(report.trends.size(), 0, [&](std::size_t i) { JudgeSeries(report.trends[i], report, level); });
+  if (!report.trends.empty()) report.decision = GateDecision::kPass;
   for (const Trend& trend : report.trends) {
     if (trend.of_reference) continue;
-    fails = fails || trend.decision == GateDecision::kFail;
-    passes = passes && trend.decision == GateDecision::kPass;
+    report.decision = Together(report.decision, trend.decision);
     without = without || !trend.relative;
   }
-  report.decision = fails ? GateDecision::kFail : passes ? GateDecision::kPass : GateDecision::kInconclusive;
   JudgeOperators(report, (1 - kPartOfSeries) * options.level);
   if (without) {
     report.notes.emplace_back(

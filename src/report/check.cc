@@ -323,28 +323,16 @@ class Assembler {
   }
 
   void Decide() {
-    bool failed = false;
-    bool undecided = result_.pairs.empty();
+    if (!result_.pairs.empty()) result_.decision = GateDecision::kPass;
     for (CheckPair& pair : result_.pairs) {
-      const auto any = [&](GateDecision decision) {
-        return std::ranges::any_of(pair.items,
-                                   [&](const CheckItem& item) { return item.verdict.decision == decision; });
-      };
-      if (any(GateDecision::kFail)) {
-        pair.decision = GateDecision::kFail;
-      } else if (pair.items.empty() || any(GateDecision::kInconclusive)) {
-        pair.decision = GateDecision::kInconclusive;
-      } else {
+      if (!pair.items.empty() && pair.error.empty()) {
         pair.decision = GateDecision::kPass;
+        for (const CheckItem& item : pair.items)
+          pair.decision = Together(pair.decision, item.verdict.decision);
       }
-      if (!pair.error.empty()) pair.decision = GateDecision::kInconclusive;
       result_.error = result_.error || !pair.error.empty();
-      failed = failed || pair.decision == GateDecision::kFail;
-      undecided = undecided || pair.decision == GateDecision::kInconclusive;
+      result_.decision = Together(result_.decision, pair.decision);
     }
-    result_.decision = failed      ? GateDecision::kFail
-                       : undecided ? GateDecision::kInconclusive
-                                   : GateDecision::kPass;
   }
 
   const Report& report_;

@@ -102,10 +102,7 @@ class StaticChecker {
     for (std::size_t i = 0; i < methods.size(); ++i) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});
     for (const Method& method : methods) Explain(method);
-    for (const GateDecision decision : {GateDecision::kInconclusive, GateDecision::kFail}) {
-      if (std::ranges::find(result_.items, decision, &StaticItem::decision) != result_.items.end())
-        result_.decision = decision;
-    }
+    for (const StaticItem& item : result_.items) result_.decision = Together(result_.decision, item.decision);
     return std::move(result_);
   }
 

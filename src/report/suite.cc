@@ -107,18 +107,12 @@ void AddVariants(SuiteReport& suite) {
 }
 
 void Decide(SuiteReport& suite) {
-  bool failed = false, undecided = false;
+  GateDecision decision = GateDecision::kPass;
   for (const SuiteCellReport& cell : suite.cells) {
     suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
-    for (const SuitePair& pair : cell.pairs) {
-      failed = failed || pair.gate.decision == GateDecision::kFail;
-      undecided = undecided || pair.gate.decision == GateDecision::kInconclusive;
-    }
+    for (const SuitePair& pair : cell.pairs) decision = Together(decision, pair.gate.decision);
   }
-  if (!suite.limit) return;
-  suite.decision = failed      ? GateDecision::kFail
-                   : undecided ? GateDecision::kInconclusive
-                               : GateDecision::kPass;
+  if (suite.limit) suite.decision = decision;
 }
 
 }  // namespace
