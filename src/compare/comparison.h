@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile.h"
@@ -136,6 +137,10 @@ struct OperatorMatch {
   std::uint16_t evidence = 0;           // likewise
   std::optional<ProgramChange> change;  // of the program; absent: none, or not known
 };
+
+// What a latency is measured on.
+constexpr std::string_view LatencyFrom(bool from_trace) { return from_trace ? "trace" : "untraced"; }
+inline constexpr About kLatencyFrom{.choices = "untraced|trace"};
 
 struct Comparison {
   std::string baseline_label, candidate_label;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile.h"
@@ -88,6 +89,9 @@ struct ReportExperiment {
   stats::Histogram latency_histogram;          // of the headline's runs, ns
   std::vector<stats::EcdfPoint> latency_ecdf;  // likewise
   bool latency_from_trace = false;
+  std::optional<std::string_view> LatencySource() const {  // absent: there are no runs
+    return latency.n == 0 ? std::nullopt : std::optional(LatencyFrom(latency_from_trace));
+  }
   Nanoseconds period = 0;              // runs were started so far apart; 0: back to back
   std::int64_t late_runs = 0;          // of a paced experiment: of `latency_of_all`, those that took longer
   std::optional<Sustained> sustained;  // of a sustained run only

@@ -11,9 +11,6 @@ std::string NumberCell(const std::optional<double>& value) { return value ? Numb
 std::string IntegerCell(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "";
 }
-std::string LatencyFrom(const ReportExperiment& experiment) {
-  return experiment.latency.n == 0 ? "" : experiment.latency_from_trace ? "trace" : "untraced";
-}
 std::string MsCell(const std::optional<double>& ns) { return ns ? NumberCell(*ns / 1e6) : ""; }
 std::string MeanMsCell(Nanoseconds total, std::int64_t count) {
   return count > 0 ? NumberCell(static_cast<double>(total) / static_cast<double>(count) / 1e6) : "";

@@ -73,8 +73,6 @@ std::string IntegerCell(const std::optional<std::int64_t>& value);
 std::string EstimateCell(const Quantity& quantity, auto member) {
   return quantity.estimate ? NumberCell(std::invoke(member, *quantity.estimate)) : "";
 }
-// "trace" or "untraced"; empty where there are no runs.
-std::string LatencyFrom(const ReportExperiment& experiment);
 // ns as milliseconds.
 std::string MsCell(const std::optional<double>& ns);
 // total / count as milliseconds; empty for a count of 0.

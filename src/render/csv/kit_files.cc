@@ -123,12 +123,7 @@ struct RobustStatsJson {
     v("latencies_ms", [](J json) -> const auto& { return json.series.ns; }, kMs);
     v("run_indices", [](J json) -> const auto& { return json.series.run; });
     v("mad_ms", all(&D::mad), kMs);
-    v("latency_from",
-      [](J json) -> std::optional<std::string_view> {
-        if (json.robust.all.n == 0) return std::nullopt;
-        return json.experiment.latency_from_trace ? "trace" : "untraced";
-      },
-      {.choices = "untraced|trace"});
+    v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencyFrom);
     v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; });
     v("threads", [](J json) { return json.experiment.threads; }, {.least = 1});
   }
@@ -246,25 +241,25 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
   }
   const auto exact = [](const std::optional<Nanoseconds>& ns) { return ns ? ExactMilliseconds(*ns) : ""; };
   using Of = ReportExperiment;
-  CsvRows<Of> table(out,
-                    {{"model_name", [&](const Of&) { return profile.model_id; }},
-                     {"num_runs", [](const Of& of) { return std::to_string(of.common_runs); }},
-                     {"total_ms", [](const Of& of) { return ExactMilliseconds(of.groups.total); }},
-                     {"avg_ms", [](const Of& of) { return MeanMsCell(of.groups.total, of.common_runs); }},
-                     {"min_ms", [&](const Of&) { return exact(min); }},
-                     {"max_ms", [&](const Of&) { return exact(max); }},
-                     {"experiment", [&](const Of& of) { return report.run.experiments[of.index].name; }},
-                     {"threads", [](const Of& of) { return std::to_string(of.threads); }},
-                     {"latency_from", LatencyFrom},
-                     {"latency_runs", [](const Of& of) { return std::to_string(of.latency.n); }},
-                     {"latency_median_ms", [](const Of& of) { return MsCell(of.latency.p50); }},
-                     {"latency_mean_ms", [](const Of& of) { return MsCell(of.latency.mean); }},
-                     {"latency_sd_ms", [](const Of& of) { return MsCell(of.latency.sd); }},
-                     {"latency_p90_ms", [](const Of& of) { return MsCell(of.latency.p90); }},
-                     {"latency_p99_ms", [](const Of& of) { return MsCell(of.latency.p99); }},
-                     {"first_run_ms", [](const Of& of) { return MsCell(of.first_run); }},
-                     {"load_ms", [](const Of& of) { return MsCell(of.load); }},
-                     {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.peak_rss); }}});
+  CsvRows<Of> table(
+      out, {{"model_name", [&](const Of&) { return profile.model_id; }},
+            {"num_runs", [](const Of& of) { return std::to_string(of.common_runs); }},
+            {"total_ms", [](const Of& of) { return ExactMilliseconds(of.groups.total); }},
+            {"avg_ms", [](const Of& of) { return MeanMsCell(of.groups.total, of.common_runs); }},
+            {"min_ms", [&](const Of&) { return exact(min); }},
+            {"max_ms", [&](const Of&) { return exact(max); }},
+            {"experiment", [&](const Of& of) { return report.run.experiments[of.index].name; }},
+            {"threads", [](const Of& of) { return std::to_string(of.threads); }},
+            {"latency_from", [](const Of& of) { return std::string(of.LatencySource().value_or("")); }},
+            {"latency_runs", [](const Of& of) { return std::to_string(of.latency.n); }},
+            {"latency_median_ms", [](const Of& of) { return MsCell(of.latency.p50); }},
+            {"latency_mean_ms", [](const Of& of) { return MsCell(of.latency.mean); }},
+            {"latency_sd_ms", [](const Of& of) { return MsCell(of.latency.sd); }},
+            {"latency_p90_ms", [](const Of& of) { return MsCell(of.latency.p90); }},
+            {"latency_p99_ms", [](const Of& of) { return MsCell(of.latency.p99); }},
+            {"first_run_ms", [](const Of& of) { return MsCell(of.first_run); }},
+            {"load_ms", [](const Of& of) { return MsCell(of.load); }},
+            {"peak_rss_bytes", [](const Of& of) { return IntegerCell(of.peak_rss); }}});
   table.Row(experiment);
 }
 

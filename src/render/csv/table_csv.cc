@@ -66,7 +66,8 @@ void Latency(const Report& report, std::ostream& out) {
   };
   CsvRows<Of> rows(
       out, WithExperiment<Of>(
-               {{"latency_from", [](const Of& of) { return LatencyFrom(of.experiment); }},
+               {{"latency_from",
+                 [](const Of& of) { return std::string(of.experiment.LatencySource().value_or("")); }},
                 {"runs", [](const Of& of) { return std::to_string(of.experiment.latency.n); }},
                 {"median_ms", ms(&D::p50)},
                 {"mean_ms", ms(&D::mean)},

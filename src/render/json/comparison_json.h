@@ -247,8 +247,7 @@ struct ComparisonJson {
     v("rounds", [](J json) { return json.Of().rounds; });
     v("half_width", [](J json) { return json.pair.half_width; });
     v("same_configuration", [](J json) { return json.pair.same_configuration; });
-    v("latency_from", [](J json) { return json.Of().latency_from_trace ? "trace" : "untraced"; },
-      {.choices = "untraced|trace"});
+    v("latency_from", [](J json) { return LatencyFrom(json.Of().latency_from_trace); }, kLatencyFrom);
     v("latency", [](J json) -> const auto& { return json.Of().latency; });
     v("baseline_runs", [](J json) { return json.Of().baseline_runs; });
     v("candidate_runs", [](J json) { return json.Of().candidate_runs; });

@@ -123,8 +123,7 @@ struct CellJson {
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
       {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
     v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); }, kMsOfTime);
-    v("latency_from", [](J json) { return json.experiment.latency_from_trace ? "trace" : "untraced"; },
-      {.choices = "untraced|trace"});
+    v("latency_from", [](J json) { return LatencyFrom(json.experiment.latency_from_trace); }, kLatencyFrom);
     v("runs", [](J json) { return json.experiment.latency.n; });
     v("launches", [](J json) { return json.experiment.launches; });
     v("groups", [](J json) { return GroupsOf(json.experiment); });

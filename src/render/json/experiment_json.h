@@ -316,12 +316,7 @@ struct ExperimentJson {
     v("emulated", [](J json) { return json.Data().emulated; });
     v("trace_enabled", [](J json) { return json.Data().trace_enabled; });
     v("etdump", [](J json) { return json.of.etdump_name; }, {.or_null = true});
-    v("latency_from",
-      [](J json) -> std::optional<std::string_view> {
-        if (json.of.latency.n == 0) return std::nullopt;
-        return json.of.latency_from_trace ? "trace" : "untraced";
-      },
-      {.choices = "untraced|trace"});
+    v("latency_from", [](J json) { return json.of.LatencySource(); }, kLatencyFrom);
     v("tracer_always_on", [](J json) { return json.of.tracer_always_on; });
     const auto if_paced = [](J json, auto value) {
       return json.of.period > 0 ? std::optional(value) : std::nullopt;
