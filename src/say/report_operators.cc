@@ -48,7 +48,7 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
             Time{of.mean_self},
             Share{of.share},
             Maybe<Time>(of.self.p50),
-            of.self.n >= 100 ? Maybe<Time>(of.self.p99) : Cell(),
+            of.self.n >= stats::kLeastForP99 ? Maybe<Time>(of.self.p99) : Cell(),
             Maybe<Share>(of.self.cv)};
     if (i >= kTopOperators) row.level = Level::kPage;
     if (i >= kPageOperators && of.share < kAlwaysListed) row.level = Level::kFolded;

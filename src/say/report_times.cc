@@ -216,7 +216,8 @@ Cell ChangeOf(const SideCost& cost) {
 std::vector<Section> SayLatencies(const Report& report) {
   if (report.experiments.empty()) return {};
   const auto& all = report.experiments;
-  const bool p99 = std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= 100; });
+  const bool p99 =
+      std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kLeastForP99; });
   const bool pairs = !report.comparisons.empty();  // then a screen has the intervals of these
   const auto page = [](const char* id, const char* title, int goes) {
     return Table::Column{.id = id, .title = title, .right = true, .goes = goes, .level = Level::kPage};
@@ -253,8 +254,8 @@ std::vector<Section> SayLatencies(const Report& report) {
                Maybe<Time>(d.p50),
                interval,
                Maybe<Time>(d.mean),
-               d.n >= 10 ? Maybe<Time>(d.p90) : Cell(),
-               d.n >= 100 ? Maybe<Time>(d.p99) : Cell(),
+               d.n >= stats::kLeastForP90 ? Maybe<Time>(d.p90) : Cell(),
+               d.n >= stats::kLeastForP99 ? Maybe<Time>(d.p99) : Cell(),
                Maybe<Time>(d.min),
                Maybe<Time>(d.max),
                Maybe<Time>(d.sd),

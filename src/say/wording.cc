@@ -280,7 +280,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
 }
 
 Tail TailOf(const stats::Distribution& distribution) {
-  if (distribution.n >= 100) return {"p99", distribution.p99};
+  if (distribution.n >= stats::kLeastForP99) return {"p99", distribution.p99};
   return {"max", distribution.max};
 }
 

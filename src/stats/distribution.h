@@ -9,6 +9,9 @@
 
 namespace etprof::stats {
 
+// Of fewer values these quantiles are one of the largest: they are not shown.
+inline constexpr std::int64_t kLeastForP90 = 10, kLeastForP99 = 100;
+
 // How a set of values is spread. Every member has the unit of the values, but `cv` (a plain ratio), `n` and
 // `outliers` (counts). What is not defined is absent: everything for no values, `sd` and `cv` for one, `cv`
 // for a mean of 0.
