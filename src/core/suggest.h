@@ -28,4 +28,11 @@ std::string Closest(std::string_view text, const Names& known) {
   return best;
 }
 
+// What to do where there is no such name: `did you mean "threads"?`, or `otherwise` where none is close.
+template <typename Names>
+std::string DidYouMean(std::string_view text, const Names& known, const std::string& otherwise = "") {
+  const std::string nearest = Closest(text, known);
+  return nearest.empty() ? otherwise : "did you mean \"" + nearest + "\"?";
+}
+
 }  // namespace etprof

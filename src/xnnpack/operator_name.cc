@@ -1,5 +1,8 @@
 #include "xnnpack/operator_name.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -53,11 +56,7 @@ bool NeedsSme(const OperatorName& name) {
   });
 }
 
-std::string OperatorName::DataTypes() const {
-  std::string text;
-  for (const std::string& data_type : data_types) text += (text.empty() ? "" : ", ") + data_type;
-  return text;
-}
+std::string OperatorName::DataTypes() const { return fmt::format("{}", fmt::join(data_types, ", ")); }
 
 std::optional<OperatorName> ParseOperatorName(std::string_view name) {
   OperatorName parsed;

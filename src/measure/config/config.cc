@@ -358,10 +358,8 @@ class Reader {
     }
     std::set<std::string> names;
     for (const ExperimentConfig& experiment : config.experiments) names.insert(experiment.name);
-    Error error = pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment));
-    if (const std::string nearest = Closest(side.experiment, names); !nearest.empty())
-      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
-    throw error;
+    throw pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment))
+        .Remedy(DidYouMean(side.experiment, names));
   }
 
   JsonFields::Source source_;
@@ -427,11 +425,9 @@ void KeepOnly(Config& config, const std::vector<std::string>& names) {
   for (const ExperimentConfig& experiment : config.experiments) known.insert(experiment.name);
   for (const std::string& name : names) {
     if (known.contains(name)) continue;
-    Error error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name));
-    error.InFile(config.file.string());
-    if (const std::string nearest = Closest(name, known); !nearest.empty())
-      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
-    throw error;
+    throw Error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name))
+        .InFile(config.file.string())
+        .Remedy(DidYouMean(name, known));
   }
   const std::set<std::string> kept(names.begin(), names.end());
   std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept.contains(e.name); });

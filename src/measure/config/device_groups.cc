@@ -1,6 +1,7 @@
 #include "measure/config/device_groups.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -23,12 +24,6 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string List(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 const std::vector<std::string>& DevicesOf(const ExperimentConfig& experiment,
                                           const std::vector<std::string>& given) {
   if (!given.empty()) return given;
@@ -48,11 +43,11 @@ void RequireCommonDevice(const Config& config, const PairConfig& pair,
   const std::vector<std::string>& candidate = devices_of(pair.candidate);
   if (std::ranges::any_of(baseline, [&](const std::string& device) { return Contains(candidate, device); }))
     return;
-  throw Error(
-      ExitCode::kUsage,
-      fmt::format("a compare pair holds \"{}\" on {} against \"{}\" on {}, but no two devices share "
-                  "their clock and conditions, so there is no paired comparison of them",
-                  pair.baseline.experiment, List(baseline), pair.candidate.experiment, List(candidate)))
+  throw Error(ExitCode::kUsage,
+              fmt::format("a compare pair holds \"{}\" on {} against \"{}\" on {}, but no two devices share "
+                          "their clock and conditions, so there is no paired comparison of them",
+                          pair.baseline.experiment, fmt::join(baseline, ", "), pair.candidate.experiment,
+                          fmt::join(candidate, ", ")))
       .InFile(config.file.string())
       .Remedy("leave the pair out: the report over several devices shows them side by side");
 }
@@ -141,7 +136,7 @@ void RequireDevice(const Config& config, const std::string& device) {
   for (const ExperimentConfig& experiment : config.experiments) {
     if (experiment.devices.empty() || experiment.devices == std::vector<std::string>{device}) continue;
     throw Error(ExitCode::kUsage, fmt::format("experiment \"{}\" is for {}, and this measures on {}",
-                                              experiment.name, List(experiment.devices), device))
+                                              experiment.name, fmt::join(experiment.devices, ", "), device))
         .InFile(config.file.string())
         .Remedy("name that device with `--device`. `etprof run` measures several at once");
   }

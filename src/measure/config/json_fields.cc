@@ -1,6 +1,7 @@
 #include "measure/config/json_fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -169,15 +170,8 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
 void JsonFields::Finish() {
   for (const auto& [key, value] : object_.items()) {
     if (known_.contains(key) || key.starts_with("_") || key == "description" || key == "comment") continue;
-    Error error = Wrong(key, "unknown key");
-    if (const std::string nearest = Closest(key, known_); !nearest.empty()) {
-      error.Remedy(fmt::format("did you mean \"{}\"?", nearest));
-    } else {
-      std::string all;
-      for (const std::string& name : known_) all += (all.empty() ? "" : ", ") + name;
-      error.Remedy("known here: " + all);
-    }
-    throw error;
+    throw Wrong(key, "unknown key")
+        .Remedy(DidYouMean(key, known_, fmt::format("known here: {}", fmt::join(known_, ", "))));
   }
 }
 

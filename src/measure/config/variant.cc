@@ -90,11 +90,8 @@ Variant ParseVariant(const std::string& spec) {
   std::set<std::string> seen;
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
-      Error error = Wrong(spec, fmt::format("unknown key \"{}\"", key));
-      const std::string nearest = Closest(key, kKeys);
-      error.Remedy(!nearest.empty() ? fmt::format("did you mean \"{}\"?", nearest)
-                                    : "the keys are isa, threads, cpus, period, runner, model, label");
-      throw error;
+      throw Wrong(spec, fmt::format("unknown key \"{}\"", key))
+          .Remedy(DidYouMean(key, kKeys, "the keys are isa, threads, cpus, period, runner, model, label"));
     }
     if (!seen.insert(key).second) throw Wrong(spec, fmt::format("\"{}\" is there twice", key));
     if (value.empty()) throw Wrong(spec, fmt::format("\"{}\" has no value", key));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -18,14 +19,13 @@ void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
     const auto part = [&](const std::string& text) { return parsed ? text : std::string(); };
     const xnnpack::Microkernel none;
     const xnnpack::Microkernel& k = parsed ? *parsed : none;
-    std::string configs;
-    for (const std::string& config : kernel.configs) configs += (configs.empty() ? "" : ";") + config;
     table.Row({view.model_id, kernel.name, parsed ? std::string(xnnpack::CategoryName(k.family)) : "OTHER",
                fmt::format("{}", kernel.count), part(k.DataTypes()), parsed ? k.op : kernel.role,
                part(k.variant), part(k.Shape()), part((k.assembly ? "asm_" : "") + k.Isa()),
                k.HasSme() ? "1" : "0", k.HasSme2() ? "1" : "0", std::string(NameOf(kernel.status)),
                fmt::format("{}", uses[kernel.name]), kernel.superseded_by, part(k.activation),
-               k.accumulators ? fmt::format("{}", *k.accumulators) : "", configs,
+               k.accumulators ? fmt::format("{}", *k.accumulators) : "",
+               fmt::format("{}", fmt::join(kernel.configs, ";")),
                kernel.file.empty() ? "" : fmt::format("{}:{}", kernel.file, kernel.line)});
   }
 }
