@@ -64,8 +64,8 @@ bool IsOverhead(const Operator& op) {
 }
 
 // Rows in the order in which their operators first run, then what has no row of its own, then the overheads.
-template <typename NameOf>
-Breakdown ByNameInOrder(const Profile& profile, const NameOf& name_of) {
+Breakdown ByNameInOrder(const Profile& profile,
+                        std::optional<std::string> (*name_of)(const Profile&, std::size_t)) {
   std::map<std::string, std::size_t> index;
   std::vector<AdditiveRow> rows;
   const auto add = [&](const std::string& name) {
@@ -74,11 +74,11 @@ Breakdown ByNameInOrder(const Profile& profile, const NameOf& name_of) {
   const auto name = [&](std::size_t op) -> std::string {
     if (IsOverhead(profile.operators[op]))
       return std::string(GroupName(profile.operators[op].category.group));
-    return name_of(op).value_or(kNotAttributed);
+    return name_of(profile, op).value_or(kNotAttributed);
   };
   for (const bool named : {true, false}) {
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-      if (!IsOverhead(profile.operators[op]) && name_of(op).has_value() == named) add(name(op));
+      if (!IsOverhead(profile.operators[op]) && name_of(profile, op).has_value() == named) add(name(op));
     }
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -111,21 +111,13 @@ std::optional<std::string> KernelOf(const Profile& profile, std::size_t op) {
   return of.type;
 }
 
-Breakdown ByLayer(const Profile& profile) {
-  return ByNameInOrder(profile, [&](std::size_t op) { return LayerOf(profile, op); });
-}
+Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerOf); }
 
-Breakdown BySourceLine(const Profile& profile) {
-  return ByNameInOrder(profile, [&](std::size_t op) { return SourceLineOf(profile, op); });
-}
+Breakdown BySourceLine(const Profile& profile) { return ByNameInOrder(profile, SourceLineOf); }
 
-Breakdown ByDelegate(const Profile& profile) {
-  return ByNameInOrder(profile, [&](std::size_t op) { return DelegateOf(profile, op); });
-}
+Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, DelegateOf); }
 
-Breakdown ByKernel(const Profile& profile) {
-  return ByNameInOrder(profile, [&](std::size_t op) { return KernelOf(profile, op); });
-}
+Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelOf); }
 
 Breakdown ByPlace(const Profile& profile) {
   const auto name_of = [](const Operator& op) -> std::string {

@@ -53,6 +53,20 @@ bool HasNoMultiplyAdds(std::string_view name) {
          name.starts_with("executorch_prim::");
 }
 
+// `tensor_of` gives what has the type and shape of a value by its number.
+template <typename Number>
+void AddBytes(const ReadAndWritten<Number>& flow, const auto& tensor_of, Work& work) {
+  const auto bytes_of = [&](const std::vector<Number>& values) {
+    MaybeCount bytes = 0;
+    for (const Number number : values)
+      bytes = Sum(bytes, BytesOf(tensor_of(number).type, tensor_of(number).shape));
+    return bytes;
+  };
+  work.read = bytes_of(flow.read);
+  work.written = bytes_of(flow.written);
+  work.bytes = Sum(work.read, work.written);
+}
+
 }  // namespace
 
 const XnnValue* XnnGraph::Find(std::uint32_t id) const {
@@ -108,26 +122,15 @@ MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
 
 Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   Work work;
-  work.macs = work.read = work.written = 0;
+  work.macs = work.read = work.written = work.bytes = 0;
   bool moves = false;
   for (const std::size_t index : nodes) {
     work.macs = Sum(work.macs, graph.nodes[index].macs);
     moves = moves || graph.nodes[index].type != "XNNStaticReshape";
   }
-  const auto bytes_of = [&](const std::vector<std::uint32_t>& ids) {
-    MaybeCount bytes = 0;
-    for (const std::uint32_t id : ids) {
-      const XnnValue& value = *graph.Find(id);
-      bytes = Sum(bytes, BytesOf(value.type, value.shape));
-    }
-    return bytes;
-  };
-  if (moves) {
-    const ReadAndWritten<std::uint32_t> flow = DataflowOf(nodes, graph);
-    work.read = bytes_of(flow.read);
-    work.written = bytes_of(flow.written);
-  }
-  work.bytes = Sum(work.read, work.written);
+  if (moves)
+    AddBytes(
+        DataflowOf(nodes, graph), [&](std::uint32_t id) -> const auto& { return *graph.Find(id); }, work);
   return work;
 }
 
@@ -139,18 +142,9 @@ Work WorkOf(const Instruction& kernel, const Method& method) {
     work.read = work.written = work.bytes = 0;
     return work;
   }
-  const auto bytes_of = [&](const std::vector<std::size_t>& values) {
-    MaybeCount bytes = 0;
-    for (const std::size_t index : values) {
-      const ProgramTensor& tensor = *method.values[index].tensor;
-      bytes = Sum(bytes, BytesOf(tensor.type, tensor.shape));
-    }
-    return bytes;
-  };
-  const ReadAndWritten<std::size_t> flow = DataflowOf(kernel, method);
-  work.read = bytes_of(flow.read);
-  work.written = bytes_of(flow.written);
-  work.bytes = Sum(work.read, work.written);
+  AddBytes(
+      DataflowOf(kernel, method),
+      [&](std::size_t index) -> const auto& { return *method.values[index].tensor; }, work);
   return work;
 }
 

@@ -54,6 +54,28 @@ std::vector<double> RunningMedians(std::span<const double> series) {
   return medians;
 }
 
+// Where values fall into two parts, each of `least` or more, with the most variance between them, by sums
+// from the first value; 0: there are too few.
+std::size_t BestSplit(std::span<const double> values, std::size_t least) {
+  const auto n = static_cast<double>(values.size());
+  double total = 0;
+  for (const double value : values) total += value - values.front();
+  double before = 0, best = -1;
+  std::size_t split = 0;
+  for (std::size_t i = 1; i + least <= values.size(); ++i) {
+    before += values[i - 1] - values.front();
+    if (i < least) continue;
+    const auto count = static_cast<double>(i);
+    const double difference = (total - before) / (n - count) - before / count;
+    const double between = count * (n - count) * difference * difference;
+    if (between > best) {
+      best = between;
+      split = i;
+    }
+  }
+  return split;
+}
+
 double RobustSd(std::span<const double> values, double median) {
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::fabs(value - median));
@@ -109,22 +131,8 @@ std::optional<Step> FindStep(std::span<const double> series) {
   if (series.size() < kFewestForStep) return std::nullopt;
   const std::vector<double> smooth = RunningMedians(series);
   const std::size_t least = std::max(kFewestOfALevel, series.size() / kSmallestPart);
-  const auto n = static_cast<double>(smooth.size());
-  double total = 0;
-  for (const double value : smooth) total += value - smooth.front();
-  double before = 0, best = 0;
   Step step;
-  for (std::size_t i = 1; i + least <= smooth.size(); ++i) {
-    before += smooth[i - 1] - smooth.front();
-    if (i < least) continue;
-    const auto count = static_cast<double>(i);
-    const double difference = (total - before) / (n - count) - before / count;
-    const double between = count * (n - count) * difference * difference;
-    if (between > best) {
-      best = between;
-      step.index = i;
-    }
-  }
+  step.index = BestSplit(smooth, least);
   if (step.index == 0) return std::nullopt;
   const std::span<const double> early = series.first(step.index), late = series.subspan(step.index);
   step.before = *Median(early);
@@ -146,29 +154,14 @@ std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   if (values.size() < kFewestForLevels) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());
   Sort(sorted);
-  // The split with the most variance between the parts, by sums from the first value.
-  const auto n = static_cast<double>(sorted.size());
-  double total = 0;
-  for (const double value : sorted) total += value - sorted.front();
-  double below = 0, best = -1;
-  std::size_t split = 0;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    below += sorted[i - 1] - sorted.front();
-    const auto count = static_cast<double>(i);
-    const double difference = (total - below) / (n - count) - below / count;
-    const double between = count * (n - count) * difference * difference;
-    if (between > best) {
-      best = between;
-      split = i;
-    }
-  }
+  const std::size_t split = BestSplit(sorted, 1);
   const std::span<const double> low(sorted.data(), split);
   const std::span<const double> high(sorted.data() + split, sorted.size() - split);
   const Part below_split = PartOf(low), above_split = PartOf(high);
   TwoLevels levels;
   levels.low = *Median(low);
   levels.high = *Median(high);
-  levels.share_high = static_cast<double>(high.size()) / n;
+  levels.share_high = static_cast<double>(high.size()) / static_cast<double>(sorted.size());
   levels.separation = AshmansD(below_split.mean, above_split.mean, std::sqrt(below_split.variance),
                                std::sqrt(above_split.variance));
   const bool two = levels.separation >= kSeparation && levels.share_high >= kSmallestShare &&
