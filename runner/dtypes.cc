@@ -7,49 +7,29 @@
 #include <cstring>
 #include <limits>
 
+#include "core/names.h"
+
 namespace etprof::runner {
 namespace {
 
 using executorch::aten::ScalarType;
 
-const char* SafetensorsNameOrNull(ScalarType type) {
-  switch (type) {
-    case ScalarType::Byte:
-      return "U8";
-    case ScalarType::Char:
-      return "I8";
-    case ScalarType::Short:
-      return "I16";
-    case ScalarType::Int:
-      return "I32";
-    case ScalarType::Long:
-      return "I64";
-    case ScalarType::Half:
-      return "F16";
-    case ScalarType::Float:
-      return "F32";
-    case ScalarType::Double:
-      return "F64";
-    case ScalarType::ComplexFloat:
-      return "C64";
-    case ScalarType::Bool:
-      return "BOOL";
-    case ScalarType::BFloat16:
-      return "BF16";
-    case ScalarType::Float8_e5m2:
-      return "F8_E5M2";
-    case ScalarType::Float8_e4m3fn:
-      return "F8_E4M3";
-    case ScalarType::UInt16:
-      return "U16";
-    case ScalarType::UInt32:
-      return "U32";
-    case ScalarType::UInt64:
-      return "U64";
-    default:
-      return nullptr;
-  }
-}
+constexpr NamedValue<ScalarType> kSafetensorsNames[] = {{ScalarType::Byte, "U8"},
+                                                        {ScalarType::Char, "I8"},
+                                                        {ScalarType::Short, "I16"},
+                                                        {ScalarType::Int, "I32"},
+                                                        {ScalarType::Long, "I64"},
+                                                        {ScalarType::Half, "F16"},
+                                                        {ScalarType::Float, "F32"},
+                                                        {ScalarType::Double, "F64"},
+                                                        {ScalarType::ComplexFloat, "C64"},
+                                                        {ScalarType::Bool, "BOOL"},
+                                                        {ScalarType::BFloat16, "BF16"},
+                                                        {ScalarType::Float8_e5m2, "F8_E5M2"},
+                                                        {ScalarType::Float8_e4m3fn, "F8_E4M3"},
+                                                        {ScalarType::UInt16, "U16"},
+                                                        {ScalarType::UInt32, "U32"},
+                                                        {ScalarType::UInt64, "U64"}};
 
 // IEEE 754 style small floats. `special` is the exponent field that means infinity or NaN; -1: there is none
 // but one NaN (Float8 E4M3FN: all ones).
@@ -113,11 +93,10 @@ void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<st
 }  // namespace
 
 std::string SafetensorsName(ScalarType type) {
-  const char* name = SafetensorsNameOrNull(type);
-  return name != nullptr ? name : "U8";
+  return HasSafetensorsName(type) ? NameIn(kSafetensorsNames, type) : "U8";
 }
 
-bool HasSafetensorsName(ScalarType type) { return SafetensorsNameOrNull(type) != nullptr; }
+bool HasSafetensorsName(ScalarType type) { return *NameIn(kSafetensorsNames, type) != '\0'; }
 
 std::string Name(ScalarType type) { return executorch::runtime::toString(type); }
 

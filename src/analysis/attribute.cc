@@ -11,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/names.h"
 #include "core/parallel.h"
 #include "delegates/delegate.h"
 #include "protocol/operator_place.h"
@@ -537,23 +538,14 @@ class Attributor {
 
 }  // namespace
 
-std::string_view SpanKindName(SpanKind kind) {
-  switch (kind) {
-    case SpanKind::kMethod:
-      return "method";
-    case SpanKind::kOperatorCall:
-      return "operator_call";
-    case SpanKind::kDelegateCall:
-      return "delegate_call";
-    case SpanKind::kKernel:
-      return "kernel";
-    case SpanKind::kBackend:
-      return "backend";
-    case SpanKind::kOther:
-      return "other";
-  }
-  return "other";
-}
+constexpr NamedValue<SpanKind> kSpanKinds[] = {{SpanKind::kMethod, "method"},
+                                               {SpanKind::kOperatorCall, "operator_call"},
+                                               {SpanKind::kDelegateCall, "delegate_call"},
+                                               {SpanKind::kKernel, "kernel"},
+                                               {SpanKind::kBackend, "backend"},
+                                               {SpanKind::kOther, "other"}};
+
+std::string_view SpanKindName(SpanKind kind) { return NameIn(kSpanKinds, kind); }
 
 std::string KeyText(const OperatorKey& key) {
   return protocol::OperatorPlace{key.chain, key.instruction, std::string(SpanKindName(key.kind)), key.ordinal,

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "core/names.h"
 #include "core/split.h"
 #include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"
@@ -202,25 +203,15 @@ const std::unordered_map<std::string, Category>& Index() {
 
 }  // namespace
 
-std::string_view GroupName(Group group) {
-  switch (group) {
-    case Group::kConvolution:
-      return "Convolution";
-    case Group::kGemm:
-      return "GEMM";
-    case Group::kDataMovement:
-      return "Data Movement";
-    case Group::kElementwise:
-      return "Elementwise";
-    case Group::kOther:
-      return "Other";
-    case Group::kFrameworkOverhead:
-      return "Framework overhead";
-    case Group::kDelegateOverhead:
-      return "Delegate overhead";
-  }
-  return "Other";
-}
+constexpr NamedValue<Group> kGroups[] = {{Group::kConvolution, "Convolution"},
+                                         {Group::kGemm, "GEMM"},
+                                         {Group::kDataMovement, "Data Movement"},
+                                         {Group::kElementwise, "Elementwise"},
+                                         {Group::kOther, "Other"},
+                                         {Group::kFrameworkOverhead, "Framework overhead"},
+                                         {Group::kDelegateOverhead, "Delegate overhead"}};
+
+std::string_view GroupName(Group group) { return NameIn(kGroups, group); }
 
 std::string OperatorStem(std::string_view operator_name) { return StemOf(operator_name).text; }
 

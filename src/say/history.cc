@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/names.h"
 #include "core/units.h"
 #include "core/utc.h"
 #include "say/check.h"
@@ -56,19 +57,14 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
   return text;
 }
 
-std::string CauseOfChange(const TrendChange& change) {
-  switch (change.cause) {
-    case ChangeCause::kCode:
-      return "the code (the reference did not change)";
-    case ChangeCause::kMachine:
-      return "the machine (the reference itself changed)";
-    case ChangeCause::kDevice:
-      return "the device is another one, or has another system";
-    case ChangeCause::kUnknown:
-      return "the code or the machine (no reference that stayed the same was measured with it)";
-  }
-  return "";
-}
+constexpr NamedValue<ChangeCause> kCauses[] = {
+    {ChangeCause::kCode, "the code (the reference did not change)"},
+    {ChangeCause::kMachine, "the machine (the reference itself changed)"},
+    {ChangeCause::kDevice, "the device is another one, or has another system"},
+    {ChangeCause::kUnknown,
+     "the code or the machine (no reference that stayed the same was measured with it)"}};
+
+std::string CauseOfChange(const TrendChange& change) { return NameIn(kCauses, change.cause); }
 
 // "1.024x slower"
 std::string SizeText(const TrendChange& change) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/names.h"
 #include "core/units.h"
 #include "report/kernels/memory_change.h"
 
@@ -18,27 +19,13 @@ using protocol::MemoryReport;
 
 constexpr std::size_t kUsualCreated = 10;
 
-std::string_view OwnerText(MemoryOwner owner) {
-  switch (owner) {
-    case MemoryOwner::kProgram:
-      return "program file";
-    case MemoryOwner::kPlanned:
-      return "planned tensors";
-    case MemoryOwner::kWeights:
-      return "packed weights";
-    case MemoryOwner::kWorkspace:
-      return "XNNPACK's workspace";
-    case MemoryOwner::kXnnpack:
-      return "XNNPACK, other";
-    case MemoryOwner::kLibraries:
-      return "code and libraries";
-    case MemoryOwner::kStacks:
-      return "main thread's stack";
-    case MemoryOwner::kRest:
-      return "rest";
-  }
-  return "";
-}
+constexpr NamedValue<MemoryOwner> kOwners[] = {
+    {MemoryOwner::kProgram, "program file"},       {MemoryOwner::kPlanned, "planned tensors"},
+    {MemoryOwner::kWeights, "packed weights"},     {MemoryOwner::kWorkspace, "XNNPACK's workspace"},
+    {MemoryOwner::kXnnpack, "XNNPACK, other"},     {MemoryOwner::kLibraries, "code and libraries"},
+    {MemoryOwner::kStacks, "main thread's stack"}, {MemoryOwner::kRest, "rest"}};
+
+std::string_view OwnerText(MemoryOwner owner) { return NameIn(kOwners, owner); }
 
 Cell SizeCell(std::int64_t bytes) { return Size{static_cast<double>(bytes)}; }
 
@@ -104,23 +91,15 @@ Table CreatedIn(const MemoryReport& memory) {
   return table;
 }
 
-std::string_view PartText(protocol::LoadPart part) {
-  switch (part) {
-    case protocol::LoadPart::kProgram:
-      return "read and verify the program";
-    case protocol::LoadPart::kPlan:
-      return "allocate planned memory";
-    case protocol::LoadPart::kGraph:
-      return "XNNPACK's graphs";
-    case protocol::LoadPart::kCreate:
-      return "XNNPACK's operators, own packing";
-    case protocol::LoadPart::kPack:
-      return "packing by KleidiAI";
-    case protocol::LoadPart::kRest:
-      return "rest";
-  }
-  return "";
-}
+constexpr NamedValue<protocol::LoadPart> kParts[] = {
+    {protocol::LoadPart::kProgram, "read and verify the program"},
+    {protocol::LoadPart::kPlan, "allocate planned memory"},
+    {protocol::LoadPart::kGraph, "XNNPACK's graphs"},
+    {protocol::LoadPart::kCreate, "XNNPACK's operators, own packing"},
+    {protocol::LoadPart::kPack, "packing by KleidiAI"},
+    {protocol::LoadPart::kRest, "rest"}};
+
+std::string_view PartText(protocol::LoadPart part) { return NameIn(kParts, part); }
 
 Table LoadOf(const protocol::LoadTimes& load) {
   Table table{"load_time", "", {{"part", "load time"}, {"time", "time", true}, {"share", "share", true}}, {}};

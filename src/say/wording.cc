@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/duration.h"
+#include "core/names.h"
 #include "core/units.h"
 #include "stats/summary_rounding.h"
 
@@ -27,7 +28,10 @@ std::string Signed(double relative) {
   return fmt::format("{}{:.{}f}%", relative < 0 ? "−" : "+", percent, percent < 9.95 ? 1 : 0);
 }
 
-// Digits enough that the width of the interval can be seen.
+bool Differs(stats::Verdict verdict) {
+  return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
+}
+
 // Digits enough that the width can be seen. Bounds far from what can be measured are not told to the digit.
 std::string Interval(double low, double high) {
   if (!std::isfinite(low) || !std::isfinite(high)) return "";
@@ -135,51 +139,25 @@ VerdictWords WordsOf(const Quantity& quantity) {
   }
   const stats::RatioEstimate& estimate = *quantity.estimate;
   const std::string interval = Interval(estimate.low(), estimate.high());
-  switch (quantity.verdict) {
-    case stats::Verdict::kFaster:
-      return {TimesText(estimate.ratio(), "faster"), interval};
-    case stats::Verdict::kSlower:
-      return {TimesText(1 / estimate.ratio(), "slower"), Interval(1 / estimate.high(), 1 / estimate.low())};
-    case stats::Verdict::kSame:
-      return {"same", interval};
-    case stats::Verdict::kInconclusive:
-    case stats::Verdict::kContended:
-    case stats::Verdict::kEmulated:
-      break;
-  }
+  if (quantity.verdict == stats::Verdict::kFaster) return {TimesText(estimate.ratio(), "faster"), interval};
+  if (quantity.verdict == stats::Verdict::kSlower)
+    return {TimesText(1 / estimate.ratio(), "slower"), Interval(1 / estimate.high(), 1 / estimate.low())};
+  if (quantity.verdict == stats::Verdict::kSame) return {"same", interval};
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
 
 std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline) {
   const std::string verdict = WordsOf(quantity).verdict;
-  switch (quantity.verdict) {
-    case stats::Verdict::kFaster:
-    case stats::Verdict::kSlower:
-      return verdict + " than " + baseline;
-    case stats::Verdict::kSame:
-      return verdict + " as " + baseline;
-    case stats::Verdict::kInconclusive:
-      return verdict == kUndefined ? verdict : verdict + " against " + baseline;
-    case stats::Verdict::kContended:
-    case stats::Verdict::kEmulated:
-      break;
-  }
-  return verdict;
+  if (Differs(quantity.verdict)) return verdict + " than " + baseline;
+  if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
+  const bool open = quantity.verdict == stats::Verdict::kInconclusive && verdict != kUndefined;
+  return open ? verdict + " against " + baseline : verdict;
 }
 
 std::string GainText(const Quantity& quantity) {
-  switch (quantity.verdict) {
-    case stats::Verdict::kSame:
-      return "same";
-    case stats::Verdict::kFaster:
-    case stats::Verdict::kSlower:
-      return quantity.estimate ? RatioText(quantity.estimate->ratio()) : kUndefined;
-    case stats::Verdict::kInconclusive:
-    case stats::Verdict::kContended:
-    case stats::Verdict::kEmulated:
-      break;
-  }
-  return kUndefined;
+  if (quantity.verdict == stats::Verdict::kSame) return "same";
+  if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
+  return RatioText(quantity.estimate->ratio());
 }
 
 std::string IntervalText(const Quantity& quantity) {
@@ -200,18 +178,8 @@ std::string PaceText(const ReportExperiment& experiment) {
 
 std::string CostVerdict(const SideCost& cost) {
   if (!cost.estimate) return "";
-  switch (cost.verdict) {
-    case stats::Verdict::kFaster:
-    case stats::Verdict::kSlower:
-      return Signed(1 / cost.estimate->ratio() - 1);
-    case stats::Verdict::kSame:
-      return "same";
-    case stats::Verdict::kInconclusive:
-    case stats::Verdict::kContended:
-    case stats::Verdict::kEmulated:
-      break;
-  }
-  return "";
+  if (cost.verdict == stats::Verdict::kSame) return "same";
+  return Differs(cost.verdict) ? Signed(1 / cost.estimate->ratio() - 1) : "";
 }
 
 std::string CostInterval(const SideCost& cost) {
@@ -288,21 +256,13 @@ std::string TracerRowName(const ReportExperiment& experiment) {
   return experiment.latency_from_trace ? "Mean to median" : kTracingOverhead;
 }
 
-std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) {
-  using Kernels = KleidiaiUse::Kernels;
-  switch (kernels) {
-    case Kernels::kSme:
-      return "KleidiAI, SME or SME2";
-    case Kernels::kKleidiai:
-      return "KleidiAI";
-    case Kernels::kOwn:
-      return "XNNPACK's own";
-    case Kernels::kPortable:
-      return "portable";
-    case Kernels::kUnknown:
-      break;
-  }
-  return "not known";
-}
+constexpr NamedValue<KleidiaiUse::Kernels> kMatrixKernels[] = {
+    {KleidiaiUse::Kernels::kSme, "KleidiAI, SME or SME2"},
+    {KleidiaiUse::Kernels::kKleidiai, "KleidiAI"},
+    {KleidiaiUse::Kernels::kOwn, "XNNPACK's own"},
+    {KleidiaiUse::Kernels::kPortable, "portable"},
+    {KleidiaiUse::Kernels::kUnknown, "not known"}};
+
+std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) { return NameIn(kMatrixKernels, kernels); }
 
 }  // namespace etprof
