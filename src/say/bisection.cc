@@ -35,8 +35,7 @@ Table StepsTable(const Bisection& bisection) {
                {"bad_from", "bad from", true, 2},
                {"launches", "launches", true, 3},
                {"outcome", "is"},
-               {.id = "why", .title = "why", .wraps = true}},
-              {}};
+               {.id = "why", .title = "why", .wraps = true}}};
   for (const BisectionStep& step : bisection.steps) {
     table.rows.push_back(
         {step.commit.substr(0, kCommitDigits), step.subject,
@@ -81,7 +80,7 @@ Document SayBisection(const Bisection& bisection) {
   document.answers = {AnswerOf(bisection)};
   document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
   if (bisection.result == Bisection::Result::kSeveral) {
-    List suspects{"Between the last good and the first bad one", {}};
+    List suspects{"Between the last good and the first bad one"};
     for (const std::string& suspect : bisection.suspects) suspects.items.emplace_back(suspect);
     document.sections.push_back({"", Level::kUsual, {std::move(suspects)}});
   }

@@ -186,8 +186,7 @@ Table TableOf(const Told& told, By by) {
   const auto keep = by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName;
   Table table{fmt::format("{}by_{}", pair ? "compared_" : "", WordsOf(by).name),
               "",
-              {{WordsOf(by).name, WordsOf(by).column, false, 0, false, keep}},
-              {}};
+              {{WordsOf(by).name, WordsOf(by).column, false, 0, false, keep}}};
   if (tree) table.columns.push_back({"type", "type", false, 3, false, Table::Keep::kBeginning, kTypeColumns});
   if (pair) table.columns.push_back({"baseline", "baseline", true});
   table.columns.push_back({pair ? "candidate" : "time", pair ? "candidate" : "time", true});
@@ -273,8 +272,7 @@ std::vector<Section> SayBreakdownBy(const Report& report, By by) {
   for (const Told& told : all) {
     const bool of_modules = by == By::kLayer || by == By::kSource;
     Section section{WordsOf(by).title + (all.size() > 1 ? ": " + told.label : ""),
-                    by == By::kLayer ? Level::kPage : Level::kFolded,
-                    {}};
+                    by == By::kLayer ? Level::kPage : Level::kFolded};
     if (const std::string text = of_modules ? AttributionText(*told.candidate) : ""; !text.empty())
       section.parts.emplace_back(Paragraph{text});
     if (!of_modules || !told.candidate->layers.empty()) section.parts.emplace_back(TableOf(told, by));

@@ -93,8 +93,7 @@ Table TableOf(const char* title, const CheckPair& pair, bool listed) {
                {"candidate", "candidate", true, 3},
                {"change", "change", true},
                {"allowed", "allowed", true, 1},
-               {"result", "result"}},
-              {}};
+               {"result", "result"}}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
@@ -106,7 +105,7 @@ Table TableOf(const char* title, const CheckPair& pair, bool listed) {
 }
 
 Section SectionOf(const CheckPair& pair) {
-  Section section{pair.name, Level::kUsual, {}};
+  Section section{pair.name, Level::kUsual};
   section.parts.emplace_back(TableOf("", pair, true));
   if (const std::string passing = PassingOperators(pair); !passing.empty()) {
     Table table = TableOf("", pair, false);
@@ -119,7 +118,7 @@ Section SectionOf(const CheckPair& pair) {
   if (const std::vector<std::string> proven = ProvenLines(pair); !proven.empty())
     section.parts.emplace_back(
         List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});
-  List open{"not decided", {}};
+  List open{"not decided"};
   for (const CheckItem& item : pair.items) {
     if (!item.why_not.empty() && IsListed(item)) open.items.emplace_back(item.name + ": " + item.why_not);
   }

@@ -9,12 +9,12 @@ Document SayCpuFeatures(const CpuFeatures& cpu) {
   Document document;
   document.title = fmt::format("CPU features of {}", isa::Name(cpu.architecture));
   document.sections_are = "section";
-  Table table{"features", "", {{"feature", "feature"}, {"here", "here"}, {"needs", "needs"}}, {}};
+  Table table{"features", "", {{"feature", "feature"}, {"here", "here"}, {"needs", "needs"}}};
   for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
     table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
                           fmt::format("{}", fmt::join(feature.needs, ", "))});
   }
-  Facts facts{"cpu", "", {}};
+  Facts facts{"cpu", ""};
   if (cpu.widest) {
     facts.facts.emplace_back("widest extension", fmt::format("{} (etprof profile MODEL.pte --vs isa={})",
                                                              cpu.widest->name, cpu.widest->off));

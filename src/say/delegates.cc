@@ -32,8 +32,7 @@ Table ReportedBy(const ReportExperiment& experiment) {
                {"kind", "kind"},
                {"unit", "unit", false, 4},
                {"median", "median", true},
-               {"runs", "n", true, 3}},
-              {}};
+               {"runs", "n", true, 3}}};
   table.usual_rows = kUsualValues;
   table.elsewhere = "in `--csv=delegate_values`";
   for (const ReportedValue& reported : experiment.profile->reported) {
@@ -53,8 +52,7 @@ Table MetadataOf(const ReportExperiment& experiment) {
                {.id = "instruction", .title = "instruction", .right = true, .goes = 1},
                {"events", "events", true, 3},
                {"size", "size", true},
-               {.id = "text", .title = "metadata of the first", .most = 40}},
-              {}};
+               {.id = "text", .title = "metadata of the first", .most = 40}}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {
     const std::string more = metadata.varies ? " (others differ)" : "";
     table.rows.push_back({metadata.event, metadata.backend.empty() ? Cell() : Cell(metadata.backend),
@@ -68,8 +66,8 @@ Table MetadataOf(const ReportExperiment& experiment) {
 }  // namespace
 
 std::vector<Section> SayDelegateValues(const Report& report) {
-  Section values{"What the delegate reports", Level::kUsual, {}};
-  Section metadata{"What the delegate adds to its events", Level::kPage, {}};
+  Section values{"What the delegate reports", Level::kUsual};
+  Section metadata{"What the delegate adds to its events", Level::kPage};
   const bool several = report.experiments.size() > 1;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;

@@ -52,7 +52,7 @@ std::string ClustersText(const DeviceProperties& properties) {
 }
 
 Facts FactsOf(const DeviceSurvey& device) {
-  Facts facts{"device", "", {}};
+  Facts facts{"device", ""};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) facts.facts.emplace_back(name, value);
   };
@@ -96,8 +96,7 @@ Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vect
                {"platform", "platform"},
                {"sme2", "SME2"},
                {"free_memory", "free memory", true},
-               {"state", "state"}},
-              {}};
+               {"state", "state"}}};
   for (const DeviceSurvey& device : devices) {
     if (!device.problem.empty()) {
       table.rows.push_back({device.name, "", "", "", Cell("cannot be used", Tone::kBad)});

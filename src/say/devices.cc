@@ -124,8 +124,7 @@ class DevicesText {
                  {"cpu", "CPU"},
                  {"features", "features", false, 2, false, Table::Keep::kBeginning, kFeaturesWidth},
                  {"governor", "governor", false, 3},
-                 {"system", "system", false, 1}},
-                {}};
+                 {"system", "system", false, 1}}};
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const Report& run = report_.runs[i];
       table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
@@ -154,9 +153,8 @@ class DevicesText {
                  {"against", "compared with", false, 2},
                  {"speedup", "speedup", true},
                  {"speedup", "CI", false, 3},
-                 {"launches", "launches", true, 1}},
-                {}};
-    List differences{"not one configuration", {}};
+                 {"launches", "launches", true, 1}}};
+    List differences{"not one configuration"};
     std::set<std::string> firsts;  // that others are compared with
     for (const DeviceRow& row : model.experiments) {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
@@ -194,8 +192,7 @@ class DevicesText {
                  {"speedup", "speedup", true},
                  {"speedup", "CI", false, 2},
                  {"verdict", "verdict"},
-                 {"measured", "measured", false, 1}},
-                {}};
+                 {"measured", "measured", false, 1}}};
     for (const DevicePairRow& row : model.pairs) {
       for (std::size_t device = 0; device < model.devices.size(); ++device) {
         const ReportComparison* pair = report_.ComparisonOf(model, row, device);
@@ -233,10 +230,8 @@ class DevicesText {
   // Mean self times, with their shares of each device's whole inference.
   Section Categories(const ModelSection& model, const DeviceRow& row) const {
     const std::size_t index = static_cast<std::size_t>(&model - report_.models.data());
-    Table table{index == 0 ? "categories" : fmt::format("categories_{}", index + 1),
-                "",
-                {{"group", "self time"}},
-                {}};
+    Table table{
+        index == 0 ? "categories" : fmt::format("categories_{}", index + 1), "", {{"group", "self time"}}};
     std::vector<const ReportExperiment*> experiments;
     std::vector<std::string> groups;
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
@@ -291,7 +286,7 @@ class DevicesText {
   }
 
   Section Runs() const {
-    Facts facts{"runs", "", {}};
+    Facts facts{"runs", ""};
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const RunData& run = report_.runs[i].run;
       std::string text = run.folder.string();

@@ -33,10 +33,8 @@ Cell NumberOf(const ProgramProperty& property, const std::string& text,
 }
 
 Table PropertiesOf(const char* id, const std::vector<ProgramProperty>& properties) {
-  Table table{id,
-              "",
-              {{"property", "Property"}, {"baseline", "baseline", true}, {"candidate", "candidate", true}},
-              {}};
+  Table table{
+      id, "", {{"property", "Property"}, {"baseline", "baseline", true}, {"candidate", "candidate", true}}};
   for (const ProgramProperty& of : properties)
     table.rows.push_back({of.name, NumberOf(of, of.baseline, of.baseline_number),
                           NumberOf(of, of.candidate, of.candidate_number)});
@@ -49,7 +47,7 @@ class MethodSayer {
       : method_(method), measured_(method.baseline_ns && method.candidate_ns) {}
 
   Section Say() const {
-    Section section{method_.name, Level::kUsual, {}};
+    Section section{method_.name, Level::kUsual};
     if (!method_.in_baseline || !method_.in_candidate) {
       section.parts.emplace_back(
           Paragraph{fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate")});
@@ -73,8 +71,7 @@ class MethodSayer {
                  column("baseline_macs", "baseline MACs", 2),
                  column("candidate_macs", "candidate MACs", 2),
                  column("baseline_bytes", "baseline traffic", 1),
-                 column("candidate_bytes", "candidate traffic", 1)},
-                {}};
+                 column("candidate_bytes", "candidate traffic", 1)}};
     table.name_columns = 48;
     if (measured_) {
       table.columns.push_back(column("baseline", "baseline time", 3));
@@ -123,8 +120,7 @@ class MethodSayer {
                  {"backend", "backend"},
                  {"nodes", "nodes", true},
                  {.id = "first", .title = "first", .keep = Table::Keep::kName},
-                 {.id = "last", .title = "last", .keep = Table::Keep::kName}},
-                {}};
+                 {.id = "last", .title = "last", .keep = Table::Keep::kName}}};
     for (const DelegateDifference& of : method_.delegates)
       table.rows.push_back({of.in_baseline ? "baseline" : "candidate", of.backend,
                             Count{static_cast<std::int64_t>(of.nodes)}, of.first, of.last});
@@ -136,8 +132,7 @@ class MethodSayer {
                 "Weights with other contents",
                 {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
                  {"baseline", "baseline", true},
-                 {"candidate", "candidate", true}},
-                {}};
+                 {"candidate", "candidate", true}}};
     table.usual_rows = kUsualWeights;
     for (const WeightDifference& of : method_.weights)
       table.rows.push_back({of.name, SizeOfBytes(of.baseline_bytes), SizeOfBytes(of.candidate_bytes)});

@@ -133,7 +133,7 @@ struct Table {
   std::string id;     // stable. Tables of one id have the same columns, and are one table as CSV
   std::string title;  // "": none
   std::vector<Column> columns;
-  std::vector<Row> rows;  // columns.size() cells each. Only CSV shows a table without rows
+  std::vector<Row> rows = {};  // columns.size() cells each. Only CSV shows a table without rows
   Level level = Level::kUsual;
   std::size_t usual_rows = SIZE_MAX;  // what a screen shows of them
   std::string elsewhere = {};  // where the others are for who reads a page, which then shows no more either
@@ -141,6 +141,11 @@ struct Table {
   int name_columns = 16;          // of a narrow screen, which the first column keeps before others go
   bool units_by_row = false;      // the name of a row has the unit of its values, where they have one
 };
+
+// Of numbers of one of two variants, by its name.
+inline Table::Column VariantColumn(std::string id, std::string variant, int goes = 0) {
+  return {std::move(id), std::move(variant), true, goes, false, Table::Keep::kDifference};
+}
 
 struct Paragraph {
   std::string text;
@@ -161,7 +166,7 @@ struct List {
     // NOLINTEND(google-explicit-constructor)
   };
   std::string title;  // of the lines; "": none
-  std::vector<Item> items;
+  std::vector<Item> items = {};
   std::size_t usual_items = SIZE_MAX;  // what a screen shows of them
   bool numbered = false;
   Level level = Level::kUsual;
@@ -171,7 +176,7 @@ struct List {
 struct Facts {
   std::string id;     // stable, of the table that CSV makes of it
   std::string title;  // "": none
-  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::pair<std::string, std::string>> facts = {};
   Level level = Level::kUsual;
 };
 
@@ -227,7 +232,7 @@ inline bool IsPicture(const Part& part) {
 struct Section {
   std::string title;  // "": none
   Level level = Level::kUsual;
-  std::vector<Part> parts;
+  std::vector<Part> parts = {};
 };
 
 struct Answer {

@@ -136,13 +136,13 @@ std::vector<Cell> CellsOf(const Trend& trend, const TrendChange& change) {
 }
 
 Table ChangesTable(const Trend& trend) {
-  Table table{"changes", "", ColumnsOfChange(), {}};
+  Table table{"changes", "", ColumnsOfChange()};
   for (const TrendChange& change : trend.changes) table.rows.emplace_back(CellsOf(trend, change));
   return table;
 }
 
 Table OperatorsTable(const Trend& trend) {
-  Table table{"operator_changes", "", ColumnsOfChange(), {}};
+  Table table{"operator_changes", "", ColumnsOfChange()};
   table.columns.insert(
       table.columns.begin(),
       {{"operator", "operator"}, {"key", "key", false, 2}, {"share", "of an inference", true, 1}});
@@ -158,7 +158,7 @@ Table OperatorsTable(const Trend& trend) {
 }
 
 List OperatorsList(const Trend& trend) {
-  List list{"Operators that changed", {}};
+  List list{"Operators that changed"};
   list.usual_items = kUsualChangedOperators;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
@@ -194,8 +194,7 @@ Table RunsTable(const Trend& trend, bool of_operators) {
                {"clean", "clean", true, 4},
                {"capped", "capped", true, 2},
                {"temperature", "temperature", true, 1},
-               {"note", ""}},
-              {}};
+               {"note", ""}}};
   table.usual_rows = kUsualRuns;
   for (std::size_t i = trend.runs.size(); i-- > 0;) {  // the newest first
     const TrendPoint& point = trend.data.points[i];
@@ -253,13 +252,13 @@ std::string RunsText(const Trend& trend) {
 }
 
 Section SectionOf(const Trend& trend, const HistoryReport& history, bool gate) {
-  Section section{NameOf(trend.data.key), Level::kUsual, {}};
+  Section section{NameOf(trend.data.key), Level::kUsual};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.of_reference)
     text += " Other experiments are relative to this one: its changes are the machine's.";
   section.parts.emplace_back(Paragraph{text});
-  List changes{"", {}};
+  List changes{""};
   for (const TrendChange& change : trend.changes) {
     changes.items.emplace_back(ChangeSentence(trend, change), std::vector<std::string>{}, Level::kUsual,
                                "changes");
@@ -301,8 +300,7 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
                {"noise", "noise", true, 1},
                {"changes", "changes", true, 3},
                {"last_change", "last change", true, 4},
-               {"result", "result"}},
-              {}};
+               {"result", "result"}}};
   table.columns[0].keep = Table::Keep::kDifference;
   table.name_columns = 40;
   for (const Trend& trend : history.trends) {

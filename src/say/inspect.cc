@@ -48,7 +48,7 @@ std::string ShapeText(const ProgramTensor& tensor) {
 }
 
 Table TensorsOf(const Method& method) {
-  Table table{"tensors", "", {{"role", "tensor"}, {"type", "type"}, {"shape", "shape"}}, {}};
+  Table table{"tensors", "", {{"role", "tensor"}, {"type", "type"}, {"shape", "shape"}}};
   const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
@@ -78,8 +78,7 @@ Table StepsOf(const Method& method, const MethodSummary& summary) {
                {"macs", "MACs", true},
                {"share_of_macs", "% of MACs", true},
                {"weights", "weights", true},
-               {"types", "types", false, 1}},
-              {}};
+               {"types", "types", false, 1}}};
   table.usual_rows = kUsualSteps;
   for (const Step& step : summary.steps) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
@@ -227,7 +226,7 @@ Document DocumentOf(const std::string& file, Bytes bytes,
   document.title = std::filesystem::path(file).filename().string();
   document.facts = {TextOf(SizeOf(bytes))};
   document.sections_are = "method";
-  Table table{"sizes", "", {{"part", "part"}, {"size", "size", true}}, {}};
+  Table table{"sizes", "", {{"part", "part"}, {"size", "size", true}}};
   for (const auto& [name, size] : parts) table.rows.push_back({name, SizeOf(size)});
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
   return document;
@@ -262,8 +261,7 @@ Document SayInspect(const DataFile& data, const std::string& file) {
               {{"name", "name", false, 0, false, Table::Keep::kEnd},
                {"type", "type"},
                {"shape", "shape"},
-               {"size", "size", true}},
-              {}};
+               {"size", "size", true}}};
   for (const DataFileEntry& entry : data.entries) {
     table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
                           entry.layout ? ShapeText(entry.layout->shape) : std::string(),

@@ -49,8 +49,7 @@ std::string WhatIsProven(const KernelView& view) {
 Table OperatorsOf(const KernelView& view) {
   Table table{"operators",
               "Operators",
-              {{"operator", "operator"}, {"tile", "tile", false, 1}, {"microkernel", "microkernel"}},
-              {}};
+              {{"operator", "operator"}, {"tile", "tile", false, 1}, {"microkernel", "microkernel"}}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
     table.rows.push_back({op.name, TileOf(op), KernelOf(op)});
   table.usual_rows = kUsualRows;
@@ -68,8 +67,7 @@ Table KernelsOf(const KernelView& view, std::initializer_list<KernelStatus> stat
                {"instruction_set", "instruction set"},
                {"variant", "variant"},
                {"sme", "SME"},
-               {"by", "by", false, 2}},
-              {}};
+               {"by", "by", false, 2}}};
   for (const KernelStatus status : statuses) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
@@ -110,8 +108,7 @@ Section SectionOf(const KernelComparison& comparison) {
   };
   Table kernels{"compared_kernels",
                 "",
-                {{"microkernel", "microkernel"}, {"baseline", off}, {"candidate", on}, {"sme", "SME"}},
-                {}};
+                {{"microkernel", "microkernel"}, {"baseline", off}, {"candidate", on}, {"sme", "SME"}}};
   for (const auto& row : comparison.kernels)
     kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeOf(row.parsed)});
   section.parts.emplace_back(std::move(kernels));
@@ -146,8 +143,7 @@ Section SectionOf(const OperatorEvidence& evidence) {
               {{"baseline", off},
                {"baseline_runs_on", "runs on", false, 1},
                {"candidate", on},
-               {"candidate_runs_on", "runs on"}},
-              {}};
+               {"candidate_runs_on", "runs on"}}};
   const auto name = [](const std::string& of) { return of.empty() ? Cell() : Cell(of); };
   const auto where = [](bool kleidiai, bool sme) {
     return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");

@@ -64,7 +64,7 @@ class LadderText {
   }
 
   std::vector<Section> Sections() const {
-    Section main{"ISA ladder", Level::kBrief, {}};
+    Section main{"ISA ladder", Level::kBrief};
     for (const std::string& text : Paragraphs()) main.parts.emplace_back(Paragraph{text});
     if (List swings = Swings(); !swings.items.empty()) main.parts.emplace_back(std::move(swings));
     const bool one = ladder_.threads.size() == 1;
@@ -79,7 +79,7 @@ class LadderText {
     operators.usual_rows = kUsualLadderOperators;
     operators.elsewhere = "operators in the tables by level";
     main.parts.emplace_back(std::move(operators));
-    Facts features{"ladder_features", "", {}};
+    Facts features{"ladder_features", ""};
     for (const LadderLevel& level : ladder_.levels)
       features.facts.emplace_back(level.name, fmt::format("{}", fmt::join(level.adds, " ")));
     std::vector<Section> sections = {std::move(main),
@@ -390,7 +390,7 @@ class LadderText {
   Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one = ladder_.threads.size() == 1;
-    Table table{id, "", {{"name", title}}, {}};
+    Table table{id, "", {{"name", title}}};
     table.columns.front().keep = Table::Keep::kName;
     if (one) {
       table.columns.push_back({"lowest", NameOf(lowest), true});

@@ -25,8 +25,7 @@ class MatrixText {
   Section All() const {
     Section section{matrix_.threads ? "Threads: " + report_.run.experiments[baseline_.index].name
                                     : "Compared with " + baseline_.label,
-                    Level::kUsual,
-                    {}};
+                    Level::kUsual};
     if (!matrix_.interleaved) {
       section.parts.emplace_back(Paragraph{kNotInterleaved});
     }
@@ -85,8 +84,7 @@ class MatrixText {
   Table Columns(const char* id, const char* title) const {
     Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),
                 "",
-                {{"name", title}},
-                {}};
+                {{"name", title}}};
     table.columns.front().keep = Table::Keep::kName;
     const auto add = [&](std::size_t index) {
       const ReportExperiment& of = report_.experiments[index];

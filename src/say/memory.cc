@@ -45,8 +45,7 @@ Table OwnersOf(const MemoryReport& memory, const ProgramJoin* join) {
                {"first_run", "first run", true, 2},
                {"steady", "steady", true},
                {"allocated", "allocated", true, 1},
-               {"at_least", "at least", true, 4}},
-              {}};
+               {"at_least", "at least", true, 4}}};
   const auto at = [&](const char* moment) {
     const auto found = std::ranges::find(memory.moments, moment, &protocol::MemoryMoment::at);
     return found == memory.moments.end() ? nullptr : &*found;
@@ -77,8 +76,7 @@ Table CreatedIn(const MemoryReport& memory) {
                {.id = "delegate", .title = "delegate", .right = true, .level = Level::kPage},
                {.id = "function", .title = "created by", .level = Level::kPage},
                {"bytes", "allocated", true},
-               {"largest", "largest block", true, 3}},
-              {}};
+               {"largest", "largest block", true, 3}}};
   std::vector<const protocol::CreatedOperator*> operators;
   for (const protocol::CreatedOperator& op : memory.operators) operators.push_back(&op);
   std::ranges::stable_sort(operators, std::ranges::greater(), [](const auto* op) { return op->bytes; });
@@ -102,7 +100,7 @@ constexpr NamedValue<protocol::LoadPart> kParts[] = {
 std::string_view PartText(protocol::LoadPart part) { return NameIn(kParts, part); }
 
 Table LoadOf(const protocol::LoadTimes& load) {
-  Table table{"load_time", "", {{"part", "load time"}, {"time", "time", true}, {"share", "share", true}}, {}};
+  Table table{"load_time", "", {{"part", "load time"}, {"time", "time", true}, {"share", "share", true}}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
     const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
     table.rows.push_back(
@@ -124,8 +122,7 @@ Table DelegatesOf(const MemoryReport& memory) {
                {"workspace", "workspace", true},
                {"workspace_bytes", "its size", true},
                {"shared_with", "shared with", false},
-               {"packed_weights", "packed weights", false}},
-              {}};
+               {"packed_weights", "packed weights", false}}};
   const auto number = [](std::int64_t of) { return of < 0 ? Cell() : Cell(Count{of}); };
   for (std::size_t i = 0; i < memory.delegates.size(); ++i) {
     const protocol::DelegateMemory& one = memory.delegates[i];
@@ -186,20 +183,13 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
   const MemoryChange change = ChangeOfMemory(baseline, candidate);
   const auto columns = [&](const char* id, const char* title) {
     return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
-                                      {.id = "baseline",
-                                       .title = comparison.baseline_label,
-                                       .right = true,
-                                       .keep = Table::Keep::kDifference},
-                                      {.id = "candidate",
-                                       .title = comparison.candidate_label,
-                                       .right = true,
-                                       .keep = Table::Keep::kDifference},
+                                      VariantColumn("baseline", comparison.baseline_label),
+                                      VariantColumn("candidate", comparison.candidate_label),
                                       {"change", "change", true}};
   };
   Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
-                  Level::kUsual,
-                  {}};
-  Table owners{"memory_change", "", columns("owner", "resident"), {}};
+                  Level::kUsual};
+  Table owners{"memory_change", "", columns("owner", "resident")};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.rows.push_back({std::string(name), SizeCell(before), SizeCell(after), SizeChange(before, after)});
   };
@@ -214,7 +204,7 @@ Section ChangeIn(const ReportComparison& pair, const MemoryReport& baseline, con
   } else if (change.operators.empty()) {
     section.parts.emplace_back(Paragraph{"Every operator allocated the same in both when it was created."});
   } else {
-    Table operators{"packed_weights_change", "", columns("operator", "created operator"), {}};
+    Table operators{"packed_weights_change", "", columns("operator", "created operator")};
     for (const MemoryChange::Operator& op : change.operators)
       add(operators, op.name, op.baseline, op.candidate);
     operators.usual_rows = kUsualCreated;

@@ -23,8 +23,7 @@ class PayoffText {
     Section section{fmt::format("{} compared with {} by threads", payoff_.candidate, payoff_.baseline),
                     said              ? Level::kPage
                     : payoff_.Stops() ? Level::kBrief
-                                      : Level::kUsual,
-                    {}};
+                                      : Level::kUsual};
     if (!payoff_.interleaved) section.parts.emplace_back(Paragraph{kNotInterleaved});
     if (!stops.items.empty()) section.parts.emplace_back(std::move(stops));
     section.parts.emplace_back(Gains());
@@ -64,7 +63,7 @@ class PayoffText {
   }
 
   Table Gains() const {
-    Table table{"isa_threads", "", {{.id = "name", .title = "", .keep = Table::Keep::kName}}, {}};
+    Table table{"isa_threads", "", {{.id = "name", .title = "", .keep = Table::Keep::kName}}};
     for (std::size_t t = 0; t < payoff_.threads.size(); ++t) {
       const std::string id = fmt::format("threads_{}", payoff_.threads[t]);
       table.columns.push_back({id, CountedText(payoff_.threads[t], "thread"), true});

@@ -21,8 +21,7 @@ Table ComputeTable(const protocol::Peaks& peaks) {
                {"flops_per_s", "FLOP/s", true},
                {"macs_per_cycle", "MAC/cycle", true},
                {"median_below", "median below", true},
-               {"instruction", "instruction"}},
-              {}};
+               {"instruction", "instruction"}}};
   const double cycles = peaks.clock_hz * peaks.threads;
   for (const protocol::ComputePeak& peak : peaks.compute) {
     table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
@@ -40,8 +39,7 @@ Table MemoryTable(const protocol::Peaks& peaks) {
                {"bytes_per_s", "B/s", true},
                {"working_set", "working set", true},
                {"capacity", "capacity", true},
-               {"median_below", "median below", true}},
-              {}};
+               {"median_below", "median below", true}}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
     table.rows.push_back(
         {peak.level, peak.access, Amount{peak.bytes.best}, Size{double(peak.working_set_bytes)},

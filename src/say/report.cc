@@ -267,8 +267,7 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
                  {"cv", "CV", true, 1},
                  {"runs", "runs", true, 3},
                  {"largest_group", "largest group"},
-                 {"verdict", ""}},
-                {}};
+                 {"verdict", ""}}};
     list.sections = {{"", Level::kUsual, {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());

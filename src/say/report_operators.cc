@@ -34,8 +34,7 @@ Table OperatorsOf(const ReportExperiment& experiment, const std::string& suffix)
                {"share", "% of total", true},
                page("p50", "p50", true, 5),
                page("p99", "p99", true, 4),
-               {"cv", "CV", true}},
-              {}};
+               {"cv", "CV", true}}};
   table.elsewhere = "in `--csv=operators`";
   const OperatorNames names(*experiment.profile);
   for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
@@ -84,7 +83,7 @@ class ChangesOfPair {
   }
 
   Section Say() {
-    Section section{"", Level::kPage, {}};
+    Section section{"", Level::kPage};
     const auto add = [&](Table table) {
       if (!table.rows.empty()) section.parts.emplace_back(std::move(table));
     };
@@ -126,18 +125,11 @@ class ChangesOfPair {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
             {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
-             {.id = "baseline",
-              .title = comparison_.baseline_label,
-              .right = true,
-              .keep = Table::Keep::kDifference},
-             {.id = "candidate",
-              .title = comparison_.candidate_label,
-              .right = true,
-              .keep = Table::Keep::kDifference},
+             VariantColumn("baseline", comparison_.baseline_label),
+             VariantColumn("candidate", comparison_.candidate_label),
              {"saved", "saved", true, 1},
              {"speedup", "speedup", true},
-             {"interval", "95% CI", false, 2}},
-            {}};
+             {"interval", "95% CI", false, 2}}};
   }
 
   template <typename Keep>
@@ -160,18 +152,9 @@ class ChangesOfPair {
     Table table{"program_changes",
                 "Changes of the program" + TitleSuffix(report_, pair_),
                 {{.id = "change", .title = "Change", .keep = Table::Keep::kName},
-                 {.id = "baseline",
-                  .title = comparison_.baseline_label,
-                  .right = true,
-                  .goes = 1,
-                  .keep = Table::Keep::kDifference},
-                 {.id = "candidate",
-                  .title = comparison_.candidate_label,
-                  .right = true,
-                  .goes = 1,
-                  .keep = Table::Keep::kDifference},
-                 {"delta", "difference", true}},
-                {}};
+                 VariantColumn("baseline", comparison_.baseline_label, 1),
+                 VariantColumn("candidate", comparison_.candidate_label, 1),
+                 {"delta", "difference", true}}};
     table.usual_rows = kTopOperators;
     table.elsewhere = "in `--csv=comparison`";
     std::vector<const OperatorMatch*> changed;
@@ -195,8 +178,7 @@ class ChangesOfPair {
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
                 {{.id = "operator", .title = "Operator", .keep = Table::Keep::kName},
                  {"variant", "only in"},
-                 {"mean", "self time", true}},
-                {}};
+                 {"mean", "self time", true}}};
     for (const OperatorMatch& match : comparison_.operators) {
       if (match.baseline && !match.candidate) {
         table.rows.push_back({before_.Of(*match.baseline), comparison_.baseline_label, Time{Before(match)}});
@@ -249,8 +231,7 @@ Table PlacesOf(const ReportExperiment& experiment, const std::string& suffix) {
               {{"place", "Place"},
                {"spans", "spans", true},
                {"mean", "self time", true},
-               {"share", "% of total", true}},
-              {}};
+               {"share", "% of total", true}}};
   const Breakdown& places = experiment.places;
   for (const AdditiveRow& row : places.rows) {
     if (row.total == 0 && row.operators == 0) continue;
@@ -271,8 +252,7 @@ Table PortableOf(const ReportExperiment& experiment) {
                {"source", "line", false, 4},
                {"mean", "self time", true},
                {"share", "% of total", true},
-               {"why", "why not delegated", false, 2}},
-              {}};
+               {"why", "why not delegated", false, 2}}};
   table.elsewhere = "in `--csv=operators`";
   for (const OperatorRow& of : experiment.operators) {
     const Profile& profile = *experiment.profile;
@@ -308,7 +288,7 @@ std::vector<Section> SayOperators(const Report& report) {
   for (const std::size_t i : Subjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
-    Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage, {}};
+    Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage};
     section.parts.emplace_back(OperatorsOf(experiment, SuffixOf(report, experiment)));
     section.parts.emplace_back(
         Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});

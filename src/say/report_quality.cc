@@ -164,8 +164,7 @@ Table ExperimentsOf(const Report& report) {
                {"cpus", "CPUs", false, 2},
                {"runner", "runner", false, 3},
                {"executorch", "ExecuTorch", false, 1},
-               {"operator_clock", "operator clock", false, 4}},
-              {}};
+               {"operator_clock", "operator clock", false, 4}}};
   bool any = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
@@ -203,8 +202,7 @@ Table KernelsOf(const ReportExperiment& experiment) {
                {"operators", "operators", true, 2},
                {"mean", "self time", true},
                {.id = "why", .title = "why not KleidiAI's for SME2", .most = 40},
-               {.id = "change", .title = "to change at export", .goes = 1}},
-              {}};
+               {.id = "change", .title = "to change at export", .goes = 1}}};
   const double scaled = experiment.latency.p50.value_or(0);
   table.span = {scaled, scaled};
   for (const MatrixKernelRow& row : experiment.matrix_kernels) {
@@ -235,8 +233,8 @@ std::vector<Note> SayQuality(const Report& report) {
 }
 
 std::vector<Section> SayConditions(const Report& report) {
-  Section section{"Conditions", Level::kPage, {}};
-  Facts facts{"conditions", "", {}};
+  Section section{"Conditions", Level::kPage};
+  Facts facts{"conditions", ""};
   for (const Fact& fact : RunFacts(report)) facts.facts.emplace_back(fact.name, fact.value);
   if (!facts.facts.empty()) section.parts.emplace_back(std::move(facts));
   if (report.bare) {
@@ -252,7 +250,7 @@ std::vector<Section> SayConditions(const Report& report) {
 }
 
 std::vector<Section> SayMatrixKernels(const Report& report) {
-  Section section{"Kernels for matrices", Level::kPage, {}};
+  Section section{"Kernels for matrices", Level::kPage};
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.matrix_kernels.empty()) continue;
     if (section.parts.empty()) {

@@ -84,7 +84,7 @@ Row RowOf(const Sides& sides, const SelfTime& of, Row::Role role) {
 
 // By falling time; the small ones are one row of a screen, then the sums down to the median latency.
 Table SelfTimesOf(const Report& report, const Sides& sides, std::vector<SelfTime> times) {
-  Table table{"self_times", "", ColumnsOf(sides), {}};
+  Table table{"self_times", "", ColumnsOf(sides)};
   table.span = SpanOfLatencies(report);
   const bool pair = sides.after != nullptr;
   std::erase_if(times, [](const SelfTime& of) { return of.before == 0 && of.after == 0; });
@@ -167,7 +167,7 @@ void AddSelfTimes(const Report& report, const Sides& sides, std::vector<SelfTime
 
 // A column each.
 Section SideBySide(const Report& report) {
-  Table table{"side_by_side", "Self time side by side", {{"name", "Self time"}}, {}};
+  Table table{"side_by_side", "Self time side by side", {{"name", "Self time"}}};
   table.span = SpanOfLatencies(report);
   std::vector<const ReportExperiment*> sides;
   for (const ReportExperiment& experiment : report.experiments) {
@@ -238,8 +238,7 @@ std::vector<Section> SayLatencies(const Report& report) {
        {"runs", "runs", true},
        page("outliers", "outliers", 2),
        page("first_inference", "first inference", 1),
-       page("load", "load", 1)},
-      {}};
+       page("load", "load", 1)}};
   table.level = Level::kBrief;
   table.span = SpanOfLatencies(report);
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
@@ -249,7 +248,6 @@ std::vector<Section> SayLatencies(const Report& report) {
     const stats::Distribution& d = experiment.latency;
     Cell interval = intervals ? Cell() : Cell("");  // no column without any
     if (experiment.interval) interval = TimeBounds{experiment.interval->low, experiment.interval->high};
-    // A quantile that this few values cannot show is not shown.
     Row row = {experiment.label,
                Maybe<Time>(d.p50),
                interval,
@@ -287,7 +285,7 @@ std::vector<Section> SayStartup(const Report& report) {
   std::vector<Section> sections;
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    Section section{"", &pair == LeadingPair(report) ? Level::kBrief : Level::kPage, {}};
+    Section section{"", &pair == LeadingPair(report) ? Level::kBrief : Level::kPage};
     if (const std::string factors = FactorsText(pair); !factors.empty())
       section.parts.emplace_back(Paragraph{factors});
     Table table{"startup",
@@ -296,8 +294,7 @@ std::vector<Section> SayStartup(const Report& report) {
                  {.id = "baseline", .title = comparison.baseline_label, .right = true, .keep = kVariant},
                  {.id = "candidate", .title = comparison.candidate_label, .right = true, .keep = kVariant},
                  {"change", "change", true},
-                 {.id = "interval", .title = "95% CI", .goes = 1, .level = Level::kPage}},
-                {}};
+                 {.id = "interval", .title = "95% CI", .goes = 1, .level = Level::kPage}}};
     table.units_by_row = true;
     const auto add = [&]<typename Of>(const char* name, const SideCost& cost, Of) {
       if (cost.baseline && cost.candidate) {

@@ -40,8 +40,7 @@ Table RooflineTable(const ReportExperiment& experiment) {
                {"gb_per_s", "GB/s", true, 1},
                {"bound_by", "bound by", false, 3},
                {"share_of_roofline", "% of roofline", true},
-               {"potential_saving", "potential saving", true}},
-              {}};
+               {"potential_saving", "potential saving", true}}};
   table.columns.back().sums = true;
   table.usual_rows = kPageRows;
   table.span = {roofline.covered_ns, roofline.covered_ns};

@@ -71,7 +71,7 @@ std::string ItemText(const StaticItem& item) {
 }
 
 Table ItemsOf(const StaticCheck& check, const std::string& method, bool changes) {
-  Table table{changes ? "checks" : "limits", "", {{"check", "check"}}, {}};
+  Table table{changes ? "checks" : "limits", "", {{"check", "check"}}};
   if (changes) table.columns.push_back({"baseline", "baseline", true, 2});
   table.columns.push_back({"candidate", changes ? "candidate" : "value", true});
   table.columns.push_back({"allowed", "allowed", true, 1});
@@ -104,12 +104,12 @@ void AddOperators(const char* title, const std::vector<StaticOperator>& operator
 }
 
 Section SectionOf(const StaticCheck& check, const std::string& method) {
-  Section section{method.empty() ? "file" : method, Level::kUsual, {}};
+  Section section{method.empty() ? "file" : method, Level::kUsual};
   for (const bool changes : {true, false}) {
     if (changes && check.baseline.empty()) continue;
     section.parts.emplace_back(ItemsOf(check, method, changes));
   }
-  List why{"why", {}};
+  List why{"why"};
   for (const StaticItem& item : check.items) {
     if (item.method == method && !item.why.empty()) why.items.emplace_back(item.name + ": " + item.why);
   }

@@ -98,7 +98,7 @@ class SuiteText {
 
   // Programs by devices, with what `cell_of` makes of each cell.
   Table Matrix(const std::string& id, const auto& cell_of) const {
-    Table table{id, "", {{"model", "model"}, {"dtype", "type"}}, {}};
+    Table table{id, "", {{"model", "model"}, {"dtype", "type"}}};
     table.columns.front().keep = Table::Keep::kDifference;
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back({fmt::format("device_{}", i + 1), suite_.devices[i], true});
@@ -161,8 +161,7 @@ class SuiteText {
                  {"interval", "interval", true},
                  {"verdict", "verdict"},
                  {"models", "models", true, 2},
-                 {"ratios", "ratios", true, 1}},
-                {}};
+                 {"ratios", "ratios", true, 1}}};
     table.name_columns = 28;
     for (const SuiteVariant& variant : suite_.variants) {
       Quantity quantity;
@@ -188,8 +187,7 @@ class SuiteText {
     Table table{
         "limit",
         "",
-        {{"cell", "cell"}, {"pair", "pair", false, 1}, {"change", "change", true}, {"result", "result"}},
-        {}};
+        {{"cell", "cell"}, {"pair", "pair", false, 1}, {"change", "change", true}, {"result", "result"}}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
@@ -211,8 +209,7 @@ class SuiteText {
                  {"dtype", "type"},
                  {"device", "device", false, 1},
                  {"self", "self time", true},
-                 {"share", "% of total", true}},
-                {}};
+                 {"share", "% of total", true}}};
     table.columns.front().keep = Table::Keep::kName;
     table.usual_rows = kUsualSuiteOperators;
     struct Of {
@@ -239,8 +236,7 @@ class SuiteText {
                  {"dtype", "type"},
                  {"device", "device"},
                  {"status", "status"},
-                 {"reason", "reason"}},
-                {}};
+                 {"reason", "reason"}}};
     table.columns.back().wraps = true;
     table.usual_rows = kUsualSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
@@ -265,8 +261,7 @@ class SuiteText {
                  {"interval", "interval", true},
                  {"verdict", "verdict"},
                  {"launches", "launches", true},
-                 {"run_directory", "results"}},
-                {}};
+                 {"run_directory", "results"}}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         table.rows.push_back(

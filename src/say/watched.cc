@@ -64,8 +64,7 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
                  {"code", "proven"},
                  {.id = "functions", .title = "functions", .goes = 1, .keep = Table::Keep::kEnd},
                  {"calls", "calls", true, 2},
-                 {"threads", "threads", true, 3}},
-                {}};
+                 {"threads", "threads", true, 3}}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {
         table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
@@ -105,8 +104,7 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
                  {"efficiency", "efficiency", true},
                  {"busiest", "busiest thread", true, 2},
                  {"waiting", "waiting", true, 1},
-                 {.id = "cause", .title = "why threads do not help", .level = Level::kPage}},
-                {}};
+                 {.id = "cause", .title = "why threads do not help", .level = Level::kPage}}};
     for (const WatchedRow* const row : rows) {
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
@@ -118,7 +116,7 @@ std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiment
     }
     table.usual_rows = kUsualWatched;
     table.elsewhere = "in its `_watch.json`";
-    List causes{"Why threads do not help", {}};
+    List causes{"Why threads do not help"};
     for (const WatchedRow* const row : rows) {
       if (row->threads.cause)
         causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));

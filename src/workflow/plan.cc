@@ -181,8 +181,7 @@ say::Table UnitsOf(const Planned& planned) {
                     {"isa", "isa"},
                     {"cpus", "CPUs"},
                     {"mode", "mode"},
-                    {"traced_runs", "traced runs", true}},
-                   {}};
+                    {"traced_runs", "traced runs", true}}};
   for (const Unit& unit : planned.plan.units) {
     const ExperimentConfig& experiment = planned.on.config.experiments[unit.experiment];
     table.rows.push_back({unit.label, say::Count{unit.threads},
@@ -194,7 +193,7 @@ say::Table UnitsOf(const Planned& planned) {
 }
 
 say::Section SectionOf(const Planned& planned, const MeasureRequest& request) {
-  say::Facts facts{"plan", "", {}};
+  say::Facts facts{"plan", ""};
   const auto add = [&](const char* name, std::string text) {
     facts.facts.emplace_back(name, std::move(text));
   };

@@ -279,9 +279,8 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                     {"variants", "variants", true},
                     {"state", "state"},
                     {"at_least", "at least", true},
-                    {"at_most", "at most", true}},
-                   {}};
-  say::Facts totals{"devices", "", {}};
+                    {"at_most", "at most", true}}};
+  say::Facts totals{"devices", ""};
   double longest = 0;
   bool bounded = true;
   std::size_t all_unplanned = 0;
