@@ -58,8 +58,11 @@ def drop_a_latency(run: Path) -> None:
 
 
 def spoil_a_latency(run: Path) -> None:
+    # One that the manifest sums up: of a burst that other processes disturbed it may have none.
+    (result,) = [r for r in json.loads((run / "manifest.json").read_text())["results"] if r["experiment"] == "one"]
+    least = str(round(result["min_ms"] * 1e6))
     lines = rows(one(run, "_latency.csv"))
-    row = next(line for line in lines if line[4] == "recorded")
+    row = next(line for line in lines if line[4] == "recorded" and line[6] == least)
     row[6] = str(int(row[6]) * 1000)
     rewrite(one(run, "_latency.csv"), lines)
 
