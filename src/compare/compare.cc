@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compare/comparison.h"
+#include "core/units.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
 
@@ -121,11 +122,13 @@ class Comparer {
     }
     if (result_.pairing == Pairing::kUnpaired) {
       result_.warnings.push_back(
-          "the two sides were not measured alternately: a drift of the machine between them cannot be told "
-          "from an effect");
+          "the two variants are not known to be interleaved: drift between their measurements may be "
+          "mistaken "
+          "for a difference");
     }
     if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds && result_.latency.estimate) {
-      result_.warnings.push_back(fmt::format("only {} rounds: the interval is a rough one", result_.rounds));
+      result_.warnings.push_back(
+          fmt::format("only {}: the interval is a rough one", CountedText(result_.rounds, "round")));
     }
     return std::move(result_);
   }

@@ -114,7 +114,9 @@ Section SectionOf(const CheckPair& pair) {
     section.parts.emplace_back(std::move(table));
   }
   if (const std::vector<std::string> moved = MovedLines(pair); !moved.empty())
-    section.parts.emplace_back(List{"operators that moved", {moved.begin(), moved.end()}, kUsualMoved});
+    section.parts.emplace_back(List{pair.moved.empty() ? "operators of one variant" : "operators that moved",
+                                    {moved.begin(), moved.end()},
+                                    kUsualMoved});
   if (const std::vector<std::string> proven = ProvenLines(pair); !proven.empty())
     section.parts.emplace_back(
         List{"kernels that differ, proven", {proven.begin(), proven.end()}, kUsualMoved});

@@ -170,7 +170,7 @@ class DevicesText {
                                                             Speedup{quantity}, Interval{quantity}}
                                         : std::vector<Cell>(3, std::string()))
           added.cells.push_back(cell);
-        added.cells.push_back(Count{experiment->launches});
+        added.cells.push_back(experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
       }
       for (const std::string& difference : row.differences)
         differences.items.emplace_back(RowName(row) + ": " + difference);
@@ -193,10 +193,12 @@ class DevicesText {
                  {"speedup", "CI", false, 2},
                  {"verdict", "verdict"},
                  {"measured", "measured", false, 1}}};
+    bool interleaved = true;
     for (const DevicePairRow& row : model.pairs) {
       for (std::size_t device = 0; device < model.devices.size(); ++device) {
         const ReportComparison* pair = report_.ComparisonOf(model, row, device);
         if (pair == nullptr) continue;
+        interleaved = interleaved && pair->comparison.pairing == Pairing::kLaunches;
         const Quantity& latency = pair->comparison.latency;
         std::string sample = SampleText(pair->comparison);
         if (sample.empty())
@@ -207,10 +209,14 @@ class DevicesText {
                               std::string(etprof::NameOf(latency.verdict)), std::move(sample)});
       }
     }
-    return {Of(model) + "Speedup per platform",
-            Level::kUsual,
-            {Paragraph{"Each within its device, whose variants were interleaved.", Level::kPage},
-             std::move(table)}};
+    return {
+        Of(model) + "Speedup per platform",
+        Level::kUsual,
+        {Paragraph{interleaved ? "Each within its device, whose variants were interleaved."
+                               : "Each within its device, whose variants were interleaved where launches and "
+                                 "rounds are shown.",
+                   Level::kPage},
+         std::move(table)}};
   }
 
   // The one that most devices measured; of those the last, which a comparison's candidate is.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/units.h"
 #include "say/wording.h"
 
 namespace etprof {
@@ -61,13 +62,13 @@ std::vector<Fact> RunFacts(const Report& report) {
             run.executorch_sha + (run.executorch_dirty.value_or(false) ? " (changed)" : ""));
   facts.Add("etprof", run.etprof_version);
   if (run.schedule.launches > 0) {
-    facts.Add(
-        "Schedule",
-        fmt::format("{} launches x {} rounds, {}, {:.0f} s{}", run.schedule.launches, run.schedule.rounds,
-                    run.schedule.interleaved ? "bursts of all experiments interleaved"
-                                             : "whole processes alternating",
-                    run.schedule.seconds,
-                    run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
+    facts.Add("Schedule",
+              fmt::format("{} x {}, {}, {:.0f} s{}", CountedText(run.schedule.launches, "launch", "launches"),
+                          CountedText(run.schedule.rounds, "round"),
+                          run.schedule.interleaved ? "bursts of all experiments interleaved"
+                                                   : "whole processes alternating",
+                          run.schedule.seconds,
+                          run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
   }
   return facts.Take();
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "core/units.h"
 #include "say/wording.h"
@@ -31,6 +34,23 @@ std::string TimesWithin::Text(double ns) const { return fmt::format("{} {}", Num
 
 std::string TimesWithin::Of(double part_ns) const {
   return fmt::format("{} of {} ({})", Number(part_ns), Text(whole_), PercentText(part_ns / whole_));
+}
+
+std::string TimesWithin::Of(const std::vector<double>& parts, std::size_t i) const {
+  // Of equal remainders the larger part's is rounded up, as in a table by falling time.
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t part) { return parts[part]; });
+  std::vector<double> falling;
+  for (const std::size_t part : order) falling.push_back(parts[part]);
+  const TimeScale scale{unit_ns_, unit_, decimals_};
+  const auto place = static_cast<std::size_t>(std::ranges::find(order, i) - order.begin());
+  return fmt::format("{} of {} ({})", scale.OfUnits(AddingUpUnits({falling}, scale)[place], parts[i]),
+                     Text(whole_), PercentText(parts[i] / whole_));
+}
+
+bool TimesWithin::HasScale(const TimeScale& scale) const {
+  return scale.unit_ns == unit_ns_ && scale.decimals == decimals_;
 }
 
 }  // namespace etprof::say

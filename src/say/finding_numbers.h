@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
+
+#include "say/wording.h"
 
 namespace etprof::say {
 
@@ -17,6 +21,10 @@ class TimesWithin {
   explicit TimesWithin(double whole_ns);
   std::string Text(double ns) const;     // "0.833 ms"; "<0.001 ms" of what rounds to nothing
   std::string Of(double part_ns) const;  // "0.833 of 1.526 ms (55%)"
+  // The same of parts[i], with the digits that it has in a table whose rows, the parts, add up as printed.
+  std::string Of(const std::vector<double>& parts, std::size_t i) const;
+  // Whether a table of this scale has the same unit and decimals.
+  bool HasScale(const TimeScale& scale) const;
 
  private:
   std::string Number(double ns) const;

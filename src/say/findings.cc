@@ -12,6 +12,8 @@
 #include "report/findings/contention.h"
 #include "report/findings/traced.h"
 #include "say/finding_numbers.h"
+#include "say/report_parts.h"
+#include "say/wording.h"
 
 namespace etprof::say {
 namespace {
@@ -135,7 +137,7 @@ class Wording {
   }
 
   FindingWords operator()(const finding::Bottleneck& of) const {
-    std::string text = fmt::format("{}: {}, {}.{}", GroupName(of.group), Of(of.time),
+    std::string text = fmt::format("{}: {}, {}.{}", GroupName(of.group), OfGroup(of.group, of.time),
                                    CountedText(of.operators, "operator"), IfFree(of.bound));
     if (of.costliest) {
       text += fmt::format(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op),
@@ -178,8 +180,10 @@ class Wording {
     }
     if (could.operators > 0) {
       const TypeTime& costliest = of.takeable.front();
-      text += fmt::format(" XNNPACK can take {} of them ({}, {}) in another form. {}.",
-                          could.operators == of.operators ? "all" : std::to_string(could.operators),
+      text += fmt::format(" XNNPACK can take {} ({}, {}) in another form. {}.",
+                          of.operators == 1                 ? "it"
+                          : could.operators == of.operators ? "all of them"
+                                                            : std::to_string(could.operators) + " of them",
                           names(of.takeable, 1), times.Text(could.ns),
                           costliest.not_delegated.empty()
                               ? fmt::format("Data type, shape, or the partitioner kept {} out",
@@ -212,7 +216,7 @@ class Wording {
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= of.time.ns / 2;
     std::string text =
-        fmt::format("Data movement: {}, {}.", Of(of.time),
+        fmt::format("Data movement: {}, {}.", OfGroup(Group::kDataMovement, of.time),
                     mostly ? "mostly " + texts.front() : fmt::format("{}", fmt::join(texts, ", ")));
     if (of.operators_at_edges > 0) {
       text +=
@@ -229,9 +233,12 @@ class Wording {
   FindingWords operator()(const finding::DelegateOverhead& of) const {
     const std::string tracing = fmt::format(" Up to {} of it may be tracing overhead.",
                                             TimesWithin(of.time.whole_ns).Text(of.tracing_ns));
+    const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
-        fmt::format("Delegate overhead: {} in {}, excluding operators.{}", Of(of.time),
-                    CountedText(of.calls, "call"), of.tracing_ns > 0 ? tracing : ""),
+        fmt::format("Delegate overhead: {} in {}, excluding operators.{}{}",
+                    OfGroup(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
+                    of.tracing_ns > 0 ? tracing : "",
+                    packs ? " A first inference packs weights in it; steady ones do not." : ""),
         {FormatDuration(of.time.ns / static_cast<double>(of.calls)) + " per call"},
         "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
         "mean traced - median untraced run; at stake: without tracing overhead"};
@@ -399,7 +406,8 @@ class Wording {
       return text.empty() ? "an unknown compiler" : text;
     };
     std::string text =
-        fmt::format("The runners' compilers differ: {} is built with {}, {} with {}.", Baseline().label,
+        fmt::format("The runners' compilers {}: {} is built with {}, {} with {}.",
+                    of.baseline.empty() || of.candidate.empty() ? "may differ" : "differ", Baseline().label,
                     or_unknown(of.baseline), experiment_.label, or_unknown(of.candidate));
     if (of.portable) {
       text += fmt::format(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
@@ -463,6 +471,17 @@ class Wording {
 
  private:
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }
+
+  // "0.565 of 1.086 ms (52%)", as the group's row in the table of self times, whose rows add up as printed.
+  std::string OfGroup(Group group, const TimePart& part) const {
+    const TimesWithin times(part.whole_ns);
+    const Table::Span span = SpanOfLatencies(report_);
+    if (!times.HasScale(ScaleFor(span.smallest_ns, span.largest_ns))) return times.Of(part.ns);
+    std::vector<double> means;
+    for (const AdditiveRow& row : experiment_.groups.rows)
+      means.push_back(MeanOf(row.total, experiment_.groups.runs));
+    return times.Of(means, static_cast<std::size_t>(group));
+  }
 
   // "GEMM #1 (blocks.0.mlp)": names repeat from delegate to delegate.
   std::string NameWithLayer(std::size_t op) const {

@@ -78,8 +78,8 @@ std::string MeasuredText(const Report& report) {
   if (!report.comparisons.empty()) {
     text = SampleText(report.comparisons.front().comparison, schedule.interleaved);
   } else if (schedule.launches > 0) {
-    text = fmt::format("{} launch{} x {} rounds", schedule.launches, schedule.launches == 1 ? "" : "es",
-                       schedule.rounds);
+    text = fmt::format("{} x {}", CountedText(schedule.launches, "launch", "launches"),
+                       CountedText(schedule.rounds, "round"));
   }
   if (schedule.seconds > 0)
     text += fmt::format("{}{:.0f} s", text.empty() ? "measured in " : " in ", schedule.seconds);

@@ -68,7 +68,14 @@ std::string RunsText(const ReportExperiment& experiment) {
   if (experiment.latency.n == 0) {
     parts.emplace_back("no times");
   } else if (experiment.latency_from_trace && experiment.steady_runs == 0) {
-    parts.push_back(fmt::format("median of all {} traced runs: none is steady", experiment.latency.n));
+    const bool only_first = experiment.first_runs == experiment.latency.n;
+    if (experiment.latency.n == 1) {
+      parts.push_back(
+          fmt::format("1 traced run, {}", only_first ? "the first of its process" : "not a steady one"));
+    } else {
+      parts.push_back(fmt::format("median of all {} traced runs: none is steady{}", experiment.latency.n,
+                                  only_first ? ", each is the first of its process" : ""));
+    }
   } else if (experiment.latency_from_trace) {
     parts.push_back(fmt::format("median of {}, tracing overhead included",
                                 CountedText(experiment.latency.n, "traced steady run")));

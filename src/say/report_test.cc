@@ -143,6 +143,32 @@ TEST(SayReport, SaysWhatAMedianIsOf) {
   EXPECT_THAT(NoteOf(SayReport(report), "runs"), HasSubstr("on: contended: none of 200 untraced runs"));
 }
 
+TEST(SayReport, SaysThatTheOnlyRunIsTheFirst) {
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(1, 4'000'000)), {}));
+  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_EQ(NoteOf(SayReport(report), "runs"), "1 traced run, the first of its process");
+}
+
+// What is between them is no cost of tracing where one of them was disturbed.
+TEST(SayReport, DisturbedRunsAreNotCalledTracingOverhead) {
+  Report report = example::MakePair();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
+  report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
+  const Document document = SayReport(report);
+  const Table& table = TableNamed(document, "self_times");
+  EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
+}
+
+TEST(SayReport, OneRoundIsNoRounds) {
+  Report report = example::MakePair();
+  report.comparisons.clear();
+  report.run.schedule.launches = 14;
+  report.run.schedule.rounds = 1;
+  EXPECT_THAT(SayReport(report).measured, HasSubstr("14 launches x 1 round in"));
+}
+
 // A speedup as printed that is not the ratio of the two means beside it is explained; else nothing is.
 TEST(SayReport, ASpeedupThatIsNoQuotientSaysSo) {
   const auto explained = [](const Report& report) {

@@ -27,6 +27,10 @@ struct Sides {
   const Quantity* latency = nullptr;
 
   const ReportExperiment& Subject() const { return after != nullptr ? *after : before; }
+  std::string TracerRow() const {
+    const std::string name = TracerRowName(before);
+    return after != nullptr && name == kTracingOverhead ? TracerRowName(*after) : name;
+  }
   bool Disturbed() const {
     return before.TablesAreDisturbed() || (after != nullptr && after->TablesAreDisturbed());
   }
@@ -121,7 +125,7 @@ Table SelfTimesOf(const Report& report, const Sides& sides, std::vector<SelfTime
   if (known) {
     const SelfTime tracer{kTracingOverhead, 0, *sides.before.tracer, pair ? *sides.after->tracer : 0};
     table.rows.push_back(RowOf(sides, tracer, Row::Role::kPart));
-    table.rows.back().cells.front() = TracerRowName(sides.Subject());
+    table.rows.back().cells.front() = sides.TracerRow();
   }
   if (sides.before.latency.p50 && (!pair || sides.after->latency.p50)) {
     table.rows.push_back(RowOf(sides, median, Row::Role::kSum));
@@ -153,7 +157,7 @@ std::string LegendOf(const Sides& sides) {
       "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed: \"{}\" leads "
       "from the traced total to the median latency. \"same\": no difference larger than the margin. \"—\": "
       "inconclusive.",
-      runs, TracerRowName(sides.Subject()));
+      runs, sides.TracerRow());
 }
 
 void AddSelfTimes(const Report& report, const Sides& sides, std::vector<SelfTime> groups,

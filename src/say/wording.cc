@@ -10,6 +10,7 @@
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/units.h"
+#include "report/findings/traced.h"
 #include "stats/summary_rounding.h"
 
 namespace etprof {
@@ -126,15 +127,14 @@ std::string TimesText(double ratio, const char* word) {
   return times == "1.00x" ? fmt::format("{} by less than 0.001%", word) : times + ' ' + word;
 }
 
+constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
+
 VerdictWords WordsOf(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (!quantity.estimate) {
-    if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0) {
-      return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns) +
-                  ", too few independent runs for an interval",
-              ""};
-    }
+    if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0)
+      return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns).append(kNoInterval), ""};
     return {kUndefined, ""};
   }
   const stats::RatioEstimate& estimate = *quantity.estimate;
@@ -147,11 +147,14 @@ VerdictWords WordsOf(const Quantity& quantity) {
 }
 
 std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline) {
-  const std::string verdict = WordsOf(quantity).verdict;
+  std::string verdict = WordsOf(quantity).verdict;
   if (Differs(quantity.verdict)) return verdict + " than " + baseline;
   if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
-  const bool open = quantity.verdict == stats::Verdict::kInconclusive && verdict != kUndefined;
-  return open ? verdict + " against " + baseline : verdict;
+  if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
+  // What the ratio is against stands after it.
+  const std::size_t behind = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
+  verdict.insert(verdict.size() - behind, " against " + baseline);
+  return verdict;
 }
 
 std::string GainText(const Quantity& quantity) {
@@ -253,7 +256,8 @@ Tail TailOf(const stats::Distribution& distribution) {
 }
 
 std::string TracerRowName(const ReportExperiment& experiment) {
-  return experiment.latency_from_trace ? "Mean to median" : kTracingOverhead;
+  return experiment.latency_from_trace || TracedWereDisturbed(experiment) ? "Mean to median"
+                                                                          : kTracingOverhead;
 }
 
 constexpr NamedValue<KleidiaiUse::Kernels> kMatrixKernels[] = {

@@ -99,7 +99,8 @@ struct Tail {
 };
 Tail TailOf(const stats::Distribution& distribution);
 
-// What the row is called that leads from the mean of the traced runs to the headline median.
+// What the row is called that leads from the mean of the traced runs to the headline median: "Tracing
+// overhead" only where that explains it.
 std::string TracerRowName(const ReportExperiment& experiment);
 
 }  // namespace etprof

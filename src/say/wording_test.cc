@@ -175,7 +175,7 @@ TEST(VerdictAgainst, SaysAgainstWhat) {
   EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;
   quantity.candidate_ns = 1;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x, too few independent runs for an interval against off");
+  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x against off, too few independent runs for an interval");
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
   EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x against off");

@@ -36,6 +36,10 @@ def test_the_kits_combined_report(runs, tmp_path):
     assert text.startswith("# toy CNN\n")
     for section in ("Latency across platforms", "Speedup per platform", "Categories per platform"):
         assert section in text
+    # How they were measured is not known.
+    assert "were interleaved where launches and rounds are shown" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| sme2\\_on, 1 thread | mac |")]
+    assert row.endswith("| — |"), row
     told = json.loads((tmp_path / "combined.json").read_text())
     assert [device["name"] for device in told["devices"]] == ["mac", "android"]
     # Traces alone, without launches: the medians stand side by side, and no ratio is told.

@@ -186,6 +186,8 @@ class Finder {
     };
     finding::CompilersDiffer differ{compiler(before), compiler(after), {}, {}};
     if (differ.baseline == differ.candidate || before.runner_sha256 == after.runner_sha256) return;
+    // Of a runner that is not known at all this is not said either.
+    if (before.runner_sha256.empty() || after.runner_sha256.empty()) return;
     if (TimesMean(pair.candidate)) {
       TypeTimes types = SumByType(candidate, [](const Operator& op) { return op.portable; });
       const TimePart portable{TimeOf(types), candidate.MeanExecute().value_or(0)};

@@ -41,6 +41,13 @@ bool TracedDisagree(const ReportExperiment& experiment) {
   return gap && std::fabs(gap->relative()) > kTracedApart;
 }
 
+bool TracedWereDisturbed(const ReportExperiment& experiment) {
+  using Cause = finding::TracingCause::Kind;
+  if (!TracedDisagree(experiment)) return false;
+  const Cause cause = CauseOf(experiment, *TracedGapOf(experiment)).kind;
+  return cause == Cause::kDisturbedTraced || cause == Cause::kDisturbedUntraced;
+}
+
 std::optional<double> TracedRatioApart(const Comparison& comparison) {
   const auto& headline = comparison.latency.estimate;
   if (!headline || comparison.baseline_runs == 0 || comparison.candidate_runs == 0 ||

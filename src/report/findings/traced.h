@@ -19,6 +19,9 @@ std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment);
 // Its traced and untraced times disagree: no bound on the latency follows from the traced ones.
 bool TracedDisagree(const ReportExperiment& experiment);
 
+// What is between them is not what tracing costs: one of them was disturbed.
+bool TracedWereDisturbed(const ReportExperiment& experiment);
+
 // Traced mean of the baseline / of the candidate: the speedup that the tables of operators and groups add up
 // to. Present where it lies outside of the headline's interval, widened by kTracedApart.
 std::optional<double> TracedRatioApart(const Comparison& comparison);

@@ -76,6 +76,7 @@ TEST(Traced, OverheadIsToldByTheFastestRuns) {
   const Insight& finding = *All(report, Insight::Kind::kTracing).at(0);
   EXPECT_NEAR(ApartOf(report).gap.relative(), 0.176, 0.001);
   EXPECT_EQ(ApartOf(report).cause.kind, Cause::kTracer);
+  EXPECT_FALSE(TracedWereDisturbed(net));
   EXPECT_NEAR(ApartOf(report).cause.an_event_ns, 1'800, 1);
   EXPECT_EQ(ApartOf(report).cause.events, 100U);
   EXPECT_NEAR(finding.at_stake, 200'000, 1);
@@ -90,6 +91,9 @@ TEST(Traced, ASlowMachineIsNotCalledOverhead) {
 TEST(Traced, DisturbanceIsToldByThem) {
   EXPECT_EQ(ApartOf(WithUntraced(1'500'000, 2'140'000)).cause.kind, Cause::kDisturbedTraced);
   EXPECT_EQ(ApartOf(WithUntraced(3'000'000, 2'000'000)).cause.kind, Cause::kDisturbedUntraced);
+  EXPECT_TRUE(TracedWereDisturbed(WithUntraced(1'500'000, 2'140'000).experiments[1]));
+  EXPECT_TRUE(TracedWereDisturbed(WithUntraced(3'000'000, 2'000'000).experiments[1]));
+  EXPECT_FALSE(TracedWereDisturbed(WithUntraced(2'144'014 / 1.099, 1.9e6).experiments[1]));
 }
 
 // There is no other time that they could disagree with.
