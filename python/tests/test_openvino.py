@@ -200,4 +200,4 @@ def test_other_programs_load_nothing_of_it() -> None:
         assert "backend_openvino" not in loaded
     finally:
         worker.stdin.close()
-        worker.wait(timeout=60)
+        worker.wait(timeout=300)

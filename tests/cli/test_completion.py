@@ -187,7 +187,7 @@ class Zsh:
         os.write(self.terminal, text.encode())
 
     def wait_for(self, path: Path) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not path.exists():
             assert time.monotonic() < end, f"zsh did not write {path.name}"
             if select.select([self.terminal], [], [], 0.02)[0]:

@@ -17,7 +17,7 @@ from program import fitting
 
 ROOT = Path(__file__).resolve().parents[2]
 ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
-TIMEOUT = 600  # seconds; a hang is a failure
+TIMEOUT = 1800  # seconds; a hang is a failure
 
 
 def skip(reason: str) -> None:

@@ -222,7 +222,7 @@ def test_sme2_on_against_off_on_a_phone(
     }
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
-    done = lab.run([ETPROF, "run", path, "--device", phone.spec], cwd=tmp_path, timeout=600)
+    done = lab.run([ETPROF, "run", path, "--device", phone.spec], cwd=tmp_path, timeout=1800)
     assert done.returncode == 0, done.stderr
     # Said on the screen, in the report and in the JSON; nowhere is one side called faster.
     report = (tmp_path / "out" / "report.md").read_text()

@@ -265,7 +265,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 130
     assert b"Interrupted: nothing was written" in error
     assert list(tmp_path.iterdir()) == []

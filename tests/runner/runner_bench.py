@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = Path(os.environ.get("ETPROF_RUNNER", ROOT / "build" / "etprof-runner"))
 DATA = ROOT / "tests" / "data"
-TIMEOUT = 120  # seconds; a hang is a failure
+TIMEOUT = 600  # seconds; a hang is a failure
 
 
 def skip(reason: str) -> None:
