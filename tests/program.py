@@ -69,11 +69,13 @@ def fitting(schema: str, text: str) -> dict:
     return document
 
 
-def measure_two(folder: Path, names: tuple[str, str], launches: int, runs: int, *options: str) -> Path:
-    """Measures toy_cnn against itself, as experiments of these names; the results directory, below `folder`. A name may
+def measure_two(
+    folder: Path, names: tuple[str, str], launches: int, runs: int, *options: str, model: Path = DATA / "toy_cnn.pte"
+) -> Path:
+    """Measures toy_cnn, or `model`, against itself, as experiments of these names; the results directory, below `folder`. A name may
     end in a number of threads: "four:4"."""
     config = {
-        "model": str(DATA / "toy_cnn.pte"),
+        "model": str(model),
         "output_root": str(folder / "out"),
         "launches": launches,
         "rounds": 2,

@@ -371,6 +371,18 @@ void PairOffWithOn(RunData& run) {
   }
 }
 
+// Timeline CSVs that were given by themselves say in each row which model they are of: "" where they do not,
+// or are of several.
+std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
+  std::set<std::string> models;
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const ExperimentData& data = run.experiments[i];
+    const bool alone = IsTimelineCsv(data.etdump) && data.model.empty();
+    models.insert(alone && i < profiles.size() && profiles[i] ? profiles[i]->model_id : "");
+  }
+  return models.size() == 1 ? *models.begin() : "";
+}
+
 // Of all experiments where one of them shows that the CPU is an Arm one.
 void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& made) { return report.run.experiments[made.index].isa_state; };
@@ -423,6 +435,8 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report;
   report.run = std::move(run);
   PairOffWithOn(report.run);
+  if (std::string model = ModelOfTimelines(report.run, profiles); !model.empty())
+    report.run.model_id = std::move(model);
   profiles.resize(report.run.experiments.size());
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
     const ExperimentData& data = report.run.experiments[i];
@@ -451,6 +465,8 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     if (dtype != report.dtype) report.dtype.clear();
   }
   if (models.size() > 1) report.models_share = TellApart({models.begin(), models.end()}).shared;
+  if (models.size() == 2 && report.models_share.empty())
+    report.models_share = *models.begin() + ", " + *models.rbegin();
   AddComparisons(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);

@@ -184,9 +184,9 @@ struct Report {
   std::string title;
   RunData run;                           // what was measured, on what, under which conditions
   std::string model_id, backend, dtype;  // "" where unknown, or where the experiments differ
-  std::string models_share;              // what the names of several models begin with: "net_xnnpack_"
-  bool bare = false;                     // made of ETDump files alone: no manifest, no conditions
-  bool emulated = false;                 // of any experiment
+  std::string models_share;  // what the names of several models begin with: "net_xnnpack_"; of two, else both
+  bool bare = false;         // made of ETDump files alone: no manifest, no conditions
+  bool emulated = false;     // of any experiment
   std::vector<ReportExperiment> experiments;
   std::vector<ReportComparison> comparisons;
   std::optional<Ladder> ladder;  // of a run that is one; it then has no matrices

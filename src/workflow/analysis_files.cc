@@ -155,18 +155,19 @@ void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& e
 }
 
 void AnalysisFiles::WriteComparisons(const Report& report) {
-  AddComparisons(report);
+  // A results directory has files of these names, of its own experiments as they were measured.
+  AddComparisons(report, Exists(folders_.report / "manifest.json") ? "_compared" : "");
   WriteAdded();
 }
 
-void AnalysisFiles::AddComparisons(const Report& report) {
+void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
   const auto name_of = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
     return AsFileName(
         fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
   };
   for (const ReportComparison& pair : report.comparisons) {
-    std::string stem = ModelFileName(report);
+    std::string stem = ModelFileName(report) + suffix;
     if (report.comparisons.size() > 1)
       stem += fmt::format("_{}_vs_{}", name_of(pair.candidate), name_of(pair.baseline));
     added_.push_back({folders_.report / (stem + "_comparison.csv"),

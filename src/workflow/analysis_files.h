@@ -52,7 +52,8 @@ class AnalysisFiles {
   // All that is made of the finished report, whose list of files it completes.
   void WriteReport(Report& report, const KernelReport& kernels);
   // <model>_comparison.csv and <model>_robust_comparison.json; where several pairs are compared, one of each
-  // a pair, named <model>_<candidate>_vs_<baseline>_comparison.csv.
+  // a pair, named <model>_<candidate>_vs_<baseline>_comparison.csv. In a results
+  // directory <model>_compared_...: it has its own.
   void WriteComparisons(const Report& report);
 
  private:
@@ -62,7 +63,7 @@ class AnalysisFiles {
   };
 
   void AddSummaries(const Report& report, const ReportExperiment& experiment);
-  void AddComparisons(const Report& report);
+  void AddComparisons(const Report& report, const std::string& suffix = "");
   void AddKernels(const KernelReport& kernels);
   void ListArtifacts(Report& report) const;
   // What was added, in its order; made on all cores.

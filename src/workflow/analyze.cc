@@ -246,6 +246,15 @@ std::vector<Loaded> LoadTogether(const RunData& run, const std::vector<Experimen
   return loaded;
 }
 
+// Every table of a run with one pair shows the baseline first, whichever the configuration names first.
+void PutBaselineFirst(RunData& run) {
+  if (run.experiments.size() != 2 || run.pairs.size() != 1) return;
+  ComparePair& pair = run.pairs.front();
+  if (pair.baseline != 1 || pair.candidate != 0) return;
+  std::swap(run.experiments[0], run.experiments[1]);
+  std::swap(pair.baseline, pair.candidate);
+}
+
 // How many runs of a profile are kept for the timeline of report.html: 100, as long as all of the
 // experiments' together stay at some 300,000 spans, which make about 3 MB of the page.
 std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
@@ -282,6 +291,7 @@ void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& options,
                                                const TraceVisitor& visit) {
   RequireClockOf(run, options.etdump);
+  PutBaselineFirst(run);
   RunPrograms programs(options.etrecord);
   std::vector<ExperimentData> files = std::exchange(run.experiments, {});
   // Of a file that was given by itself nothing else says it.

@@ -84,9 +84,28 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   return run;
 }
 
+// An experiment's folder is told by the manifest of its results directory, of which only this experiment
+// counts.
+RunData OpenSide(const std::string& path) {
+  const fs::path folder = Canonical(path);
+  const fs::path above = folder.parent_path();
+  if (!IsFolder(folder) || Exists(folder / "manifest.json") || !Exists(above / "manifest.json"))
+    return OpenRun({path});
+  RunData run;
+  try {
+    run = OpenRunDirectory(above);
+  } catch (const Error&) {  // a manifest.json of something else
+    return OpenRun({path});
+  }
+  std::erase_if(run.experiments,
+                [&](const ExperimentData& data) { return data.name != folder.filename().string(); });
+  run.pairs.clear();
+  return run.experiments.empty() ? OpenRun({path}) : run;
+}
+
 RunData Join(const CompareRunsOptions& options) {
-  RunData a = OpenRun({options.baseline});
-  RunData b = OpenRun({options.candidate});
+  RunData a = OpenSide(options.baseline);
+  RunData b = OpenSide(options.candidate);
   for (const RunData* side : {&a, &b}) RequireClockOf(*side, options.etdump);
   RunData run;
   if (a.method == b.method) run.method = a.method;
@@ -132,6 +151,11 @@ RunData Join(const CompareRunsOptions& options) {
       baseline.label = apart.names[0];
       candidate.label = apart.names[1];
       if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
+    }
+    const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
+    if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
+      baseline.label += ", " + a.model_id;
+      candidate.label += ", " + b.model_id;
     }
     if (baseline.label == candidate.label) {
       baseline.label += options.name1.empty() ? " (A)" : ", " + options.name1;

@@ -70,6 +70,29 @@ def test_the_interval_of_a_median_is_around_it(runs):
     assert low * high == pytest.approx(experiment["latency_ms"]["p50"] ** 2)
 
 
+def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
+    model = Path(shutil.copy(program.DATA / "toy_cnn.pte", tmp_path / "other_net.pte"))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    runs = [
+        program.measure_two(tmp_path / "a", ("one", "other"), launches=3, runs=4),
+        program.measure_two(tmp_path / "b", ("one", "other"), launches=3, runs=4, model=model),
+    ]
+    done = program.run("compare", runs[0] / "one", runs[1] / "one", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [side["latency_from"] for side in told["experiments"]] == ["untraced", "untraced"]
+    assert not any("manifest.json" in warning for warning in told["warnings"])
+    # Two models: the labels and the heading say which.
+    assert [side["label"] for side in told["experiments"]] == ["one, toy_cnn", "one, other_net"]
+    shown = program.run("compare", runs[0] / "one", runs[1] / "one").stdout
+    assert shown.startswith("other_net, toy_cnn"), shown
+    # By itself such a folder is read as what it is.
+    done = program.run("analyze", runs[0] / "one", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "this is an experiment's folder" in " ".join(done.stdout.split())
+
+
 def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
     done = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
@@ -82,6 +105,24 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
         program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after", "--json").stdout
     )
     assert [side["label"] for side in told["experiments"]] == ["before", "after"]
+    # The baseline stands first in every table, whichever was measured first.
+    told = json.loads(program.run("compare", run / "other", run / "one", "--json").stdout)
+    assert [side["label"] for side in told["experiments"]] == ["other", "one"]
+    (pair,) = told["comparisons"]
+    assert (pair["baseline"], pair["candidate"]) == ("other", "one")
+    # Timelines say in their rows which model they are of, whatever the names of the files have in common.
+    assert program.run("analyze", run, "--quiet").returncode == 0
+    timelines = [next((run / side).glob("*_all_runs_timeline.csv")) for side in ("one", "other")]
+    told = json.loads(program.run("compare", *timelines, "--json").stdout)
+    assert told["model_id"] == json.loads((run / "analysis_summary.json").read_text())["model_id"]
+    # As the kit's users do it: into the results directory itself, whose own tables stay.
+    kit = ["--timeline-csv", timelines[0], "--compare", timelines[1], "--name1", "a", "--name2", "b", "--verbose"]
+    done = program.run("compare", *kit, "--output-dir", run)
+    assert done.returncode == 0, done.stderr
+    assert "All operators:" in done.stdout
+    assert (run / "toy_cnn_compared_comparison.csv").is_file()
+    done = program.run("validate", run)
+    assert done.returncode == 0, done.stdout
     # One name leaves the other side its own.
     told = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
     assert [side["label"] for side in told["experiments"]] == ["before", "other"]

@@ -68,7 +68,7 @@ int RunAnalyze(AnalyzeArguments& arguments) {
 std::function<int()> AnalyzeCommand(CLI::App& app) {
   const auto arguments = std::make_shared<AnalyzeArguments>();
   auto& [paths, options, view, no_timeline] = *arguments;
-  AddAlias(app, "--run-dir,--etdump",
+  AddAlias(app, "--run-dir,--etdump,--timeline-csv",
            app.add_option("path", paths, "ETDump files, timeline CSVs, or results directories")->required());
   app.add_option(
          "-o,--out-dir", options.output,

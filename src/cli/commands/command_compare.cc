@@ -13,16 +13,20 @@ std::function<int()> CompareCommand(CLI::App& app) {
   };
   const auto parsed = std::make_shared<Parsed>();
   auto& [options, view] = *parsed;
-  app.add_option("baseline", options.baseline,
-                 "ETDump, timeline CSV, experiment's folder, or results directory")
-      ->required();
-  app.add_option("candidate", options.candidate, "What to compare it with, likewise")->required();
+  // The SME2 profiling kit's words for the two, and for --all.
+  AddAlias(app, "--timeline-csv",
+           app.add_option("baseline", options.baseline,
+                          "ETDump, timeline CSV, experiment's folder, or results directory")
+               ->required());
+  AddAlias(app, "--compare",
+           app.add_option("candidate", options.candidate, "What to compare it with, likewise")->required());
   app.add_option("--name1", options.name1, "Name of the baseline");
   app.add_option("--name2", options.name2, "Name of the candidate");
   app.add_option("-o,--output-dir", options.output,
                  "Write comparison.json, comparison.md, and tables of the two variants here")
       ->type_name("DIR");
   AddViewOptions(app, view, "Show the comparison as JSON", "comparison", ByOption::kYes);
+  app.add_flag("--verbose", view.all)->group("");
   AddTimeScaleOption(app, options.etdump);
   return [parsed] {
     const auto& [given, shown] = *parsed;

@@ -113,6 +113,15 @@ std::vector<std::string> RunsBelow(const std::filesystem::path& folder) {
   return runs;
 }
 
+// A folder in a results directory of etprof's.
+bool IsOfRunAbove(const std::filesystem::path& folder) {
+  RunData above;
+  std::error_code error;
+  above.folder = std::filesystem::weakly_canonical(folder / "..", error);
+  return !error && Exists(above.folder / "manifest.json") &&
+         ReadManifestFile(above).contains("etprof_version");
+}
+
 }  // namespace
 
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
@@ -165,8 +174,13 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
         .InFile(folder.string())
         .Remedy("give a results directory, as `etprof run` or `etprof profile` makes it");
   }
-  if (!manifest && !damaged_manifest)
-    run.problems.push_back("there is no manifest.json: how and where this was measured is not known");
+  if (!manifest && !damaged_manifest) {
+    run.problems.push_back(
+        IsOfRunAbove(folder)
+            ? "this is an experiment's folder, read without the manifest.json of its results directory: give "
+              "that directory for how and where this was measured"
+            : "there is no manifest.json: how and where this was measured is not known");
+  }
   if (run.status == RunData::Status::kRunning) {
     run.problems.push_back("the measurement was killed, or still runs: what it has stored so far is here");
   }
