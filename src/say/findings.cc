@@ -117,11 +117,14 @@ class Wording {
                                GroupName(from.group), PercentText(from.baseline.share()), Baseline().label,
                                GroupName(to.group), PercentText(to.candidate.share()), experiment_.label);
     } else {
-      words.text =
-          fmt::format("{} grew from {} of an inference in {} to {} in {}. {} is still the largest, at {}.",
-                      GroupName(grown.group), PercentText(grown.baseline.share()), Baseline().label,
-                      PercentText(grown.candidate.share()), experiment_.label, GroupName(to.group),
-                      PercentText(to.candidate.share()));
+      // An overhead may be larger than the largest group of operators.
+      const char* const place =
+          grown.candidate.ns > to.candidate.ns ? "still the largest group of operators" : "still the largest";
+      words.text = fmt::format("{} grew from {} of an inference in {} to {} in {}. ", GroupName(grown.group),
+                               PercentText(grown.baseline.share()), Baseline().label,
+                               PercentText(grown.candidate.share()), experiment_.label);
+      words.text +=
+          fmt::format("{} is {}, at {}.", GroupName(to.group), place, PercentText(to.candidate.share()));
     }
     const TimesWithin times(std::max(to.baseline.whole_ns, to.candidate.whole_ns));
     for (const finding::GroupShift& group : groups) {

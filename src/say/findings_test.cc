@@ -35,6 +35,18 @@ TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
   EXPECT_THAT(shift->text, HasSubstr("Convolution is still the largest, at 47%"));
 }
 
+TEST(Findings, CallNoGroupTheLargestThatAnOverheadExceeds) {
+  Report report = example::MakePair();
+  const auto found = std::ranges::find(report.insights, Insight::Kind::kBottleneckShift, &Insight::kind);
+  ASSERT_NE(found, report.insights.end());
+  finding::BottleneckShift shift = std::get<finding::BottleneckShift>(found->what);
+  shift.grown.group = Group::kFrameworkOverhead;
+  shift.grown.candidate.ns = shift.to.candidate.ns + 1;
+  found->what = shift;
+  EXPECT_THAT(SayFinding(report, *found).text,
+              HasSubstr("Convolution is still the largest group of operators, at 47%"));
+}
+
 // The shares move by as much, but one of the intervals does not exclude that nothing did.
 TEST(Findings, ClaimNoShiftThatTheIntervalsDoNotShow) {
   Report report = example::MakePair();
