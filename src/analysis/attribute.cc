@@ -580,7 +580,7 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options) {
 }
 
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
-  const Runs runs = FindRuns(trace);
+  Runs runs = FindRuns(trace);
   std::map<std::uint32_t, std::size_t> method_of;  // kind of run to method, in the order of their first runs
   std::vector<std::vector<RunPlace>> methods;
   const bool one = !options.labels.empty() || runs.initialised < 2;
@@ -588,6 +588,13 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
     const auto [known, is_new] = method_of.try_emplace(one ? 0 : place.kind, methods.size());
     if (is_new) methods.emplace_back();
     methods[known->second].push_back(place);
+  }
+  if (!one && methods.size() == 1) {
+    AddHealth(
+        runs.health, "methods_alike", HealthEntry::Severity::kDataLoss,
+        "methods were initialised, and all runs look alike: if they are of different ones, the tables mix "
+        "them",
+        runs.initialised);
   }
   if (methods.empty()) methods.emplace_back();
   std::vector<Profile> profiles;

@@ -316,6 +316,20 @@ TEST(OrderedTree, AgreesWithTheTreeOfEveryRunThatItHoldsFor) {
   EXPECT_LT(held, kRuns * 19 / 20);  // ... and not always
 }
 
+TEST(AttributeMethods, SaysWhereSeveralLookAlike) {
+  TraceBuilder builder;
+  builder.Block("Default");
+  for (int i = 0; i < 2; ++i) builder.Framework(-1, "Method::init", 1 + i, 2 + i);
+  for (int round = 0; round < 6; ++round) AddRun(builder, 1000 + round * 1000);
+  const Trace trace = builder.Take();
+  const std::vector<Profile> profiles = AttributeMethods(trace, {});
+  ASSERT_EQ(profiles.size(), 1U);
+  EXPECT_EQ(profiles[0].health.CountOf("methods_alike"), 2);
+  AttributeOptions options;
+  options.labels.resize(6);
+  EXPECT_EQ(AttributeMethods(trace, options)[0].health.CountOf("methods_alike"), 0);
+}
+
 TEST(AttributeMethods, TellsMethodsApartByTheirEventsWhereSeveralWereInitialised) {
   const auto trace_with = [](int methods) {
     TraceBuilder builder;

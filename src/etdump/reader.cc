@@ -13,6 +13,20 @@ namespace {
 
 using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 
+// ETDUMP_VERSION of devtools/etdump/etdump_flatcc.cpp.
+constexpr std::uint32_t kKnownVersion = 0;
+
+void NoteVersion(std::uint32_t version, Health& health) {
+  HealthEntry entry;
+  entry.name = "version_newer";
+  entry.severity = HealthEntry::Severity::kDataLoss;
+  entry.explanation = fmt::format(
+      "the file has version {} of ETDump, and this etprof knows {}: what that added or changed is not read",
+      version, kKnownVersion);
+  entry.count = 1;
+  health.Add(std::move(entry));
+}
+
 // Where each block's events would lie if all were profile events; the last entry is their number.
 std::vector<std::size_t> Places(const EtdumpRoot& file, const Blocks& blocks, std::size_t threads) {
   std::vector<std::size_t> places(blocks.size() + 1, 0);
@@ -98,6 +112,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   Trace trace;
   trace.nanoseconds_per_tick = options.nanoseconds_per_tick;
   const EtdumpRoot file(bytes, file_name);
+  if (file.root().version() > kKnownVersion) NoteVersion(file.root().version(), trace.health);
   if (file.root().run_data() == nullptr) return trace;
   const Blocks& blocks = *file.root().run_data();
   const std::vector<std::size_t> places = Places(file, blocks, options.threads);

@@ -54,6 +54,17 @@ TEST(ReadEtdump, ReadsWhatARealRunnerWrote) {
   EXPECT_TRUE(trace.health.entries().empty());
 }
 
+TEST(ReadEtdump, SaysOfANewerVersionThatItIsOne) {
+  ::etdump::ETDumpT file;
+  file.version = 3;
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &file));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  const Trace trace = ReadEtdump(bytes, "x.etdump");
+  ASSERT_EQ(trace.health.CountOf("version_newer"), 1);
+  EXPECT_THAT(trace.health.entries()[0].explanation, HasSubstr("has version 3"));
+}
+
 TEST(ReadEtdump, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(MessageOf({}), HasSubstr("x.etdump: is empty"));
   const std::string foreign = "this is no ETDump at all";
