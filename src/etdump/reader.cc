@@ -1,5 +1,7 @@
 #include "etdump/reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
