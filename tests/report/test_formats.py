@@ -256,7 +256,9 @@ def test_group_times(folder, pair, sides, report_md):
         values = {name: Decimal(number.replace(MINUS, "-")) for name, number in zip(names, numbers, strict=True)}
         total = sum(value for name, value in values.items() if name in deltas)
         assert total == values["Traced total"], "they add up as printed"
-        assert total + values["Tracing overhead"] == values["Median latency"]
+        # The second where one of the two was disturbed, as beside other tests.
+        (between,) = values.keys() & {"Tracing overhead", "Mean to median"}
+        assert total + values[between] == values["Median latency"]
 
 
 def test_operator_times(folder, pair, sides, report_md):

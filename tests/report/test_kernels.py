@@ -221,7 +221,7 @@ def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, said):
     assert said in done.stderr and program.one_error(done.stderr) and done.stdout == ""
 
 
-def test_an_etdump_is_no_log_and_says_what_reads_it(tmp_path):
+def test_an_etdump_is_no_log_and_says_what_reads_it():
     sides = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("on", "off")]
     done = program.run("kernels", "--sme2-on", sides[0], "--sme2-off", sides[1])
     assert done.returncode == 3 and "is an ETDump, not a log of XNNPACK" in program.one_error(done.stderr)
