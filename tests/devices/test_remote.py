@@ -108,7 +108,7 @@ def test_two_at_once_on_one_device(lab, device, tmp_path):
 
 def test_a_connection_cut_while_measuring(lab, device, tmp_path):
     folder = tmp_path / "run"
-    watched = Watched(lab, folder, profile(device, folder, "--launches", "4", "--max-seconds", "60"))
+    watched = Watched(lab, folder, profile(device, folder, "--launches", "4", "--max-seconds", "200"))
     watched.wait_for_a_launch(folder)
     device.stop()
     watched.wait_for("the connection was lost")
@@ -121,7 +121,7 @@ def test_a_connection_cut_while_measuring(lab, device, tmp_path):
 
 def test_a_device_that_does_not_come_back(lab, device, tmp_path):
     folder = tmp_path / "run"
-    command = profile(device, folder, "--launches", "4", "--max-seconds", "60", "--wait-for-device", "1")
+    command = profile(device, folder, "--launches", "4", "--max-seconds", "200", "--wait-for-device", "1")
     watched = Watched(lab, folder, command)
     watched.wait_for_a_launch(folder)
     device.stop()
@@ -139,7 +139,7 @@ def test_a_device_that_does_not_come_back(lab, device, tmp_path):
 def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path):
     """As when a cable is pulled: nothing says that it is gone."""
     folder = tmp_path / "run"
-    command = profile(board, folder, "--launches", "3", "--max-seconds", "60", "--wait-for-device", "40")
+    command = profile(board, folder, "--launches", "3", "--max-seconds", "200", "--wait-for-device", "40")
     watched = Watched(lab, folder, command)
     watched.wait_for_a_launch(folder)
     board.freeze()

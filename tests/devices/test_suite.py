@@ -418,7 +418,7 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
         launches=None,
         rounds=1,
         max_seconds=0.1,
-        max_minutes=2,
+        max_minutes=10,
         precision=0.2,
     )
     done = suite.run(path, "--json")
@@ -429,7 +429,7 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
     assert quiet["verdict"] == "same"
     manifest = suite.runs()["first/fp32/local"]
     assert manifest["schedule"]["max_seconds"] > 0.1
-    assert sum(run["schedule"]["seconds"] for run in suite.runs().values()) < 60
+    assert noisy["launches"] <= 20  # in all of the ten minutes there would be hundreds
 
 
 @pytest.mark.parametrize(
