@@ -97,7 +97,18 @@ class StaticChecker {
     result_.candidate = candidate_.file;
     result_.require_conclusive = require_conclusive;
     const std::vector<Method>& methods = candidate_.program->methods;
-    for (const Method& method : methods) facts_.push_back(Summarize(method, *candidate_.program).facts);
+    for (const Method& method : methods) {
+      const MethodSummary summary = Summarize(method, *candidate_.program);
+      facts_.push_back(summary.facts);
+      if (summary.jumps) {
+        result_.notes.push_back(fmt::format(
+            "`{}` branches: shares count each instruction once, however often it runs", method.name));
+      }
+      if (summary.dynamic) {
+        result_.notes.push_back(
+            fmt::format("shapes of `{}` change at run time: they count at their upper bound", method.name));
+      }
+    }
     if (baseline_ != nullptr) Compare();
     for (std::size_t i = 0; i < methods.size(); ++i) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});

@@ -154,5 +154,17 @@ TEST(StaticCheck, TheBaselineNeedNotKeepTheCandidatesLimits) {
   EXPECT_FALSE(std::ranges::find(fails.items, GateDecision::kFail, &StaticItem::decision)->baseline);
 }
 
+TEST(StaticCheck, SaysWhatItsNumbersCannotKnow) {
+  Opaque program("x", {"aten::mm.out"});
+  EXPECT_THAT(CheckStatic(program.Side(), {}).notes, IsEmpty());
+  program.Add(Instruction::Kind::kJumpFalse, 0);
+  ProgramValue& value = program.method().values.emplace_back();
+  value.tensor.emplace();
+  value.tensor->dynamism = ProgramTensor::Shape::kBounded;
+  EXPECT_THAT(CheckStatic(program.Side(), {}).notes,
+              ElementsAre("`forward` branches: shares count each instruction once, however often it runs",
+                          "shapes of `forward` change at run time: they count at their upper bound"));
+}
+
 }  // namespace
 }  // namespace etprof
