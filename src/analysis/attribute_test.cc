@@ -316,6 +316,29 @@ TEST(OrderedTree, AgreesWithTheTreeOfEveryRunThatItHoldsFor) {
   EXPECT_LT(held, kRuns * 19 / 20);  // ... and not always
 }
 
+TEST(Attribute, OtherInstructionsStandNextToCalls) {
+  TraceBuilder builder;
+  for (int run = 0; run < 4; ++run) {
+    const Nanoseconds at = run * 1000;
+    builder.Block("Execute")
+        .Framework(0, "native_call_gt.Scalar_out", at + 20, at + 40)
+        .Framework(0, "OPERATOR_CALL", at + 10, at + 50)
+        .Framework(1, "JF_CALL", at + 60, at + 70)
+        .Framework(2, "native_call_erf.out", at + 90, at + 110)
+        .Framework(2, "OPERATOR_CALL", at + 80, at + 120)
+        .Framework(3, "MOVE_CALL", at + 130, at + 140)
+        .Framework(0, "Method::execute", at, at + 200);
+  }
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_TRUE(profile.health.entries().empty());
+  const std::size_t method = profile.operators.size() - 1;
+  for (std::size_t op = 0; op < method; ++op) {
+    if (profile.operators[op].key.kind == SpanKind::kKernel) continue;
+    EXPECT_EQ(profile.operators[op].parent, static_cast<std::int32_t>(method)) << profile.operators[op].name;
+  }
+  EXPECT_EQ(profile.Self(method)[0], 200 - 40 - 10 - 40 - 10);
+}
+
 TEST(AttributeMethods, SaysWhereSeveralLookAlike) {
   TraceBuilder builder;
   builder.Block("Default");

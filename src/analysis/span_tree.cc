@@ -9,6 +9,17 @@ namespace {
 
 bool IsCall(SpanKind kind) { return kind == SpanKind::kOperatorCall || kind == SpanKind::kDelegateCall; }
 
+// The other instructions of a method (executorch's runtime/executor/method.cpp): they stand next to calls,
+// and in none.
+bool IsOtherInstruction(std::string_view name) {
+  return name == "JF_CALL" || name == "MOVE_CALL" || name == "FREE_CALL";
+}
+
+// Whether a call has what stands before it in the file, if it is in no other one.
+bool IsInCalls(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
+  return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.NameOf(layout, event)));
+}
+
 class Builder {
  public:
   Builder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
@@ -52,7 +63,9 @@ class Builder {
     if (kind == SpanKind::kMethod) {
       adopt_while([](std::uint32_t) { return true; });
     } else if (IsCall(kind)) {
-      adopt_while([&](std::uint32_t child) { return !IsCall(tree_.kind[child]); });
+      adopt_while([&](std::uint32_t child) {
+        return IsInCalls(trace_, layout_, run_.first + child, tree_.kind[child]);
+      });
     } else {
       adopt_while(
           [&](std::uint32_t child) { return !IsCall(tree_.kind[child]) && Encloses(position, child); });
@@ -167,7 +180,10 @@ OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segmen
     const SpanKind kind = kind_[position] = KindOfEvent(trace, layout, run.first + position);
     if (kind == SpanKind::kMethod || IsCall(kind)) {
       std::int32_t younger = -1;
-      while (!pending.empty() && (kind == SpanKind::kMethod || !IsCall(kind_[pending.back()]))) {
+      const auto is_child = [&](std::uint32_t child) {
+        return kind == SpanKind::kMethod || IsInCalls(trace, layout, run.first + child, kind_[child]);
+      };
+      while (!pending.empty() && is_child(pending.back())) {
         const std::uint32_t child = pending.back();
         pending.pop_back();
         parent_[child] = static_cast<std::int32_t>(position);
