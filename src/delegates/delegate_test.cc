@@ -60,6 +60,11 @@ TEST(Delegates, XnnpacksMetadataIsAMicrokernelAndItsTime) {
             "12 µs");
 }
 
+TEST(Delegates, NeutronsMetadataIsANumberAndNoLetter) {
+  EXPECT_EQ(kNeutron.metadata("A"), "function 65");
+  EXPECT_EQ(kNeutron.metadata(""), "");
+}
+
 TEST(Delegates, AreNotGuessed) {
   EXPECT_EQ(RecognizedFrom({}), "");
   EXPECT_EQ(RecognizedFrom({{"conv"}}), "");
