@@ -357,7 +357,7 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
 void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
   Statement find(database_,
                  "SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, platform, "
-                 "cpu_model, cores, os, kernel, virtualization, power_mode, governors, rounds, hot_rounds, "
+                 "cpu_model, os, kernel, virtualization, power_mode, governors, cores, rounds, hot_rounds, "
                  "capped_rounds, repeated_bursts, celsius, load, frequency_khz, model_sha256, runner_sha256, "
                  "executorch_version, result.run FROM result JOIN run ON run.id = result.run "
                  "JOIN machine ON machine.id = run.machine JOIN artifact ON artifact.id = result.artifact "
@@ -381,14 +381,8 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.time = find.Integer(2);
     point.measured_at = find.Integer(3);
     point.reference = find.Text(4);
-    point.machine.platform = find.Text(5);
-    point.machine.cpu_model = find.Text(6);
-    point.machine.cores = static_cast<int>(find.Integer(7));
-    point.machine.os = find.Text(8);
-    point.machine.kernel = find.Text(9);
-    point.machine.virtualization = find.Text(10);
-    point.machine.power_mode = find.Text(11);
-    point.machine.governors = find.Text(12);
+    point.machine = {find.Text(5), find.Text(6),  find.Text(7),  find.Text(8),
+                     find.Text(9), find.Text(10), find.Text(11), static_cast<int>(find.Integer(12))};
     point.conditions = {find.Integer(13),   find.Integer(14),   find.Integer(15),     find.Integer(16),
                         find.MaybeReal(17), find.MaybeReal(18), find.MaybeInteger(19)};
     point.model_sha256 = find.Text(20);
