@@ -1,6 +1,7 @@
 #include "render/trace/perfetto.h"
 
 #include <map>
+#include <optional>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
@@ -104,12 +105,7 @@ class PerfettoTrace : public TraceWriter {
     pbf_writer of_process(process);
     of_process.add_int64(1, pids_[track]);
     of_process.add_string(6, OneLine(name));
-    std::string bytes;
-    pbf_writer descriptor(bytes);
-    descriptor.add_uint64(field::descriptor::kUuid, track);
-    descriptor.add_message(field::descriptor::kProcess, process);
-    EmitDescriptor(bytes);
-    return track;
+    return EmitTrack(track, "", std::nullopt, field::descriptor::kProcess, process);
   }
 
   TrackId AddThread(TrackId process, const std::string& name) override {
@@ -119,27 +115,13 @@ class PerfettoTrace : public TraceWriter {
     of_thread.add_int64(1, pids_.at(process));
     of_thread.add_int64(2, kFirstProcess + 1'000'000 + static_cast<std::int64_t>(track));
     of_thread.add_string(5, OneLine(name));
-    std::string bytes;
-    pbf_writer descriptor(bytes);
-    descriptor.add_uint64(field::descriptor::kUuid, track);
-    descriptor.add_uint64(field::descriptor::kParent, process);
-    descriptor.add_message(field::descriptor::kThread, thread);
-    EmitDescriptor(bytes);
-    return track;
+    return EmitTrack(track, "", process, field::descriptor::kThread, thread);
   }
 
   TrackId AddCounter(TrackId process, const std::string& name, const std::string& unit) override {
-    const TrackId track = NewTrack();
     std::string counter;
     pbf_writer(counter).add_string(6, unit);
-    std::string bytes;
-    pbf_writer descriptor(bytes);
-    descriptor.add_uint64(field::descriptor::kUuid, track);
-    descriptor.add_string(field::descriptor::kName, name);
-    descriptor.add_uint64(field::descriptor::kParent, process);
-    descriptor.add_message(field::descriptor::kCounter, counter);
-    EmitDescriptor(bytes);
-    return track;
+    return EmitTrack(NewTrack(), name, process, field::descriptor::kCounter, counter);
   }
 
   SliceId Describe(const std::string& name, const std::string& category,
@@ -211,10 +193,19 @@ class PerfettoTrace : public TraceWriter {
     }
   }
 
-  void EmitDescriptor(const std::string& descriptor) {
+  // `kind`: the descriptor's field that `what` belongs into. An empty name is left out.
+  TrackId EmitTrack(TrackId track, const std::string& name, std::optional<TrackId> parent,
+                    protozero::pbf_tag_type kind, const std::string& what) {
+    std::string bytes;
+    pbf_writer descriptor(bytes);
+    descriptor.add_uint64(field::descriptor::kUuid, track);
+    if (!name.empty()) descriptor.add_string(field::descriptor::kName, name);
+    if (parent) descriptor.add_uint64(field::descriptor::kParent, *parent);
+    descriptor.add_message(kind, what);
     pbf_writer packet = Begin();
-    packet.add_message(field::packet::kTrackDescriptor, descriptor);
+    packet.add_message(field::packet::kTrackDescriptor, bytes);
     Emit();
+    return track;
   }
 
   void EmitEvent(Nanoseconds time) {
