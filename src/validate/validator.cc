@@ -208,24 +208,23 @@ void Validator::CheckConfig() {
   }
 }
 
+bool Validator::CheckNamedFile(const std::string& name, const std::string& named_by, bool needed) {
+  const std::filesystem::path file = run_.folder / name;  // that alone where it is absolute
+  std::error_code error;
+  std::string problem;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    problem = named_by + "is not there";
+  } else if (std::filesystem::file_size(file, error) == 0) {
+    problem = "is empty";
+  } else {
+    return true;
+  }
+  needed ? findings_.Broken("files", Relative(file), problem)
+         : findings_.Warn("files", Relative(file), problem);
+  return false;
+}
+
 void Validator::CheckNamedFiles() {
-  // Returns whether it is there.
-  const auto check = [&](const std::string& name, const std::string& named_by, bool needed = true) {
-    const auto tell = [&](const std::string& file, const std::string& problem) {
-      needed ? findings_.Broken("files", file, problem) : findings_.Warn("files", file, problem);
-    };
-    const std::filesystem::path named = name;
-    const std::filesystem::path file = named.is_absolute() ? named : run_.folder / named;
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error)) {
-      tell(Relative(file), named_by + "is not there");
-    } else if (std::filesystem::file_size(file, error) == 0) {
-      tell(Relative(file), "is empty");
-    } else {
-      return true;
-    }
-    return false;
-  };
   if (manifest_.is_object() && manifest_.contains("results") && manifest_.at("results").is_array()) {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
@@ -233,7 +232,8 @@ void Validator::CheckNamedFiles() {
           // What etprof's own workers say is for people: it is no input, and a full disk leaves it out.
           const bool needed =
               std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
-          if (!check(result.at(key).get<std::string>(), "the manifest names it, and it ", needed) && needed)
+          if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ", needed) &&
+              needed)
             inputs_missing_ = true;
         }
       }
@@ -241,11 +241,11 @@ void Validator::CheckNamedFiles() {
   }
   if (foreign_) return;
   inputs_missing_ = inputs_missing_ || !Exists(run_.folder / "metrics.json");  // the reports list it
-  check("config.json", "");
-  if (Exists(run_.folder / "report.html")) check("report.html", "");  // earlier versions wrote none
+  CheckNamedFile("config.json", "");
+  if (Exists(run_.folder / "report.html")) CheckNamedFile("report.html", "");  // earlier versions wrote none
   for (const char* name : {"pipeline_summary.md", "report.md"}) {
     if (analysis_promised() || Exists(run_.folder / name)) {
-      check(name, "");
+      CheckNamedFile(name, "");
     } else {
       findings_.Warn("files", name, kNotAnalysed);
     }
@@ -304,16 +304,8 @@ void Validator::CheckAnalysis() {
   if (foreign_ || !summary.is_object()) return;
   CheckSums(summary, findings_);
   if (manifest_.is_object()) CheckAnalysisOfTraces(summary);
-  for (const json& file : summary.at("csv_files")) {
-    const std::filesystem::path path = run_.folder / file.get<std::string>();
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      findings_.Broken("files", file.get<std::string>(),
-                       "analysis_summary.json names it, and it is not there");
-    } else if (std::filesystem::file_size(path, error) == 0) {
-      findings_.Broken("files", file.get<std::string>(), "is empty");
-    }
-  }
+  for (const json& file : summary.at("csv_files"))
+    CheckNamedFile(file.get<std::string>(), "analysis_summary.json names it, and it ");
 }
 
 void Validator::CheckAnalysisOfTraces(const json& summary) {

@@ -78,6 +78,8 @@ class Validator {
   void CheckManifest();
   void CheckMetrics();
   void CheckNamedFiles();
+  // Whether the file is there, with something in it. `named_by`: "the manifest names it, and it ", or "".
+  bool CheckNamedFile(const std::string& name, const std::string& named_by, bool needed = true);
   void CheckKernels();
   void CheckLatencies(const nlohmann::json& result);
   void CheckPeaks();

@@ -102,8 +102,7 @@ std::string ReadRecords(
 void Validator::CheckLatencies(const json& result) {
   if (!result.at("latency_csv").is_string()) return;
   const std::string name = result.at("latency_csv").get<std::string>();
-  const std::filesystem::path named = name;
-  const std::filesystem::path path = named.is_absolute() ? named : run_.folder / named;
+  const std::filesystem::path path = run_.folder / name;
   compared_.insert(path.lexically_normal());
   std::string text;
   try {
