@@ -128,10 +128,7 @@ inline say::Document KernelsDocument() {
       {"off",
        "on",
        {{"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, PF32) IGEMM #1", false, true, false, true}},
-       {},
-       3,
-       0,
-       1}};
+       std::vector<OperatorEvidence::Row>(3)}};
   return say::SayKernels(report);
 }
 

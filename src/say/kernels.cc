@@ -100,8 +100,8 @@ Section SectionOf(const KernelComparison& comparison) {
   Section section{fmt::format("{} against {}", on, off),
                   Level::kUsual,
                   {Paragraph{fmt::format("{} {} the same status in both variants, {}.",
-                                         CountedText(comparison.alike, "microkernel"),
-                                         comparison.alike == 1 ? "has" : "have",
+                                         CountedText(comparison.same.size(), "microkernel"),
+                                         comparison.same.size() == 1 ? "has" : "have",
                                          CountedText(comparison.kernels.size(), "differs", "differ"))}}};
   const auto status = [](const std::optional<KernelStatus>& of) {
     return of ? Cell(std::string(NameOf(*of))) : Cell();
@@ -131,13 +131,15 @@ Section SectionOf(const KernelComparison& comparison) {
 
 Section SectionOf(const OperatorEvidence& evidence) {
   const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
-  Section section{fmt::format("Operators of {} and {}", off, on),
-                  Level::kUsual,
-                  {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} "
-                                         "with the same. On KleidiAI's packed "
-                                         "microkernels: {} in {}, {} in {}.",
-                                         evidence.changed.size(), on, off, evidence.unchanged,
-                                         evidence.baseline_kleidiai, off, evidence.candidate_kleidiai, on)}}};
+  Section section{
+      fmt::format("Operators of {} and {}", off, on),
+      Level::kUsual,
+      {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} "
+                             "with the same. On KleidiAI's packed "
+                             "microkernels: {} in {}, {} in {}.",
+                             evidence.changed.size(), on, off, evidence.same.size(),
+                             evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), off,
+                             evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), on)}}};
   Table table{"changed_operators",
               "",
               {{"baseline", off},

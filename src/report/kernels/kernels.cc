@@ -143,7 +143,6 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
     const bool is_same = row.baseline == row.candidate;
     (is_same ? comparison.same : comparison.kernels).push_back(std::move(row));
   }
-  comparison.alike = comparison.same.size();
   const auto type = [](const xnnpack::OperatorUse& op) {
     const auto name = xnnpack::ParseOperatorName(op.name);
     return name ? name->type : op.name;
@@ -169,22 +168,6 @@ void TellApart(KernelReport& report) {
   report.views[1].label += " on";
 }
 
-namespace {
-
-// Its numbers are those of the operators that it holds.
-void Count(OperatorEvidence& evidence) {
-  evidence.unchanged = evidence.same.size();
-  evidence.baseline_kleidiai = evidence.candidate_kleidiai = 0;
-  for (const auto* rows : {&evidence.changed, &evidence.same}) {
-    for (const OperatorEvidence::Row& row : *rows) {
-      evidence.baseline_kleidiai += row.baseline_kleidiai ? 1 : 0;
-      evidence.candidate_kleidiai += row.candidate_kleidiai ? 1 : 0;
-    }
-  }
-}
-
-}  // namespace
-
 OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& candidate,
                                       const std::string& baseline_label, const std::string& candidate_label) {
   OperatorEvidence evidence;
@@ -208,13 +191,8 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
     const std::string b =
         take(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
     if (a.empty() && b.empty()) continue;
-    if (a == b) {
-      evidence.same.push_back(std::move(row));
-    } else {
-      evidence.changed.push_back(std::move(row));
-    }
+    (a == b ? evidence.same : evidence.changed).push_back(std::move(row));
   }
-  Count(evidence);
   return evidence;
 }
 
@@ -276,7 +254,6 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
   if (report.comparison) {
     for (std::vector<KernelComparison::Row>* rows : {&report.comparison->kernels, &report.comparison->same})
       std::erase_if(*rows, [&](const auto& row) { return !kernel_has(row.parsed, row.kernel); });
-    report.comparison->alike = report.comparison->same.size();
     std::erase_if(report.comparison->operators, [&](const auto& row) {
       return !operator_has(row.baseline) && !operator_has(row.candidate);
     });
@@ -289,7 +266,6 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
         return !operator_has(row.baseline) && !operator_has(row.candidate);
       });
     }
-    Count(evidence);
   }
 }
 

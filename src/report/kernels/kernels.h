@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -58,7 +59,6 @@ struct KernelComparison {
   };
   std::vector<Row> kernels;  // that differ: on one side alone, or with another status
   std::vector<Row> same;     // the others
-  std::size_t alike = 0;     // of `same`
   struct OperatorRow {
     std::string baseline, candidate;                // names
     std::string baseline_kernel, candidate_kernel;  // proven; empty: not
@@ -76,7 +76,7 @@ struct KernelComparison {
   static void Describe(auto& v) {
     v("baseline", &KernelComparison::baseline_label);
     v("candidate", &KernelComparison::candidate_label);
-    v("alike", &KernelComparison::alike);
+    v("alike", [](const KernelComparison& comparison) { return comparison.same.size(); });
     v("kernels", &KernelComparison::kernels);
     v("operators", &KernelComparison::operators);
   }
@@ -100,18 +100,24 @@ struct OperatorEvidence {
       v("candidate_sme", &Row::candidate_sme);
     }
   };
-  std::vector<Row> changed;   // the name without its number is another one, or one side lacks it
-  std::vector<Row> same;      // the other delegated operators
-  std::size_t unchanged = 0;  // of `same`
-  std::size_t baseline_kleidiai = 0, candidate_kleidiai = 0;  // operators, the unchanged ones too
+  std::vector<Row> changed;  // the name without its number is another one, or one side lacks it
+  std::vector<Row> same;     // the other delegated operators
+
+  // Operators on KleidiAI's kernels, those in `same` too.
+  std::size_t CountKleidiai(bool Row::*on_kleidiai) const {
+    return static_cast<std::size_t>(std::ranges::count(changed, true, on_kleidiai) +
+                                    std::ranges::count(same, true, on_kleidiai));
+  }
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
     v("baseline", &OperatorEvidence::baseline_label);
     v("candidate", &OperatorEvidence::candidate_label);
-    v("unchanged", &OperatorEvidence::unchanged);
-    v("baseline_kleidiai", &OperatorEvidence::baseline_kleidiai);
-    v("candidate_kleidiai", &OperatorEvidence::candidate_kleidiai);
+    using E = OperatorEvidence;
+    v("unchanged", [](const E& evidence) { return evidence.same.size(); });
+    v("baseline_kleidiai", [](const E& evidence) { return evidence.CountKleidiai(&Row::baseline_kleidiai); });
+    v("candidate_kleidiai",
+      [](const E& evidence) { return evidence.CountKleidiai(&Row::candidate_kleidiai); });
     v("changed", &OperatorEvidence::changed);
   }
 };
