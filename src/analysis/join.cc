@@ -109,7 +109,7 @@ class Joiner {
   bool Varies(const Instruction& instruction) const {
     const auto varies = [&](std::size_t value) {
       const auto& tensor = method_.values[value].tensor;
-      return tensor && tensor->dynamism != ProgramTensor::Shape::kStatic;
+      return tensor && tensor->Varies();
     };
     return std::ranges::any_of(instruction.arguments, [&](std::size_t argument) {
       return varies(argument) || std::ranges::any_of(method_.values[argument].items, varies);

@@ -56,27 +56,20 @@ class Call {
   }
   // A kernel that stands before it made it of quantized values.
   bool IsDequantized(std::size_t place) const {
-    return place < kernel_.arguments.size() &&
-           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
-             return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
-                    other.arguments.back() == kernel_.arguments[place] &&
-                    method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
-           });
+    return IsMadeBy(place, [&](const Instruction& other) {
+      return method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
+    });
   }
   // A kernel that stands before it transposed constant weights: a linear layer is exported so for portable
   // kernels.
   bool IsTransposedConstant(std::size_t place) const {
-    return place < kernel_.arguments.size() &&
-           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
-             if (other.kind != Instruction::Kind::kKernel || other.arguments.empty() ||
-                 other.arguments.back() != kernel_.arguments[place])
-               return false;
-             const std::string& name = method_.operators[other.target];
-             const auto& from = method_.values[other.arguments.front()].tensor;
-             return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
-                     name.starts_with("aten::transpose_copy")) &&
-                    from && from->data != ProgramTensor::Data::kNone;
-           });
+    return IsMadeBy(place, [&](const Instruction& other) {
+      const std::string& name = method_.operators[other.target];
+      const auto& from = method_.values[other.arguments.front()].tensor;
+      return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
+              name.starts_with("aten::transpose_copy")) &&
+             from && from->data != ProgramTensor::Data::kNone;
+    });
   }
   // How many different values a list has.
   std::size_t Different(std::size_t place) const {
@@ -89,11 +82,18 @@ class Call {
     return place < kernel_.arguments.size() ? &method_.values[kernel_.arguments[place]] : nullptr;
   }
 
+  // Whether a kernel of which `is_one` holds writes what stands in a place.
+  bool IsMadeBy(std::size_t place, const auto& is_one) const {
+    return place < kernel_.arguments.size() &&
+           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
+             return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
+                    other.arguments.back() == kernel_.arguments[place] && is_one(other);
+           });
+  }
+
   const Instruction& kernel_;
   const Method& method_;
 };
-
-bool Varies(const ProgramTensor& tensor) { return tensor.dynamism != ProgramTensor::Shape::kStatic; }
 
 // A list that is not empty; one number stands for both directions.
 std::int64_t Element(const std::vector<std::int64_t>& list, std::size_t index) {
@@ -120,7 +120,7 @@ std::string OfMaximumPooling(const Call& call) {
       return "XNNPACK takes no maximum pooling whose stride is larger than its kernel";
   }
   const ProgramTensor* output = call.Tensor(6);
-  if (call.Integer(5).value_or(0) != 0 && output != nullptr && Varies(*output))
+  if (call.Integer(5).value_or(0) != 0 && output != nullptr && output->Varies())
     return "XNNPACK takes no maximum pooling with ceil_mode of sizes that vary";
   return "";
 }
@@ -145,7 +145,7 @@ std::string OfMean(const ProgramTensor& input, const ProgramTensor& output) {
 // slice_copy(self, dim, start, end, step, out)
 std::string OfSlice(const Call& call, const ProgramTensor& input, const ProgramTensor& output) {
   if (call.Integer(4).value_or(1) != 1) return "XNNPACK takes slices of step 1 only";
-  if (Varies(input) || Varies(output)) return "XNNPACK takes no slice of sizes that vary";
+  if (input.Varies() || output.Varies()) return "XNNPACK takes no slice of sizes that vary";
   return "";
 }
 
@@ -187,9 +187,9 @@ std::string WhyNotInThisForm(std::string_view name, std::string_view overload, c
     return "XNNPACK converts no data types";
   if ((is("clone") || is("_clone_dim_order")) && input.dim_order != output.dim_order)
     return "XNNPACK takes no copy to another memory format";
-  if (is("view_copy") && Varies(output))
+  if (is("view_copy") && output.Varies())
     return "XNNPACK takes no reshape to sizes that are computed at run time (-1 may stand for one)";
-  if (is("upsample_bilinear2d") && Varies(output)) return "XNNPACK takes no resizing to sizes that vary";
+  if (is("upsample_bilinear2d") && output.Varies()) return "XNNPACK takes no resizing to sizes that vary";
   if (is("constant_pad_nd")) {
     const auto padding = call.Integers(1);
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))

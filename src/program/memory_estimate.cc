@@ -50,9 +50,7 @@ Bytes PlannedBytes(const Method& method) {
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
   std::vector<PlannedTensor> tensors;
-  if (method.instructions.empty()) return tensors;
-  for (const Instruction& instruction : method.instructions)
-    if (instruction.kind == Instruction::Kind::kJumpFalse) return tensors;
+  if (method.instructions.empty() || method.Branches()) return tensors;
   const MethodDataflow flow = DataflowOf(method, program);
   std::map<std::size_t, std::size_t> by_value;  // in `tensors`
   const auto use = [&](std::size_t used, std::size_t instruction) {
@@ -62,10 +60,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
     if (!bytes) return;
     const auto [known, is_new] = by_value.try_emplace(value, tensors.size());
-    if (is_new) {
-      tensors.push_back(
-          {value, *bytes, instruction, instruction, tensor->dynamism != ProgramTensor::Shape::kStatic});
-    }
+    if (is_new) tensors.push_back({value, *bytes, instruction, instruction, tensor->Varies()});
     PlannedTensor& of = tensors[known->second];
     of.first = std::min(of.first, instruction);
     of.last = std::max(of.last, instruction);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct ProgramTensor {
   std::string name;                            // the weight's, where the file says it: "mod.linear.weight"
   std::optional<std::uint32_t> memory_id;      // of the planned buffer that holds it
   std::optional<std::uint64_t> memory_offset;  // bytes, in that buffer
+
+  bool Varies() const { return dynamism != Shape::kStatic; }  // its shape, at run time
 };
 template <>
 inline constexpr NamedValue<ProgramTensor::Shape> kNames<ProgramTensor::Shape>[] = {
@@ -124,6 +127,11 @@ struct Method {
   // The sizes of the buffers that the runtime allocates for what is no constant: memory_id 1 is the first
   // one. (non_const_buffer_sizes without its first entry, which is reserved.)
   std::vector<Bytes> planned_buffers;
+
+  bool Branches() const {
+    return std::ranges::find(instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
+           instructions.end();
+  }
 };
 
 struct DataSegment {

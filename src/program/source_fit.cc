@@ -40,11 +40,6 @@ std::optional<std::string> Contradiction(const XnnNode& node, const MethodSource
   return fmt::format("what the program has as {} is {} there", node.type, named.front()->target);
 }
 
-bool Branches(const Method& method) {
-  return std::ranges::find(method.instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
-         method.instructions.end();
-}
-
 // A kernel that multiplies comes from a node of the model, and a record of the program knows which, unless it
 // is in a branch (torch.cond): ExecuTorch leaves those out.
 bool IsUnknown(const Instruction& instruction, const Method& method, const MethodSources& sources) {
@@ -71,7 +66,7 @@ std::optional<std::string> Misfit(const Program& program, const SourceMap& sourc
         return fmt::format("it speaks of instruction {} of {}, which ends at {}", last, method.name,
                            instructions - 1);
     }
-    const bool branches = Branches(method);
+    const bool branches = method.Branches();
     for (const Instruction& instruction : method.instructions) {
       if (!branches && IsUnknown(instruction, method, found->second))
         return fmt::format("it does not know instruction {} of {}, {}", instruction.index, method.name,

@@ -160,7 +160,6 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       Count(KleidiaiOf(instruction, method), macs.back(), summary);
       facts.operators.without.Add(1);
     }
-    if (instruction.kind == Instruction::Kind::kJumpFalse) summary.jumps = true;
   }
   std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
     return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
@@ -168,10 +167,11 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
+  summary.jumps = method.Branches();
   summary.steps = StepsOf(method, macs);
   facts.planned = PlannedBytes(method);
   for (const ProgramValue& value : method.values) {
-    if (value.tensor && value.tensor->dynamism != ProgramTensor::Shape::kStatic) summary.dynamic = true;
+    if (value.tensor && value.tensor->Varies()) summary.dynamic = true;
   }
   return summary;
 }
