@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/names.h"
+#include "core/describe.h"
 
 namespace etprof::runner {
 namespace {

@@ -9,9 +9,9 @@
 #include "analysis/profile.h"
 #include "analysis/span_tree.h"
 #include "analysis/statistics.h"
+#include "core/describe.h"
 #include "core/error.h"
 #include "core/escape.h"
-#include "core/names.h"
 #include "core/parallel.h"
 #include "delegates/delegate.h"
 #include "protocol/operator_place.h"
@@ -51,17 +51,6 @@ Category CategoryOf(SpanKind kind, std::string_view name) {
       break;
   }
   return Categorize(name);
-}
-
-void AddHealth(Health& health, std::string name, HealthEntry::Severity severity, std::string explanation,
-               std::int64_t count, std::string place = "") {
-  HealthEntry entry;
-  entry.name = std::move(name);
-  entry.severity = severity;
-  entry.explanation = std::move(explanation);
-  entry.count = count;
-  entry.first_place = std::move(place);
-  health.Add(std::move(entry));
 }
 
 // One run of the trace: where it is.
@@ -156,9 +145,9 @@ Runs FindRuns(const Trace& trace) {
           {index, found.first[i], found.kinds[i], static_cast<std::uint32_t>(runs.places.size())});
     runs.initialised += found.initialised;
     if (found.incomplete) {
-      AddHealth(runs.health, "run_incomplete", HealthEntry::Severity::kDataLoss,
-                "a block without Method::execute: the run was stopped in the middle, it is left out", 1,
-                fmt::format("block {} {}", index, block.name));
+      runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
+                      "a block without Method::execute: the run was stopped in the middle, it is left out", 1,
+                      fmt::format("block {} {}", index, block.name));
     }
     const auto duration = [&](std::int32_t event) -> Nanoseconds {
       if (event < 0) return -1;
@@ -335,8 +324,8 @@ class Attributor {
     if (!is_new) {
       const Operator& first = profile_.operators[static_cast<std::size_t>(known->second)];
       if (first.name != op.name) {
-        AddHealth(
-            profile_.health, "operator_renamed", HealthEntry::Severity::kInfo,
+        profile_.health.Add(
+            "operator_renamed", HealthEntry::Severity::kInfo,
             "the same place in the program ran under another name in a later run; the first name is shown", 1,
             fmt::format("{} as {}", first.name, op.name));
       }
@@ -451,8 +440,8 @@ class Attributor {
       return;
     }
     if (!options_.labels.empty()) {
-      AddHealth(
-          profile_.health, "labels_do_not_fit", HealthEntry::Severity::kDataLoss,
+      profile_.health.Add(
+          "labels_do_not_fit", HealthEntry::Severity::kDataLoss,
           fmt::format("the manifest knows {} traced runs, the file has {}; launches are told apart no more",
                       options_.labels.size(), profile_.runs.size()),
           1);
@@ -473,9 +462,9 @@ class Attributor {
     std::vector<std::size_t> steady = profile_.RunsOf(Phase::kSteady);
     if (steady.empty()) steady = profile_.RunsOf(Phase::kDisturbed);
     if (steady.empty() && !profile_.runs.empty()) {
-      AddHealth(profile_.health, "no_steady_run", HealthEntry::Severity::kInfo,
-                "every run is a first or a warm-up run; the tables are made of them",
-                static_cast<std::int64_t>(profile_.runs.size()));
+      profile_.health.Add("no_steady_run", HealthEntry::Severity::kInfo,
+                          "every run is a first or a warm-up run; the tables are made of them",
+                          static_cast<std::int64_t>(profile_.runs.size()));
       for (std::size_t run = 0; run < profile_.runs.size(); ++run) steady.push_back(run);
     }
     std::vector<double> totals;
@@ -590,8 +579,8 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
     methods[known->second].push_back(place);
   }
   if (!one && methods.size() == 1) {
-    AddHealth(
-        runs.health, "methods_alike", HealthEntry::Severity::kDataLoss,
+    runs.health.Add(
+        "methods_alike", HealthEntry::Severity::kDataLoss,
         "methods were initialised, and all runs look alike: if they are of different ones, the tables mix "
         "them",
         runs.initialised);

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "core/names.h"
+#include "core/describe.h"
 #include "core/split.h"
 #include "delegates/delegate.h"
 #include "xnnpack/operator_name.h"

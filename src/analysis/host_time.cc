@@ -156,27 +156,17 @@ class HostTimeKeeper {
   }
 
   void NoteUnknown(const std::string& backend, const std::string& event) {
-    HealthEntry entry;
-    entry.name = "delegate_unknown";
-    entry.explanation =
-        "what the events of a delegate count is not known: they are listed as it wrote them, and are part of "
-        "no time";
-    entry.count = 1;
-    if (trace_.health.CountOf(entry.name) == 0)
-      entry.first_place = (backend.empty() ? "" : backend + ": ") + event;
-    trace_.health.Add(std::move(entry));
+    trace_.health.Add("delegate_unknown", HealthEntry::Severity::kInfo,
+                      "what the events of a delegate count is not known: they are listed as it wrote them, "
+                      "and are part of no time",
+                      1, (backend.empty() ? "" : backend + ": ") + event);
   }
 
   void NoteAnother(const std::string& backend, const std::string& event) {
-    HealthEntry entry;
-    entry.name = "delegate_differs";
-    entry.severity = HealthEntry::Severity::kError;
-    entry.explanation =
-        "events that the program's delegate does not write: the program is not the one that ran, and the "
-        "events are read without it";
-    entry.count = 1;
-    if (trace_.health.CountOf(entry.name) == 0) entry.first_place = backend + ": " + event;
-    trace_.health.Add(std::move(entry));
+    trace_.health.Add("delegate_differs", HealthEntry::Severity::kError,
+                      "events that the program's delegate does not write: the program is not the one that "
+                      "ran, and the events are read without it",
+                      1, backend + ": " + event);
   }
 
   // Values are what the file has: no clock's factor is theirs.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -86,13 +87,18 @@ inline constexpr auto kNames = nullptr;
 template <typename E>
 concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 
-// Empty: it has none.
-template <Named E>
-constexpr const char* NameOf(E value) {
-  for (const auto& [each, name] : kNames<E>) {
+// The name that a table has for a value; empty where it has none.
+template <typename E, std::size_t N>
+constexpr const char* NameIn(const NamedValue<E> (&names)[N], E value) {
+  for (const auto& [each, name] : names) {
     if (each == value) return name;
   }
   return "";
+}
+
+template <Named E>
+constexpr const char* NameOf(E value) {
+  return NameIn(kNames<E>, value);
 }
 
 template <Named E>

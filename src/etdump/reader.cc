@@ -19,14 +19,10 @@ using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 constexpr std::uint32_t kKnownVersion = 0;
 
 void NoteVersion(std::uint32_t version, Health& health) {
-  HealthEntry entry;
-  entry.name = "version_newer";
-  entry.severity = HealthEntry::Severity::kDataLoss;
-  entry.explanation = fmt::format(
-      "the file has version {} of ETDump, and this etprof knows {}: what that added or changed is not read",
-      version, kKnownVersion);
-  entry.count = 1;
-  health.Add(std::move(entry));
+  health.Add("version_newer", HealthEntry::Severity::kDataLoss,
+             fmt::format("the file has version {} of ETDump, and this etprof knows {}: what that added or "
+                         "changed is not read",
+                         version, kKnownVersion));
 }
 
 // Where each block's events would lie if all were profile events; the last entry is their number.

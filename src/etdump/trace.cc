@@ -15,6 +15,16 @@ void Health::Add(HealthEntry entry) {
   }
 }
 
+void Health::Add(std::string name, HealthEntry::Severity severity, std::string explanation,
+                 std::int64_t count, std::string place) {
+  Add({.name = std::move(name),
+       .severity = severity,
+       .explanation = std::move(explanation),
+       .count = count,
+       .first_offset = {},
+       .first_place = std::move(place)});
+}
+
 void Health::AddAll(const Health& other) {
   for (const HealthEntry& entry : other.entries_) Add(entry);
 }

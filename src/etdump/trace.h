@@ -48,6 +48,8 @@ inline constexpr NamedValue<HealthEntry::Severity> kNames<HealthEntry::Severity>
 class Health {
  public:
   void Add(HealthEntry entry);  // count and amount are added; the first place is kept
+  void Add(std::string name, HealthEntry::Severity severity, std::string explanation, std::int64_t count = 1,
+           std::string place = "");
   void AddAll(const Health& other);
   const std::vector<HealthEntry>& entries() const { return entries_; }
   std::int64_t CountOf(std::string_view name) const;  // 0 where there is none

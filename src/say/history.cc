@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/names.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "core/utc.h"
 #include "say/check.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "core/names.h"
+#include "core/describe.h"
 #include "core/units.h"
 #include "report/kernels/memory_change.h"
 
