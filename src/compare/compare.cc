@@ -123,8 +123,7 @@ class Comparer {
     if (result_.pairing == Pairing::kUnpaired) {
       result_.warnings.push_back(
           "the two variants are not known to be interleaved: drift between their measurements may be "
-          "mistaken "
-          "for a difference");
+          "mistaken for a difference");
     }
     if (result_.pairing == Pairing::kLaunches && result_.rounds < kFewRounds && result_.latency.estimate) {
       result_.warnings.push_back(

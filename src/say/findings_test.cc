@@ -26,6 +26,12 @@ std::optional<Said> FindInsight(const Report& report, Insight::Kind kind) {
   return Said{SayFinding(report, *found), found->at_stake};
 }
 
+Report ReportOfRuns(const std::vector<example::Inference>& runs) {
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
+  return Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+}
+
 TEST(Findings, ShowTheShiftOfTheBottleneckWithItsShares) {
   const Report report = example::MakePair();
   const auto shift = FindInsight(report, Insight::Kind::kBottleneckShift);
@@ -85,9 +91,7 @@ TEST(Findings, TakeTheTracersCostOffTheDelegates) {
 TEST(Findings, DoNotBlameADelegateCallForItsFirstRun) {
   std::vector<example::Inference> runs = example::Inferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
-  std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report report = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, Insight::Kind::kDelegates)->text,
               HasSubstr("A first inference packs weights in it; steady ones do not."));
 }
@@ -99,9 +103,7 @@ TEST(Findings, OfAGroupHaveTheDigitsOfItsRow) {
     run.delegate = {{"Fully Connected (NC, F32) GEMM #1", 2'565'700},
                     {"Transpose (ND, X32) #1", 1'330'550},
                     {"Add (ND) #1", 1'189'650}};
-  std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report report = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, Insight::Kind::kLayout)->text,
               HasSubstr("Data movement: 1.330 of 5.086 ms"));
   EXPECT_THAT(FindInsight(report, Insight::Kind::kBottleneck)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
@@ -195,9 +197,7 @@ TEST(Findings, SayWhatXnnpackCouldTakeOfThePortableOperators) {
   // argmax is not in the partitioner's list.
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
-  std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  const Report other = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report other = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(other, Insight::Kind::kPortable)->text, Not(HasSubstr("XNNPACK")));
 }
 
@@ -232,9 +232,7 @@ TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
               HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
   std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
-  std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  const Report inner = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report inner = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(inner, Insight::Kind::kLayout)->text,
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
