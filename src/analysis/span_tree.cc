@@ -179,6 +179,7 @@ OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segmen
   for (std::uint32_t position = 0; position < run.count; ++position) {
     const SpanKind kind = kind_[position] = KindOfEvent(trace, layout, run.first + position);
     if (kind == SpanKind::kMethod || IsCall(kind)) {
+      const auto first_child = static_cast<std::uint32_t>(children_.size());
       std::int32_t younger = -1;
       const auto is_child = [&](std::uint32_t child) {
         return kind == SpanKind::kMethod || IsInCalls(trace, layout, run.first + child, kind_[child]);
@@ -193,7 +194,9 @@ OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segmen
           elder_[static_cast<std::size_t>(younger)] = static_cast<std::int32_t>(child);
         }
         younger = static_cast<std::int32_t>(child);
+        children_.push_back(child);
       }
+      parents_.push_back({position, first_child, static_cast<std::uint32_t>(children_.size())});
     }
     pending.push_back(position);
   }
@@ -217,8 +220,10 @@ void OrderedTree::Times(const Nanoseconds* start, const Nanoseconds* end, Nanose
   for (std::size_t position = 0; position < size(); ++position) {
     duration[position] = self[position] = end[position] - start[position];
   }
-  for (std::size_t position = 0; position < size(); ++position) {
-    if (parent_[position] >= 0) self[parent_[position]] -= duration[position];
+  for (const Parent& parent : parents_) {
+    Nanoseconds covered = 0;
+    for (std::uint32_t i = parent.first_child; i < parent.end_child; ++i) covered += duration[children_[i]];
+    self[parent.position] -= covered;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/statistics.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -10,23 +11,30 @@
 namespace etprof {
 namespace {
 
+// By run: 1 where it is one of `runs`.
+std::vector<std::uint8_t> Marks(const Profile& profile, const std::vector<std::size_t>& runs) {
+  std::vector<std::uint8_t> marks(profile.runs.size());
+  for (const std::size_t run : runs) marks[run] = 1;
+  return marks;
+}
+
 SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
-                                const std::vector<std::size_t>& common,
-                                const std::vector<std::size_t>& described) {
+                                const std::vector<std::uint8_t>& common,
+                                const std::vector<std::uint8_t>& described) {
   SpanStatistics result;
   const auto self = profile.Self(op);
   const auto duration = profile.Duration(op);
-  for (const std::size_t run : common) {
+  std::vector<double> values(self.size());
+  std::size_t count = 0;
+  for (std::size_t run = 0; run < self.size(); ++run) {
     if (self[run] == Profile::kAbsent) continue;
-    ++result.runs;
-    result.total_self += self[run];
-    result.total_duration += duration[run];
+    result.runs += common[run];
+    result.total_self += common[run] * self[run];
+    result.total_duration += common[run] * duration[run];
+    values[count] = static_cast<double>(self[run]);
+    count += described[run];
   }
-  std::vector<double> values;
-  values.reserve(described.size());
-  for (const std::size_t run : described) {
-    if (self[run] != Profile::kAbsent) values.push_back(static_cast<double>(self[run]));
-  }
+  values.resize(count);
   result.self = stats::Describe(std::move(values));
   return result;
 }
@@ -64,7 +72,6 @@ stats::Distribution DescribeTogether(const Parts& parts, const std::vector<std::
 }  // namespace
 
 void DescribeProfile(Profile& profile, std::size_t threads) {
-  const std::vector<std::size_t> common = profile.CommonSet();
   const std::vector<std::size_t> described = profile.DescribedRuns();
   const std::size_t operators = profile.operators.size();
   Parts parts;
@@ -89,8 +96,11 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
   };
   std::vector<std::function<void()>> work;
   for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { SumByRun(profile, *part); });
+  const std::vector<std::uint8_t> is_common = Marks(profile, profile.CommonSet());
+  const std::vector<std::uint8_t> is_described = Marks(profile, described);
   for (std::size_t op = 0; op < operators; ++op)
-    work.emplace_back([&, op] { profile.statistics[op] = DescribeOperator(profile, op, common, described); });
+    work.emplace_back(
+        [&, op] { profile.statistics[op] = DescribeOperator(profile, op, is_common, is_described); });
   work.emplace_back([&] {
     std::vector<double> totals;
     for (const std::size_t run : described) totals.push_back(static_cast<double>(profile.runs[run].total));

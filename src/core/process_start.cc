@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,6 +23,11 @@ void PrepareProcess() {
     }
   }
   ::signal(SIGXFSZ, SIG_IGN);
+#ifdef __GLIBC__
+  ::mallopt(M_TOP_PAD, 4 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
   rlimit stack{};
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY &&
       stack.rlim_cur < kLeastStackBytes) {

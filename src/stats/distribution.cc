@@ -62,24 +62,25 @@ class TrimmedMeans {
 // (least-significant-digit radix sort). False, and nothing is done, for other values and for few.
 bool SortedAsIntegers(std::vector<double>& values) {
   constexpr std::size_t kFew = 1000;
-  constexpr std::uint32_t kBits = 11, kDigits = 1U << kBits;
-  if (values.size() < kFew) return false;
+  constexpr std::uint32_t kBits = 11, kDigits = 1U << kBits, kPasses = 3;
+  const auto digit = [](std::uint32_t key, std::uint32_t pass) { return (key >> (pass * kBits)) % kDigits; };
+  if (values.size() < kFew || values.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   std::vector<std::uint32_t> keys(values.size()), next(values.size());
+  std::array<std::array<std::uint32_t, kDigits>, kPasses> places{};  // first how many have a digit
   bool whole = true;
-  std::uint32_t used = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
     const bool fits = value >= 0 && value <= std::numeric_limits<std::uint32_t>::max();
     keys[i] = static_cast<std::uint32_t>(fits ? value : 0);
     whole &= fits && static_cast<double>(keys[i]) == value;
-    used |= keys[i];
+    for (std::uint32_t pass = 0; pass < kPasses; ++pass) ++places[pass][digit(keys[i], pass)];
   }
   if (!whole) return false;
-  for (std::uint32_t shift = 0; shift < 32 && used >> shift != 0; shift += kBits) {
-    std::array<std::size_t, kDigits + 1> place{};
-    for (const std::uint32_t key : keys) ++place[(key >> shift) % kDigits + 1];
-    std::partial_sum(place.begin(), place.end(), place.begin());
-    for (const std::uint32_t key : keys) next[place[(key >> shift) % kDigits]++] = key;
+  for (std::uint32_t pass = 0; pass < kPasses; ++pass) {
+    auto& place = places[pass];
+    if (place[digit(keys[0], pass)] == values.size()) continue;  // all have the same
+    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0U);
+    for (const std::uint32_t key : keys) next[place[digit(key, pass)]++] = key;
     keys.swap(next);
   }
   std::ranges::copy(keys, values.begin());
@@ -116,23 +117,15 @@ double MedianDeviation(std::span<const double> sorted, double center) {
   return lower + (upper - lower) / 2;
 }
 
-Fences FencesOfSorted(std::span<const double> sorted) {
-  if (sorted.size() < 4) {
-    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  }
-  const double first_quartile = Quantile(sorted, 0.25);
-  const double third_quartile = Quantile(sorted, 0.75);
-  const double reach = 1.5 * (third_quartile - first_quartile);
-  return {first_quartile - reach, third_quartile + reach};
-}
-
 }  // namespace
 
 Distribution Describe(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   const bool whole = Sort(values);
-  const std::span<const double> sorted = values;
+  return DescribeSorted(values, whole);
+}
 
+Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
   Distribution result;
   result.n = static_cast<std::int64_t>(sorted.size());
   if (sorted.empty()) return result;
@@ -189,6 +182,16 @@ Fences TukeyFences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   Sort(sorted);
   return FencesOfSorted(sorted);
+}
+
+Fences FencesOfSorted(std::span<const double> sorted) {
+  if (sorted.size() < 4) {
+    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  }
+  const double first_quartile = Quantile(sorted, 0.25);
+  const double third_quartile = Quantile(sorted, 0.75);
+  const double reach = 1.5 * (third_quartile - first_quartile);
+  return {first_quartile - reach, third_quartile + reach};
 }
 
 }  // namespace etprof::stats

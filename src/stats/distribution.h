@@ -52,6 +52,8 @@ struct Distribution {
 // `n`. Two passes over deviations from the first value, with compensated sums (Neumaier 1974): times of 1e9
 // ns that differ in the last digit keep their variance.
 Distribution Describe(std::vector<double> values);
+// Likewise of finite values that are ascending; `whole` is what Sort returned of them.
+Distribution DescribeSorted(std::span<const double> sorted, bool whole);
 
 // Ascending; none is NaN. A long trace has thousands of values of each operator, for which std::sort takes
 // twice as long, and seven times for whole numbers below 2^32, which are sorted by counting. Returns whether
@@ -79,5 +81,6 @@ struct Fences {
 
 // The fences of finite `values`, in any order. Fewer than four values have none: -infinity to infinity.
 Fences TukeyFences(std::span<const double> values);
+Fences FencesOfSorted(std::span<const double> sorted);  // likewise, ascending
 
 }  // namespace etprof::stats

@@ -1,19 +1,22 @@
 #include "report/findings/robust.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace etprof {
 
 RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
   RobustLatency robust;
-  robust.all = stats::Describe(latencies);
-  robust.fences = stats::TukeyFences(latencies);
-  if (latencies.empty()) return robust;
   std::vector<double> sorted = latencies;
-  stats::Sort(sorted);
+  const bool whole = stats::Sort(sorted);
+  robust.all = stats::DescribeSorted(sorted, whole);
+  robust.fences = stats::FencesOfSorted(sorted);
+  if (latencies.empty()) return robust;
   robust.p75 = stats::Quantile(sorted, 0.75);
-  std::vector<double> inside;
-  for (const double latency : latencies)
-    (robust.fences.Contains(latency) ? inside : robust.outliers).push_back(latency);
-  robust.inside = stats::Describe(std::move(inside));
+  const auto is_outlier = [&](double latency) { return !robust.fences.Contains(latency); };
+  std::ranges::copy_if(latencies, std::back_inserter(robust.outliers), is_outlier);
+  std::erase_if(sorted, is_outlier);
+  robust.inside = stats::DescribeSorted(sorted, whole);
   return robust;
 }
 
