@@ -28,7 +28,7 @@ endif()
 # For what waits for others more than it computes: to be compiled quickly. (Not -O0, whose copies of inline functions the
 # linker might choose for all.) Where gcc optimizes this little it warns of values without cause.
 add_library(etprof_quick_flags INTERFACE)
-target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Og>)
+target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-O1>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 endif()

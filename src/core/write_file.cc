@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <streambuf>
@@ -74,7 +75,7 @@ class DescriptorBuffer : public std::streambuf {
  private:
   int descriptor_;
   int error_ = 0;
-  std::array<char, 1 << 16> buffer_{};
+  std::array<char, 1 << 16> buffer_;
 };
 
 // Throws when not all of it could be written.
@@ -134,7 +135,9 @@ fs::path Followed(fs::path path) {
 }
 
 std::uint64_t Draw() {
-  std::random_device device;
+  static std::mutex one_at_a_time;
+  static std::random_device device;  // which asks the processor what it is, each time one is made
+  const std::scoped_lock lock(one_at_a_time);
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 

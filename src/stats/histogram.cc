@@ -9,8 +9,6 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kEnoughForP99 = 100;
-
 // How many bins of equal width Freedman and Diaconis would have for ascending values, over `range`.
 double WantedBins(std::span<const double> sorted, double range) {
   const auto n = static_cast<double>(sorted.size());
@@ -41,7 +39,8 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   for (std::vector<double>& set : sorted) {
     Sort(set);
     if (set.empty()) continue;
-    const double last = set.size() >= kEnoughForP99 ? Quantile(set, 0.99) : set.back();
+    const double last =
+        set.size() >= static_cast<std::size_t>(kLeastForP99) ? Quantile(set, 0.99) : set.back();
     shared.from = any ? std::min(shared.from, set.front()) : set.front();
     to = any ? std::max(to, last) : last;
     any = true;

@@ -50,29 +50,31 @@ std::string RelativeName(const fs::path& file, const fs::path& folder) {
 // What the report itself is in, with what writes it.
 std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) {
   const std::string model = ModelFileName(report) + "_";
-  const auto of_report = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
-    return [&report, render](std::ostream& out) { render(report, out); };
-  };
-  // It is in the page, too: made once, by whoever comes first.
+  // What stands in several files is made once, by whoever comes first.
   struct Text {
     std::mutex one_at_a_time;
-    std::string json;
+    std::string text;
   };
-  const Contents analysis = [&report, text = std::make_shared<Text>()](std::ostream& out) {
-    const std::scoped_lock lock(text->one_at_a_time);
-    if (text->json.empty()) {
-      std::ostringstream json;
-      RenderAnalysisJson(report, json);
-      text->json = std::move(json).str();
-    }
-    out << text->json;
+  const auto once = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
+    return [&report, render, made = std::make_shared<Text>()](std::ostream& out) {
+      const std::scoped_lock lock(made->one_at_a_time);
+      if (made->text.empty()) {
+        std::ostringstream text;
+        render(report, text);
+        made->text = std::move(text).str();
+      }
+      out << made->text;
+    };
   };
+  const Contents analysis = once(RenderAnalysisJson);
+  const Contents summary_json = once(RenderPipelineSummaryJson);
+  const Contents summary_markdown = once(RenderPipelineSummaryMarkdown);
   return {{"analysis_summary.json", analysis},
-          {"pipeline_summary.json", of_report(RenderPipelineSummaryJson)},
-          {"pipeline_summary.md", of_report(RenderPipelineSummaryMarkdown)},
-          {model + "pipeline_summary.json", of_report(RenderPipelineSummaryJson)},
-          {model + "pipeline_summary.md", of_report(RenderPipelineSummaryMarkdown)},
-          {"report.md", of_report(RenderMarkdown)},
+          {"pipeline_summary.json", summary_json},
+          {"pipeline_summary.md", summary_markdown},
+          {model + "pipeline_summary.json", summary_json},
+          {model + "pipeline_summary.md", summary_markdown},
+          {"report.md", once(RenderMarkdown)},
           {"report.html", [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
 }
 
@@ -101,12 +103,13 @@ fs::path OutputFolders::TablesOf(const fs::path& input) const {
 
 void AnalysisFiles::WriteAdded() {
   std::vector<std::string> texts(added_.size());
-  // The last one takes the longest where it is the page, so it begins first.
+  // The last one takes the longest where it is the page, so it begins first. Those before it wait for what
+  // they share with it, so they come after all others.
   ParallelFor(added_.size(), 0, [&](std::size_t i) {
-    const std::size_t last = added_.size() - 1 - i;
+    const std::size_t file = (i + added_.size() - 1) % added_.size();
     std::ostringstream out;
-    added_[last].contents(out);
-    texts[last] = std::move(out).str();
+    added_[file].contents(out);
+    texts[file] = std::move(out).str();
   });
   for (std::size_t i = 0; i < added_.size(); ++i)
     folders_.write(added_[i].path, [&](std::ostream& out) { out << texts[i]; });

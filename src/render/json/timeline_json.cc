@@ -25,9 +25,16 @@ void WriteRun(const Profile& profile, const SampledRuns::Run& run, fmt::memory_b
   fmt::format_to(std::back_inserter(out),
                  R"({{"run":{},"shape":{},"phase":"{}","launch":{},"round":{},"times":[)", run.run, run.shape,
                  NameOf(label.phase), label.launch, label.round);
-  for (std::size_t i = 0; i < run.gap.size(); ++i)
-    fmt::format_to(std::back_inserter(out), "{}{},{}", i > 0 ? "," : "", run.gap[i], run.duration[i]);
-  out.append(std::string_view("]}"));
+  const auto append = [&](Nanoseconds time, char after) {
+    const fmt::format_int digits(time);
+    out.append(digits.data(), digits.data() + digits.size());
+    out.push_back(after);
+  };
+  for (std::size_t i = 0; i < run.gap.size(); ++i) {
+    append(run.gap[i], ',');
+    append(run.duration[i], i + 1 < run.gap.size() ? ',' : ']');
+  }
+  out.push_back('}');
 }
 
 // The run that was watched; null: there is none. What the profile has not is added to `operators`.
