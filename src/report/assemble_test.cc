@@ -37,6 +37,28 @@ TEST(Assemble, OperatorsAndTheFrameworksSpansAddUpToTheWhole) {
   }
 }
 
+TEST(Assemble, CallsOfDelegatesThatTellNothingHaveNoOverhead) {
+  Report report = example::MakePair();
+  ReportExperiment& experiment = report.experiments[0];
+  // Enough to be told.
+  experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
+  const auto calls = [&]() -> std::int64_t {
+    for (const Insight& insight : FindInsights(report)) {
+      const auto* const of = std::get_if<finding::DelegateOverhead>(&insight.what);
+      if (of != nullptr && insight.experiment == 0) return of->calls;
+    }
+    return 0;
+  };
+  const std::int64_t all = calls();
+  ASSERT_GT(all, 0);
+  for (Operator& op : experiment.profile->operators) {
+    if (op.category.group != Group::kDelegateOverhead) continue;
+    op.category = {"OTHER", Group::kOther, true};  // as those are
+    break;
+  }
+  EXPECT_EQ(calls(), all - 1);
+}
+
 TEST(Assemble, TakesTheHeadlineFromUntracedRunsWhereThereAreSome) {
   const Report pair = example::MakePair();
   EXPECT_FALSE(pair.experiments[0].latency_from_trace);

@@ -406,9 +406,12 @@ class Finder {
   // operators. All of it is taken off, so that what is left is there without it, too.
   void AddDelegates(std::size_t index, const ReportExperiment& experiment, double whole) {
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
-    const finding::DelegateOverhead found{{experiment.MeanOfGroup(Group::kDelegateOverhead), whole},
-                                          std::max(0.0, tracer),
-                                          experiment.delegate_calls};
+    // Without those of delegates that tell nothing of what they run: all of their time is an operator's.
+    const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
+      return op.category.group == Group::kDelegateOverhead;
+    });
+    const finding::DelegateOverhead found{
+        {experiment.MeanOfGroup(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
     const double overhead = found.time.ns - found.tracing_ns;
     if (found.calls > 0 && overhead / whole >= kWorthSaying) Add(index, overhead, found);
   }
