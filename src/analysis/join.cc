@@ -88,7 +88,8 @@ class Joiner {
     own.join = Join::kKernel;
     own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
-    if (!Varies(*instruction)) own.work = WorkOf(*instruction, method_);
+    own.tensors.at_most = Varies(*instruction);
+    if (!own.tensors.at_most) own.work = WorkOf(*instruction, method_);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
@@ -152,6 +153,7 @@ class Joiner {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;
       Describe(alignment->operators, i, graph, own);
+      own.tensors.at_most = varies;
       if (varies) own.work = Work{};
     }
     PlaceInserted(operators);

@@ -284,8 +284,11 @@ TEST(JoinProgram, TheWorkOfShapesThatChangeIsNotKnown) {
   const auto known = [&] {
     const ProgramJoin join = JoinProgram(profile, program, program.methods[0], nullptr);
     std::vector<bool> of;
-    for (const char* name : {"native_call_mean.out", "Add (ND) #1"})
-      of.push_back(SourceOf(profile, join, name).work.bytes.has_value());
+    for (const char* name : {"native_call_mean.out", "Add (ND) #1"}) {
+      const OperatorSource& source = SourceOf(profile, join, name);
+      of.push_back(source.work.bytes.has_value());
+      EXPECT_EQ(source.tensors.at_most, !of.back()) << name;
+    }
     return of;
   };
   EXPECT_THAT(known(), ElementsAre(true, true));

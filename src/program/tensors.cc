@@ -68,7 +68,8 @@ std::string TensorsText(const OperatorTensors& tensors) {
   };
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
   const std::string inputs = side_text(tensors.inputs), outputs = side_text(tensors.outputs);
-  return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "");
+  return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "") +
+         (tensors.at_most ? " at most" : "");
 }
 
 }  // namespace etprof

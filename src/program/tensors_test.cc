@@ -36,11 +36,13 @@ XnnGraph TwoNodes() {
 }
 
 TEST(Tensors, OfANodeInTheOrderOfItsArguments) {
-  const OperatorTensors tensors = TensorsOf(std::vector<std::size_t>{0}, TwoNodes());
+  OperatorTensors tensors = TensorsOf(std::vector<std::size_t>{0}, TwoNodes());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);
   EXPECT_TRUE(tensors.inputs[1].constant);
   EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32");
+  tensors.at_most = true;
+  EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32 at most");
 }
 
 TEST(Tensors, WhatPassesBetweenNodesThatRunAsOneIsNeither) {
