@@ -88,8 +88,7 @@ class Joiner {
     own.join = Join::kKernel;
     own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
-    own.tensors.at_most = Varies(*instruction);
-    if (!own.tensors.at_most) own.work = WorkOf(*instruction, method_);
+    SetWork(ShapesOf(*instruction), WorkOf(*instruction, method_), own);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
@@ -105,16 +104,24 @@ class Joiner {
         op.backend, op.key.instruction, backend);
   }
 
-  // Whether shapes of what an instruction reads and writes change at run time: what it has to do in a run is
-  // not known then, only the most that it may be.
-  bool Varies(const Instruction& instruction) const {
-    const auto varies = [&](std::size_t value) {
+  // Of what an instruction reads and writes, the least certain.
+  ProgramTensor::Shape ShapesOf(const Instruction& instruction) const {
+    auto least = ProgramTensor::Shape::kStatic;
+    const auto add = [&](std::size_t value) {
       const auto& tensor = method_.values[value].tensor;
-      return tensor && tensor->Varies();
+      if (tensor) least = std::max(least, tensor->dynamism);
     };
-    return std::ranges::any_of(instruction.arguments, [&](std::size_t argument) {
-      return varies(argument) || std::ranges::any_of(method_.values[argument].items, varies);
-    });
+    for (const std::size_t argument : instruction.arguments) {
+      add(argument);
+      std::ranges::for_each(method_.values[argument].items, add);
+    }
+    return least;
+  }
+
+  // Where shapes change at run time, what there is to do in a run is not known, only the most that it may be.
+  static void SetWork(ProgramTensor::Shape shapes, const Work& work, OperatorSource& own) {
+    own.tensors.shapes = shapes;
+    own.work = shapes == ProgramTensor::Shape::kStatic ? work : Work{};
   }
 
   static void Set(SourcePlaces::Found found, OperatorSource& own) {
@@ -148,13 +155,12 @@ class Joiner {
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
-    const bool varies = Varies(*instruction);
+    const ProgramTensor::Shape shapes = ShapesOf(*instruction);
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;
       Describe(alignment->operators, i, graph, own);
-      own.tensors.at_most = varies;
-      if (varies) own.work = Work{};
+      SetWork(shapes, own.work, own);
     }
     PlaceInserted(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});

@@ -69,7 +69,19 @@ std::string TensorsText(const OperatorTensors& tensors) {
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
   const std::string inputs = side_text(tensors.inputs), outputs = side_text(tensors.outputs);
   return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "") +
-         (tensors.at_most ? " at most" : "");
+         AtRunTime(tensors.shapes);
+}
+
+const char* AtRunTime(ProgramTensor::Shape shape) {
+  switch (shape) {
+    case ProgramTensor::Shape::kStatic:
+      break;
+    case ProgramTensor::Shape::kBounded:
+      return " at most";
+    case ProgramTensor::Shape::kUnbounded:
+      return " unbounded";
+  }
+  return "";
 }
 
 }  // namespace etprof

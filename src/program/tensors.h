@@ -19,7 +19,7 @@ struct OperatorTensor {
 };
 struct OperatorTensors {
   std::vector<OperatorTensor> inputs, outputs;
-  bool at_most = false;  // sizes may be smaller at run time
+  ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain of them
   bool operator==(const OperatorTensors&) const = default;
 };
 
@@ -35,8 +35,10 @@ OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
 const OperatorTensor* WeightsOf(const OperatorTensors& tensors);
 
 // "1x3x224x224, 16x3x3x3, 16 -> 1x112x112x16 fp32": the type where all that is no constant has the same one,
-// else behind each. "" for nothing. A tensor without dimensions is "scalar". " at most" ends it where sizes
-// may be smaller.
+// else behind each. "" for nothing. A tensor without dimensions is "scalar". AtRunTime() ends it.
 std::string TensorsText(const OperatorTensors& tensors);
+
+// What follows sizes: "", " at most" where they may be smaller, " unbounded".
+const char* AtRunTime(ProgramTensor::Shape shape);
 
 }  // namespace etprof

@@ -41,7 +41,7 @@ TEST(Tensors, OfANodeInTheOrderOfItsArguments) {
   EXPECT_FALSE(tensors.inputs[0].constant);
   EXPECT_TRUE(tensors.inputs[1].constant);
   EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32");
-  tensors.at_most = true;
+  tensors.shapes = ProgramTensor::Shape::kBounded;
   EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32 at most");
 }
 

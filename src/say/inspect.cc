@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "program/memory_estimate.h"
 #include "program/summary.h"
+#include "program/tensors.h"
 #include "say/wording.h"
 
 namespace etprof::say {
@@ -41,10 +42,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }
 
 std::string ShapeText(const ProgramTensor& tensor) {
-  const auto dynamism = tensor.dynamism;
-  return ShapeText(tensor.shape) + (dynamism == ProgramTensor::Shape::kBounded     ? " at most"
-                                    : dynamism == ProgramTensor::Shape::kUnbounded ? " unbounded"
-                                                                                   : "");
+  return ShapeText(tensor.shape) + AtRunTime(tensor.dynamism);
 }
 
 Table TensorsOf(const Method& method) {

@@ -101,7 +101,7 @@ struct SourceJson {
     v("debug_handles", [](J json) { return json.source.debug_handles; });
     v("shape", [](J json) { return TensorsText(json.source.tensors); },
       {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
-                  "ends it where sizes may be smaller at run time",
+                  "or \"unbounded\" ends it where sizes change at run time",
        .or_null = true});
     v("macs", [](J json) { return json.source.work.macs; });
     v("bytes_read", [](J json) { return json.source.work.read; });
