@@ -88,7 +88,7 @@ class Joiner {
     own.join = Join::kKernel;
     own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
-    SetWork(ShapesOf(*instruction), WorkOf(*instruction, method_), own);
+    SetWork(ShapesOf(*instruction, method_), WorkOf(*instruction, method_), own);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
@@ -102,20 +102,6 @@ class Joiner {
     result_.problem = fmt::format(
         "{} wrote the events of instruction {}, which calls {} in the program: it is not the one that ran",
         op.backend, op.key.instruction, backend);
-  }
-
-  // Of what an instruction reads and writes, the least certain.
-  ProgramTensor::Shape ShapesOf(const Instruction& instruction) const {
-    auto least = ProgramTensor::Shape::kStatic;
-    const auto add = [&](std::size_t value) {
-      const auto& tensor = method_.values[value].tensor;
-      if (tensor) least = std::max(least, tensor->dynamism);
-    };
-    for (const std::size_t argument : instruction.arguments) {
-      add(argument);
-      std::ranges::for_each(method_.values[argument].items, add);
-    }
-    return least;
   }
 
   // Where shapes change at run time, what there is to do in a run is not known, only the most that it may be.
@@ -155,7 +141,7 @@ class Joiner {
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return none("its delegate has too many operators to be aligned with the graph");
-    const ProgramTensor::Shape shapes = ShapesOf(*instruction);
+    const ProgramTensor::Shape shapes = ShapesOf(*instruction, method_);
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;

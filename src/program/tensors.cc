@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "program/dataflow.h"
@@ -70,6 +71,19 @@ std::string TensorsText(const OperatorTensors& tensors) {
   const std::string inputs = side_text(tensors.inputs), outputs = side_text(tensors.outputs);
   return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "") +
          AtRunTime(tensors.shapes);
+}
+
+ProgramTensor::Shape ShapesOf(const Instruction& instruction, const Method& method) {
+  auto least_certain = ProgramTensor::Shape::kStatic;
+  const auto add = [&](std::size_t value) {
+    const auto& tensor = method.values[value].tensor;
+    if (tensor) least_certain = std::max(least_certain, tensor->dynamism);
+  };
+  for (const std::size_t argument : instruction.arguments) {
+    add(argument);
+    std::ranges::for_each(method.values[argument].items, add);
+  }
+  return least_certain;
 }
 
 const char* AtRunTime(ProgramTensor::Shape shape) {

@@ -19,7 +19,7 @@ struct OperatorTensor {
 };
 struct OperatorTensors {
   std::vector<OperatorTensor> inputs, outputs;
-  ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain of them
+  ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // as ShapesOf
   bool operator==(const OperatorTensors&) const = default;
 };
 
@@ -29,6 +29,9 @@ OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph&
 
 // Of a portable kernel.
 OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
+
+// How certain the sizes are of all that an instruction reads and writes: the least certain ones'.
+ProgramTensor::Shape ShapesOf(const Instruction& instruction, const Method& method);
 
 // Of the constants that are read, the first one with the most elements: the weights, where there is a bias
 // too. Null: there are none.

@@ -111,7 +111,8 @@ class GraphRenderer {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const OperatorTensor& tensor = node.outputs[i];
       const std::string shape =
-          tensor.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.shape, "x"));
+          (tensor.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.shape, "x"))) +
+          AtRunTime(node.shapes);
       outputs.push_back(
           {{"id", std::to_string(i)},
            {"attrs",
@@ -137,9 +138,12 @@ class GraphRenderer {
     list.Add("delegate", node.delegate);
     list.Add("instruction", node.instruction);
     if (!node.constants.empty()) list.Add("constants", ConstantsText(node.constants));
-    list.Add("MACs", node.work.macs);
-    list.Add("bytes read", node.work.read);
-    list.Add("bytes written", node.work.written);
+    const auto add_work = [&](const char* key, const std::optional<std::int64_t>& work) {
+      if (work) list.Add(key, std::to_string(*work) + AtRunTime(node.shapes));
+    };
+    add_work("MACs", node.work.macs);
+    add_work("bytes read", node.work.read);
+    add_work("bytes written", node.work.written);
     if (node.kleidiai) {
       list.Add("with SME2", MatrixKernelsText(node.kleidiai->kernels));
       list.Add("why not KleidiAI", node.kleidiai->why);
@@ -202,6 +206,7 @@ class GraphRenderer {
       std::string path;                                        // of the module
       std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
       std::optional<std::int64_t> macs = 0;
+      ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain that they are of
     };
     std::map<std::string, Sum> sums;
     for (const ModelNode& node : graph_.nodes) {
@@ -213,8 +218,10 @@ class GraphRenderer {
           sum.times[experiment].first += time.mean_self;
           sum.times[experiment].second += time.share;
         }
-        if (node.kind == Kind::kDelegated || node.kind == Kind::kKernel)
+        if (node.kind == Kind::kDelegated || node.kind == Kind::kKernel) {
           sum.macs = etprof::Sum(sum.macs, node.work.macs);
+          sum.shapes = std::max(sum.shapes, node.shapes);
+        }
       }
     }
     Json groups = Json::object();
@@ -229,7 +236,7 @@ class GraphRenderer {
       const auto type = graph_.types.find(sum.path);
       if (graph_.grouping == ModelGraph::Grouping::kLayer && type != graph_.types.end())
         attributes["module"] = OneLine(type->second);
-      if (sum.macs) attributes["MACs"] = std::to_string(*sum.macs);
+      if (sum.macs) attributes["MACs"] = std::to_string(*sum.macs) + AtRunTime(sum.shapes);
       groups[name] = std::move(attributes);
     }
     return groups;

@@ -68,6 +68,16 @@ TEST(ModelExplorer, WritesGraphsInItsOwnWords) {
   EXPECT_EQ(graph["groupNodeAttributes"][""]["method"], "forward");
 }
 
+TEST(ModelExplorer, SaysOfSizesThatTheyAreTheMost) {
+  ExplorerModel model = SmallModel();
+  for (ModelNode& node : model.graphs[0].nodes) node.shapes = ProgramTensor::Shape::kBounded;
+  const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json& graph = json["graphs"][0];
+  EXPECT_EQ(graph["nodes"][0]["outputsMetadata"][0]["attrs"][0]["value"], "1x3 at most");
+  EXPECT_EQ(Attribute(graph["nodes"][1], "MACs"), "12 at most");
+  EXPECT_EQ(graph["groupNodeAttributes"]["a_b/c"]["MACs"], "12 at most");
+}
+
 TEST(ModelExplorer, NamesThatAreNoTextAreWrittenSoThatTheyCanBeRead) {
   ExplorerModel model = SmallModel();
   model.graphs[0].nodes[1].label = std::string("bad \xff\x1b[31m\0", 11);

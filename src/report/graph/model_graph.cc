@@ -43,6 +43,8 @@ class GraphBuilder {
     for (std::size_t i = 0; i < method_.inputs.size(); ++i) {
       const std::size_t node = Add(Kind::kInput, fmt::format("input/{}", i), fmt::format("input {}", i));
       graph_.nodes[node].outputs = TensorsOf({method_.inputs[i]});
+      if (const auto& tensor = method_.values[method_.inputs[i]].tensor)
+        graph_.nodes[node].shapes = tensor->dynamism;
       Write(method_.inputs[i], {node, 0});
     }
     for (std::size_t i = 0; i < method_.instructions.size(); ++i) AddInstruction(i);
@@ -127,6 +129,7 @@ class GraphBuilder {
   void SetInstruction(ModelNode& node, const Instruction& instruction) const {
     node.chain = instruction.chain;
     node.instruction = instruction.index;
+    node.shapes = ShapesOf(instruction, method_);
     if (instruction.kind == Instruction::Kind::kDelegate) {
       node.delegate = fmt::format("{} at instruction {}", method_.delegates[instruction.target].backend,
                                   instruction.index);

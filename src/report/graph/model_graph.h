@@ -49,6 +49,8 @@ struct ModelNode {
   };
   std::vector<Edge> edges;
   std::vector<OperatorTensor> constants, outputs;
+  // Of what it reads and writes, as ShapesOf: sizes and `work` are the most, or no more than a guess.
+  ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;
 
   std::optional<int> chain, instruction;  // of what is an instruction, or in one
   std::string delegate;                   // "XnnpackBackend at instruction 3"; "": none

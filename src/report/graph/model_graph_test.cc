@@ -105,6 +105,17 @@ TEST(ModelGraph, OfARealProgram) {
   EXPECT_THAT(NodeOf(graph, "1/kernel").group, IsEmpty());
 }
 
+TEST(ModelGraph, SizesAreAsCertainAsThoseOfTheInstruction) {
+  Program program =
+      ReadProgramFile(std::string(ETPROF_TEST_DATA) + "/../fuzz/corpus/program/mixed_delegates.pte");
+  Method& method = program.methods[0];
+  method.values[method.inputs[0]].tensor->dynamism = ProgramTensor::Shape::kBounded;
+  const ModelGraph graph = GraphOf(method, program, nullptr, false);
+  EXPECT_EQ(NodeOf(graph, "input/0").shapes, ProgramTensor::Shape::kBounded);
+  EXPECT_EQ(NodeOf(graph, "0/node/1").shapes, ProgramTensor::Shape::kBounded);
+  EXPECT_EQ(NodeOf(graph, "1/kernel").shapes, ProgramTensor::Shape::kStatic);
+}
+
 TEST(ModelGraph, NodesStandInTheModulesOfTheModel) {
   MethodSources sources;
   sources.nodes.push_back({"n",
