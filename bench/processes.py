@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -10,15 +11,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def cache(path: Path) -> None:
-    """Into the page cache, anew, as whoever copies a file leaves it: of pages that others touched one by one, each is mapped alone.
+def cache(path: Path, *, page_by_page: bool = False) -> None:
+    """Into the page cache, anew: as reading it from its beginning to its end leaves it, or page by page.
 
-    Piece by piece: a process's peak memory begins with that of the one that started it.
+    Page by page is how file systems without large folios keep all files, and each page is mapped by itself. Where none can
+    be had anew (macOS), it stays as it is. In pieces: a process's peak memory begins with that of the one that started it.
     """
     with path.open("rb") as file:
         if sys.platform == "linux":
             os.fdatasync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            if page_by_page:
+                with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
+                    pages.madvise(mmap.MADV_RANDOM)  # nothing is read ahead
+                    for at in range(0, len(pages), mmap.PAGESIZE):
+                        pages[at]
         while file.read(1 << 20):
             pass
 

@@ -53,7 +53,7 @@ def test_a_measurement_outlives_its_messages(tmp_path: Path):
     done = measure(tmp_path, "2>/dev/full")
     assert done.returncode == 4, done.stdout
     assert launches(tmp_path) == 2
-    assert "Latency, ms" in done.stdout
+    assert "Latency, " in done.stdout  # in µs where the runs are that fast
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
