@@ -50,8 +50,12 @@ def main() -> None:
         folder = Path(name)
         events = count_events(options.etdump, folder)
         analyze = [ROOT / "build/etprof", "analyze", options.etdump, "-o", folder, "-q"]
-        ours = [timed([*analyze, "--no-timeline"]) for _ in range(options.times)]
-        with_rows = [timed(analyze) for _ in range(options.times)]
+
+        def launches(*arguments: str) -> list[tuple[float, int]]:
+            return [timed([*analyze, *arguments]) for _ in range(options.times)]
+
+        ours = launches("--no-timeline")
+        with_rows = launches()
         passes = subprocess.run(
             [ROOT / "build/release/bench/passes/etprof_bench_passes", options.etdump],
             capture_output=True,
@@ -59,9 +63,9 @@ def main() -> None:
             check=True,
         ).stdout
         theirs = timed([sys.executable, "-c", INSPECT, options.etdump])
-        more = [timed([*analyze, "--no-timeline"]) for _ in range(options.times)]  # after it too: the machine drifts
+        more = launches("--no-timeline")  # after it too: the machine drifts
         cache(options.etdump, page_by_page=True)
-        single = statistics.median(timed([*analyze, "--no-timeline"])[0] for _ in range(options.times))
+        single = statistics.median(wall for wall, _ in launches("--no-timeline"))
         cache(options.etdump)
     seconds = statistics.median(wall for wall, _ in ours + more)
     rows = statistics.median(wall for wall, _ in with_rows)

@@ -88,7 +88,8 @@ class Joiner {
     own.join = Join::kKernel;
     own.identity = IdentityOf(*instruction, method_);
     own.tensors = TensorsOf(*instruction, method_);
-    SetWork(ShapesOf(*instruction, method_), WorkOf(*instruction, method_), own);
+    own.work = WorkOf(*instruction, method_);
+    SetShapes(ShapesOf(*instruction, method_), own);
     own.kleidiai = KleidiaiOf(*instruction, method_);
     own.why_not_delegated = WhyNotDelegated(*instruction, method_);
     Set(places_.OfKernel(*instruction, method_), own);
@@ -105,9 +106,9 @@ class Joiner {
   }
 
   // Where shapes change at run time, what there is to do in a run is not known, only the most that it may be.
-  static void SetWork(ProgramTensor::Shape shapes, const Work& work, OperatorSource& own) {
+  static void SetShapes(ProgramTensor::Shape shapes, OperatorSource& own) {
     own.tensors.shapes = shapes;
-    own.work = shapes == ProgramTensor::Shape::kStatic ? work : Work{};
+    if (shapes != ProgramTensor::Shape::kStatic) own.work = Work{};
   }
 
   static void Set(SourcePlaces::Found found, OperatorSource& own) {
@@ -146,7 +147,7 @@ class Joiner {
       OperatorSource& own = result_.operators[operators[i]];
       own.graph = delegate.graph;
       Describe(alignment->operators, i, graph, own);
-      SetWork(shapes, own.work, own);
+      SetShapes(shapes, own);
     }
     PlaceInserted(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});

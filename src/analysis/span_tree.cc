@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace etprof {
 namespace {
@@ -174,29 +175,23 @@ void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health&
 }
 
 OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segment run)
-    : kind_(run.count), parent_(run.count, -1), elder_(run.count, -1), is_last_(run.count, 0) {
+    : kind_(run.count), parent_(run.count, -1) {
   std::vector<std::uint32_t> pending;  // without a parent yet, in the file's order
   for (std::uint32_t position = 0; position < run.count; ++position) {
     const SpanKind kind = kind_[position] = KindOfEvent(trace, layout, run.first + position);
     if (kind == SpanKind::kMethod || IsCall(kind)) {
-      const auto first_child = static_cast<std::uint32_t>(children_.size());
-      std::int32_t younger = -1;
       const auto is_child = [&](std::uint32_t child) {
         return kind == SpanKind::kMethod || IsInCalls(trace, layout, run.first + child, kind_[child]);
       };
-      while (!pending.empty() && is_child(pending.back())) {
-        const std::uint32_t child = pending.back();
-        pending.pop_back();
-        parent_[child] = static_cast<std::int32_t>(position);
-        if (younger < 0) {
-          is_last_[child] = 1;
-        } else {
-          elder_[static_cast<std::size_t>(younger)] = static_cast<std::int32_t>(child);
-        }
-        younger = static_cast<std::int32_t>(child);
-        children_.push_back(child);
+      auto first = pending.end();
+      while (first != pending.begin() && is_child(*std::prev(first))) {
+        --first;
+        parent_[*first] = static_cast<std::int32_t>(position);
       }
+      const auto first_child = static_cast<std::uint32_t>(children_.size());
+      children_.insert(children_.end(), first, pending.end());
       parents_.push_back({position, first_child, static_cast<std::uint32_t>(children_.size())});
+      pending.erase(first, pending.end());
     }
     pending.push_back(position);
   }
@@ -204,13 +199,14 @@ OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segmen
 
 bool OrderedTree::Holds(const Nanoseconds* start, const Nanoseconds* end) const {
   bool ordered = true;
-  for (std::size_t position = 0; position < size(); ++position) {
-    ordered &= start[position] <= end[position];
-    if (parent_[position] < 0) continue;
-    const auto parent = static_cast<std::size_t>(parent_[position]);
-    const std::int32_t elder = elder_[position];
-    ordered &= start[position] >= (elder >= 0 ? end[elder] : start[parent]);
-    if (is_last_[position] != 0) ordered &= end[position] <= end[parent];
+  for (std::size_t position = 0; position < size(); ++position) ordered &= start[position] <= end[position];
+  for (const Parent& parent : parents_) {
+    Nanoseconds earliest = start[parent.position];
+    for (std::uint32_t i = parent.first_child; i < parent.end_child; ++i) {
+      ordered &= start[children_[i]] >= earliest;
+      earliest = end[children_[i]];
+    }
+    ordered &= earliest <= end[parent.position];
   }
   return ordered;
 }

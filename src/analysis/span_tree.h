@@ -56,10 +56,7 @@ class OrderedTree {
  private:
   std::vector<SpanKind> kind_;
   std::vector<std::int32_t> parent_;
-  // Where an event may start at the earliest: its elder sibling's end, or its parent's start.
-  std::vector<std::int32_t> elder_;      // position; -1: the first child
-  std::vector<std::uint8_t> is_last_;    // the youngest child: it must end within its parent
-  std::vector<std::uint32_t> children_;  // positions, those of one parent together
+  std::vector<std::uint32_t> children_;  // positions, those of one parent together and in their order
   struct Parent {
     std::uint32_t position, first_child, end_child;  // in `children_`
   };

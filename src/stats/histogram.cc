@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "stats/distribution.h"
@@ -39,8 +40,7 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   for (std::vector<double>& set : sorted) {
     Sort(set);
     if (set.empty()) continue;
-    const double last =
-        set.size() >= static_cast<std::size_t>(kLeastForP99) ? Quantile(set, 0.99) : set.back();
+    const double last = std::ssize(set) >= kLeastForP99 ? Quantile(set, 0.99) : set.back();
     shared.from = any ? std::min(shared.from, set.front()) : set.front();
     to = any ? std::max(to, last) : last;
     any = true;

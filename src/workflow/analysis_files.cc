@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
           {"pipeline_summary.md", summary_markdown},
           {model + "pipeline_summary.json", summary_json},
           {model + "pipeline_summary.md", summary_markdown},
-          {"report.md", once(RenderMarkdown)},
+          {"report.md", [&report](std::ostream& out) { RenderMarkdown(report, out); }},
           {"report.html", [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
 }
 
