@@ -81,7 +81,7 @@ std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const P
   row.op = op;
   row.macs = *work.macs;
   row.bytes = *work.bytes;
-  row.dtype = row.roof_dtype = ComputeType(profile.operators[op]);
+  row.dtype = row.roof_dtype = ComputeType(profile.operators[op], profile.program->operators[op].tensors);
   auto rate = BestMacsPerSecond(peaks, row.dtype);
   if (!rate && (row.dtype == "fp16" || row.dtype == "bf16")) {
     row.roof_dtype = "fp32";
@@ -100,14 +100,22 @@ std::optional<RooflineRow> RowOf(const Profile& profile, std::size_t op, const P
 
 }  // namespace
 
-std::string ComputeType(const Operator& op) {
-  const auto name = xnnpack::ParseOperatorName(op.name);
-  if (!name || name->data_types.empty()) return "fp32";
-  std::string type = name->data_types.front();
-  if (type.starts_with("P")) type.erase(0, 1);  // packed
-  if (type.starts_with("BF16")) return "bf16";
-  if (type == "F16") return "fp16";
-  return type.starts_with("Q") ? "int8" : "fp32";
+std::string ComputeType(const Operator& op, const OperatorTensors& tensors) {
+  if (const auto name = xnnpack::ParseOperatorName(op.name); name && !name->data_types.empty()) {
+    std::string type = name->data_types.front();
+    if (type.starts_with("P")) type.erase(0, 1);  // packed
+    if (type.starts_with("BF16")) return "bf16";
+    if (type == "F16") return "fp16";
+    return type.starts_with("Q") ? "int8" : "fp32";
+  }
+  if (tensors.outputs.empty()) return "fp32";
+  const std::string& type = tensors.outputs.front().type.name;
+  for (const auto& [names, compute] :
+       {std::pair("|float32|fp32|pfp32|", "fp32"), std::pair("|float16|fp16|", "fp16"),
+        std::pair("|bfloat16|bf16|", "bf16")}) {
+    if (std::string_view(names).find('|' + type + '|') != std::string_view::npos) return compute;
+  }
+  return type.ends_with("int8") ? "int8" : "other";
 }
 
 std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks) {

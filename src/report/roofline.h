@@ -25,7 +25,7 @@ struct RooflineRow {
   enum class Bound { kCompute, kMemory };
   std::size_t op = 0;  // index into Profile::operators
   OperatorTime time;
-  std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8"
+  std::string dtype;       // of the operands: "fp32", "fp16", "bf16", "int8", or "other", which has no roof
   std::string roof_dtype;  // of the roof it is held against: fp16 against fp32 where the CPU computes no fp16
   std::int64_t macs = 0;   // of a run
   Bytes bytes = 0;         // compulsory traffic of a run
@@ -82,7 +82,8 @@ struct Roofline {
 std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& peaks);
 
 // The data type that an operator multiplies in, by its name: "int8" of "Fully Connected (NC, QD8, F32, QC4W)
-// GEMM #1". Of portable kernels "fp32".
-std::string ComputeType(const Operator& op);
+// GEMM #1". Where the name has none, as a portable kernel's, that of what it writes; "fp32" where that is not
+// known.
+std::string ComputeType(const Operator& op, const OperatorTensors& tensors);
 
 }  // namespace etprof

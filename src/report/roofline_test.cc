@@ -136,7 +136,7 @@ TEST(Roofline, TheDataTypeIsThatOfTheOperands) {
   const auto type = [](const std::string& name) {
     Operator op;
     op.name = name;
-    return ComputeType(op);
+    return ComputeType(op, {});
   };
   EXPECT_EQ(type("Fully Connected (NC, F32) GEMM #1"), "fp32");
   EXPECT_EQ(type("Convolution (NHWC, PF32) IGEMM #2"), "fp32");
@@ -146,6 +146,39 @@ TEST(Roofline, TheDataTypeIsThatOfTheOperands) {
   EXPECT_EQ(type("Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1"), "int8");
   EXPECT_EQ(type("Fully Connected (NC, BF16, F32) GEMM #1"), "bf16");
   EXPECT_EQ(type("native_call_addmm.out"), "fp32");
+}
+
+// A portable kernel's name tells no type: what it writes does.
+TEST(Roofline, APortableKernelIsHeldAgainstTheRoofOfWhatItWrites) {
+  const auto type = [](const std::string& written, const std::string& name = "native_call_addmm.out") {
+    Operator op;
+    op.name = name;
+    OperatorTensors tensors;
+    tensors.outputs.push_back({{written, {}}, {}, false});
+    return ComputeType(op, tensors);
+  };
+  EXPECT_EQ(type("float32"), "fp32");
+  EXPECT_EQ(type("float16"), "fp16");
+  EXPECT_EQ(type("bfloat16"), "bf16");
+  EXPECT_EQ(type("qint8"), "int8");
+  EXPECT_EQ(type("float64"), "other");
+  EXPECT_EQ(type("int64"), "other");
+  EXPECT_EQ(type("fp16", "Add (ND) #1"), "fp16");
+  // What an int8 operator writes may be fp32.
+  EXPECT_EQ(type("fp32", "Fully Connected (NC, QD8, F32, QC4W) GEMM #1"), "int8");
+
+  // Multiply-adds in a type that no roof is of have none: the add, without any, keeps its row.
+  Profile profile = ProfileOfRuns({1, 1});
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    std::string& name = profile.operators[op].name;
+    if (name.starts_with("Fully")) name = "native_call_addmm.out";
+    profile.program->operators[op].tensors.outputs.push_back({{"float64", {}}, {}, false});
+  }
+  const auto roofline = MakeRoofline(profile, Machine());
+  ASSERT_TRUE(roofline.has_value());
+  ASSERT_EQ(roofline->rows.size(), 1U);
+  EXPECT_EQ(roofline->rows[0].dtype, "other");
+  EXPECT_EQ(roofline->rows[0].macs, 0);
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ struct RooflineRowJson {
 
   static void Describe(auto& v) {
     using J = const RooflineRowJson&;
-    constexpr std::string_view kTypes = "fp32|fp16|bf16|int8";
+    constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
     v("key", [](J json) { return KeyText(json.op.key); });
     v("name", [](J json) { return json.op.name; });
     v("dtype", [](J json) { return json.row.dtype; }, {.choices = kTypes});
