@@ -141,16 +141,17 @@ std::vector<Nanoseconds> NumbersIn(std::string_view text) {
   return at != end && *at == ']' ? numbers : std::vector<Nanoseconds>();
 }
 
-// Of a row with the columns of `series` from `first` on.
+// As MachineIdentity and SeriesKey have them.
+constexpr const char* kMachineColumns =
+    "platform, cpu_model, os, kernel, virtualization, power_mode, governors, cores";
+constexpr const char* kSeriesColumns = "model, method, experiment, threads, settings, device";
+
+// Of a row with kSeriesColumns from `first` on.
 SeriesKey SeriesIn(const Statement& row, int first) {
   return {row.Text(first),     row.Text(first + 1),
           row.Text(first + 2), static_cast<int>(row.Integer(first + 3)),
           row.Text(first + 4), row.Text(first + 5)};
 }
-
-constexpr std::string_view kSeriesMatch =
-    "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
-    "instr(lower(experiment), lower(?3)) > 0";
 
 }  // namespace
 
@@ -207,42 +208,27 @@ HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
   return {file, Database::Mode::kRead};
 }
 
-std::int64_t HistoryFile::IdOf(const char* select, const char* insert,
+std::int64_t HistoryFile::IdOf(const char* table, const char* columns,
                                const std::vector<std::string>& values) {
-  for (const char* const sql : {select, insert}) {
-    Statement statement(database_, sql);
+  std::string places;
+  for (std::size_t i = 1; i <= values.size(); ++i) places += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
+  const std::string find = fmt::format("SELECT id FROM {} WHERE ({}) = ({})", table, columns, places);
+  const std::string add = fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, places);
+  for (const std::string* const sql : {&find, &add}) {
+    Statement statement(database_, *sql);
     for (std::size_t i = 0; i < values.size(); ++i) statement.Bind(static_cast<int>(i) + 1, values[i]);
-    if (sql == insert) {
-      statement.Run();
-      return database_.LastRowId();
-    }
     if (statement.Step()) return statement.Integer(0);
   }
-  return 0;
-}
-
-std::int64_t HistoryFile::AddMachine(const MachineIdentity& machine) {
-  return IdOf(
-      "SELECT id FROM machine WHERE platform = ?1 AND cpu_model = ?2 AND cores = CAST(?3 AS INTEGER) AND "
-      "os = ?4 AND kernel = ?5 AND virtualization = ?6 AND power_mode = ?7 AND governors = ?8",
-      "INSERT INTO machine(platform, cpu_model, cores, os, kernel, virtualization, power_mode, governors) "
-      "VALUES(?1, ?2, CAST(?3 AS INTEGER), ?4, ?5, ?6, ?7, ?8)",
-      {machine.platform, machine.cpu_model, fmt::format("{}", machine.cores), machine.os, machine.kernel,
-       machine.virtualization, machine.power_mode, machine.governors});
+  return database_.LastRowId();
 }
 
 void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
   const SeriesKey& key = result.series;
-  const std::int64_t series = IdOf(
-      "SELECT id FROM series WHERE model = ?1 AND method = ?2 AND experiment = ?3 AND "
-      "threads = CAST(?4 AS INTEGER) AND settings = ?5 AND device = ?6",
-      "INSERT INTO series(model, method, experiment, threads, settings, device) "
-      "VALUES(?1, ?2, ?3, CAST(?4 AS INTEGER), ?5, ?6)",
-      {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
-  const std::int64_t artifact = IdOf(
-      "SELECT id FROM artifact WHERE model_sha256 = ?1 AND runner_sha256 = ?2 AND executorch_version = ?3",
-      "INSERT INTO artifact(model_sha256, runner_sha256, executorch_version) VALUES(?1, ?2, ?3)",
-      {result.model_sha256, result.runner_sha256, result.executorch_version});
+  const std::int64_t series =
+      IdOf("series", kSeriesColumns,
+           {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
+  const std::int64_t artifact = IdOf("artifact", "model_sha256, runner_sha256, executorch_version",
+                                     {result.model_sha256, result.runner_sha256, result.executorch_version});
   Statement add(database_,
                 "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
                 "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
@@ -259,8 +245,7 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   Statement add_time(
       database_, "INSERT INTO operator_time(result, operator, self_ns, by_launch) VALUES(?1, ?2, ?3, ?4)");
   for (const HistoryOperator& op : result.operators) {
-    const std::int64_t name = IdOf("SELECT id FROM operator WHERE key = ?1 AND name = ?2",
-                                   "INSERT INTO operator(key, name) VALUES(?1, ?2)", {op.key, op.name});
+    const std::int64_t name = IdOf("operator", "key, name", {op.key, op.name});
     const auto by_launch = op.by_launch.empty()
                                ? std::nullopt
                                : std::optional(fmt::format("[{}]", fmt::join(op.by_launch, ",")));
@@ -299,7 +284,10 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
       "launches, rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
   const HistoryConditions& conditions = run.conditions;
-  const std::int64_t machine = AddMachine(run.machine);
+  const MachineIdentity& of = run.machine;
+  const std::int64_t machine = IdOf("machine", kMachineColumns,
+                                    {of.platform, of.cpu_model, of.os, of.kernel, of.virtualization,
+                                     of.power_mode, of.governors, fmt::format("{}", of.cores)});
   add.Bind(1, run.identity).Bind(2, run.commit).Bind(3, run.time).Bind(4, run.measured_at);
   add.Bind(5, run.etprof_version).Bind(6, run.reference).Bind(7, machine).Bind(8, launches);
   add.Bind(9, conditions.rounds).Bind(10, conditions.hot_rounds).Bind(11, conditions.capped_rounds);
@@ -316,14 +304,14 @@ std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity
   Statement find(
       database_,
       fmt::format(
-          "SELECT DISTINCT model, method, experiment, threads, settings, device FROM run "
+          "SELECT DISTINCT {1} FROM run "
           "JOIN result ON result.run = run.id JOIN series ON series.id = result.series "
           "JOIN result other ON other.series = series.id JOIN run other_run ON other_run.id = other.run "
           "WHERE run.identity = ?1 AND other.id <> result.id AND other_run.commit_name = run.commit_name "
           "AND EXISTS({0} = result.id) AND EXISTS({0} = other.id) AND "
           "(EXISTS({0} = result.id EXCEPT {0} = other.id) OR EXISTS({0} = other.id EXCEPT {0} = "
           "result.id)) ORDER BY 1, 2, 3, 4, 5, 6",
-          kOperators));
+          kOperators, kSeriesColumns));
   std::vector<SeriesKey> found;
   find.Bind(1, identity);
   while (find.Step()) found.push_back(SeriesIn(find, 0));
@@ -339,9 +327,10 @@ std::int64_t HistoryFile::CountRuns() {
 std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   std::vector<TrendData> trends;
   Statement find(database_,
-                 fmt::format("SELECT id, model, method, experiment, threads, settings, device FROM "
-                             "series WHERE {} ORDER BY 2, 3, 4, 5, 6, 7",
-                             kSeriesMatch));
+                 fmt::format("SELECT id, {} FROM series WHERE instr(lower(model), lower(?1)) > 0 AND "
+                             "instr(lower(device), lower(?2)) > 0 AND "
+                             "instr(lower(experiment), lower(?3)) > 0 ORDER BY 2, 3, 4, 5, 6, 7",
+                             kSeriesColumns));
   find.Bind(1, filter.model).Bind(2, filter.device).Bind(3, filter.experiment);
   while (find.Step()) {
     TrendData trend;
@@ -355,14 +344,15 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
 }
 
 void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
-  Statement find(database_,
-                 "SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, platform, "
-                 "cpu_model, os, kernel, virtualization, power_mode, governors, cores, rounds, hot_rounds, "
-                 "capped_rounds, repeated_bursts, celsius, load, frequency_khz, model_sha256, runner_sha256, "
-                 "executorch_version, result.run FROM result JOIN run ON run.id = result.run "
-                 "JOIN machine ON machine.id = run.machine JOIN artifact ON artifact.id = result.artifact "
-                 "WHERE series = ?1 ORDER BY result.time DESC, result.measured_at DESC, result.id DESC "
-                 "LIMIT ?2");
+  Statement find(
+      database_,
+      fmt::format("SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, {}, "
+                  "rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz, "
+                  "model_sha256, runner_sha256, executorch_version, result.run FROM result "
+                  "JOIN run ON run.id = result.run JOIN machine ON machine.id = run.machine "
+                  "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
+                  "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
+                  kMachineColumns));
   Statement launches(database_, fmt::format("SELECT launch, latency_ns, clean_runs, runs, log_relative, {} "
                                             "FROM launch WHERE result = ?1 ORDER BY launch",
                                             SinceVersion2("traced_ns")));

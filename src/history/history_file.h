@@ -89,8 +89,8 @@ class HistoryFile {
  private:
   HistoryFile(const std::filesystem::path& file, Database::Mode mode);
   void CreateTables();
-  std::int64_t IdOf(const char* select, const char* insert, const std::vector<std::string>& values);
-  std::int64_t AddMachine(const MachineIdentity& machine);
+  // The row of these values, which is added where there is none.
+  std::int64_t IdOf(const char* table, const char* columns, const std::vector<std::string>& values);
   void AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result);
   void ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend);
   void ReadNamedOperators(const HistoryFilter& filter, TrendData& trend);

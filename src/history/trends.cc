@@ -59,9 +59,8 @@ TrendRun RunOf(const TrendPoint& point) {
   return run;
 }
 
-// In what two runs of a series differ beside the code. `device`: in what the device says of itself.
-std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after, bool device) {
-  if (device) return DifferencesOf(before.machine, after.machine);
+// In what two runs of a series differ, but for the device.
+std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& a, const std::string& b) {
     if (a != b && !a.empty() && !b.empty()) parts.emplace_back(name);
@@ -169,7 +168,8 @@ class Changes {
     change.p_value = found.p_value;
     const TrendPoint& before = points_[change.before];
     const TrendPoint& after = points_[change.after];
-    const std::string device = DifferencesOf(before, after, true), code = DifferencesOf(before, after, false);
+    const std::string device = DifferencesOf(before.machine, after.machine);
+    const std::string code = DifferencesOf(before, after);
     std::vector<std::string> differs;
     for (const std::string& text : {device, code}) {
       if (!text.empty()) differs.push_back(text);
@@ -300,10 +300,8 @@ bool IsReferenceOf(const SeriesKey& key, const TrendData& other) {
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options) {
   HistoryReport report;
+  static_cast<TrendOptions&>(report) = options;
   report.operator_name = operator_name;
-  report.level = options.level;
-  report.smallest = options.smallest;
-  report.since = options.since;
   bool knows_since = options.since.empty();
   for (TrendData& one : data) {
     Trend trend;

@@ -74,24 +74,21 @@ struct Trend {
                                            // number of runs is enough
 };
 
-struct HistoryReport {
+struct TrendOptions {
+  double level = 0.05;     // of a false change in any of the series, or of their operators
+  double smallest = 0.02;  // change to look for, relative
+  std::string since;       // changes after this commit count; "": all
+};
+
+struct HistoryReport : TrendOptions {
   std::vector<Trend> trends;
   std::string operator_name;  // whose self times they are; "": latencies
-  double level = 0.05;        // of a false change in any of the series, or of their operators
-  double smallest = 0.02;     // change to look for, relative
-  std::string since;          // changes after this commit count; "": all
   GateDecision decision = GateDecision::kInconclusive;
   std::vector<std::string> notes;
 };
 
 // Of the level, what the series share; the rest is the operators', which are many and less certain.
 inline constexpr double kPartOfSeries = 0.8;
-
-struct TrendOptions {
-  double level = 0.05;
-  double smallest = 0.02;
-  std::string since;
-};
 
 // What runs show, and when they changed (stats/change_point.h). A series whose runs have a reference is
 // judged by its ratio to that, so that what the machine does cancels out; the reference's own series shows
