@@ -75,7 +75,12 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
 // only the baseline.
 struct Extension {
   std::string name;  // "sme2", "avx512", "avx" (with the FMA and AVX2 that need it), ...
-  std::string off;
+  std::string off;   // the mask that hides it
+
+  static void Describe(auto& v) {
+    v("name", &Extension::name);
+    v("off", &Extension::off, {.meaning = "the mask that hides it"});
+  }
 };
 std::optional<Extension> WidestExtension(Architecture architecture, const FeatureSet& detected);
 

@@ -12,6 +12,11 @@ struct Level {
   std::string name;     // "sse2", "avx", "avx512vnni", "sme2": the feature that it adds, as XNNPACK calls it
   FeatureSet features;  // visible at this level, of those that the CPU has; the architecture's baseline: none
   std::string mask;     // for ParseMask: "none", "=avx", ..., "all" of the highest
+
+  static void Describe(auto& v) {
+    v("name", &Level::name);
+    v("isa", &Level::mask, {.meaning = "its mask"});
+  }
 };
 
 // The levels of a CPU that has `detected`, the lowest first: the architecture's baseline, then every step at

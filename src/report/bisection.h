@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,7 @@ struct Bisection {
   std::optional<double> growth, low, high;  // of the bad version against the good one
 
   std::size_t Measured() const {
-    std::size_t count = 0;
-    for (const BisectionStep& step : steps) count += step.measured ? 1 : 0;
-    return count;
+    return static_cast<std::size_t>(std::ranges::count(steps, true, &BisectionStep::measured));
   }
 };
 

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/views.h"
 #include "isa/features.h"
 #include "isa/ladder.h"
 #include "protocol/messages.h"
@@ -29,28 +28,9 @@ struct CpuFeatures {
     v("architecture", [](C cpu) { return isa::Name(cpu.architecture); });
     v("features", [](C cpu) -> const auto& { return cpu.state.detected; });
     v("can_mask", [](C cpu) { return cpu.state.can_mask; });
-    v("widest", [](C cpu) { return cpu.widest ? std::optional(WidestJson{*cpu.widest}) : std::nullopt; },
-      {.meaning = "extension; null: there is none"});
-    v("levels", [](C cpu) { return ViewsOf<LevelJson>(cpu.levels); },
-      {.meaning = "of the ISA ladder, the lowest first", .some = true});
+    v("widest", &CpuFeatures::widest, {.meaning = "extension; null: there is none"});
+    v("levels", &CpuFeatures::levels, {.meaning = "of the ISA ladder, the lowest first", .some = true});
   }
-
- private:
-  struct WidestJson {
-    isa::Extension extension;
-    static void Describe(auto& v) {
-      v("name", [](const WidestJson& json) { return json.extension.name; });
-      v("off", [](const WidestJson& json) { return json.extension.off; },
-        {.meaning = "the mask that hides it"});
-    }
-  };
-  struct LevelJson {
-    const isa::Level& level;
-    static void Describe(auto& v) {
-      v("name", [](const LevelJson& json) { return json.level.name; });
-      v("isa", [](const LevelJson& json) { return json.level.mask; }, {.meaning = "its mask"});
-    }
-  };
 };
 
 }  // namespace etprof

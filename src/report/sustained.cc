@@ -11,19 +11,12 @@ namespace {
 constexpr double kLongestWindow = 60;  // seconds
 constexpr double kConfidenceOfChange = 0.95;
 
-std::optional<double> MedianOf(const std::vector<SustainedPoint>& points,
-                               std::optional<double> SustainedPoint::*value) {
+std::optional<double> MedianOf(const std::vector<SustainedPoint>& points, const auto& member) {
   std::vector<double> values;
   for (const SustainedPoint& point : points) {
-    if (point.*value) values.push_back(*(point.*value));
+    if (const std::optional<double> value = point.*member) values.push_back(*value);
   }
-  return stats::Median(std::span<const double>(values));
-}
-
-double MedianOf(const std::vector<SustainedPoint>& points, double SustainedPoint::*value) {
-  std::vector<double> values;
-  for (const SustainedPoint& point : points) values.push_back(point.*value);
-  return stats::Median(std::span<const double>(values)).value_or(0);
+  return stats::Median(values);
 }
 
 SustainedPoint PointOf(const Burst& burst, Nanoseconds start) {
@@ -76,9 +69,9 @@ std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t co
   for (const std::vector<SustainedPoint>& stretch : stretches) {
     if (stretch.empty()) continue;
     SustainedPoint point;
-    point.seconds = MedianOf(stretch, &SustainedPoint::seconds);
-    point.median_ns = MedianOf(stretch, &SustainedPoint::median_ns);
-    point.p95_ns = MedianOf(stretch, &SustainedPoint::p95_ns);
+    point.seconds = *MedianOf(stretch, &SustainedPoint::seconds);
+    point.median_ns = *MedianOf(stretch, &SustainedPoint::median_ns);
+    point.p95_ns = *MedianOf(stretch, &SustainedPoint::p95_ns);
     for (const SustainedPoint& burst : stretch) point.runs += burst.runs;
     point.mhz = MedianOf(stretch, &SustainedPoint::mhz);
     point.cap_mhz = MedianOf(stretch, &SustainedPoint::cap_mhz);

@@ -40,6 +40,11 @@ enum class ThreadCause {
   kSlowCore,    // one ran on a core of less capacity, where tasks take much longer, even alone
   kSharedUnit,  // in the fastest run, tasks took nearly as long together as one after the other
 };
+template <>
+inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
+                                                                  {ThreadCause::kOneThread, "one_thread"},
+                                                                  {ThreadCause::kSlowCore, "slow_core"},
+                                                                  {ThreadCause::kSharedUnit, "shared_unit"}};
 
 // How the threads shared an operator. Sums over the runs of `WatchReply`, nanoseconds.
 struct ThreadUse {
@@ -129,15 +134,5 @@ const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watch
                                      const ExperimentData& data);
 // Its rows; none where it was not watched.
 std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched, const ExperimentData& data);
-
-}  // namespace etprof
-
-namespace etprof {
-
-template <>
-inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
-                                                                  {ThreadCause::kOneThread, "one_thread"},
-                                                                  {ThreadCause::kSlowCore, "slow_core"},
-                                                                  {ThreadCause::kSharedUnit, "shared_unit"}};
 
 }  // namespace etprof
