@@ -42,12 +42,13 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   return series;
 }
 
-// The runs of a profile that times are taken from: the steady ones, grouped by burst.
+// A profile and its runs that times are taken from: the steady ones, grouped by burst.
 struct SteadyRuns {
+  const Profile& profile;
   std::map<BurstPlace, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> all;
 
-  explicit SteadyRuns(const Profile& profile) : all(profile.RunsOf(Phase::kSteady)) {
+  explicit SteadyRuns(const Profile& of) : profile(of), all(of.RunsOf(Phase::kSteady)) {
     if (all.empty()) all = profile.CommonSet();
     for (const std::size_t run : all) {
       const RunLabel& label = profile.runs[run].label;
@@ -106,7 +107,13 @@ class Comparer {
         candidate_(candidate),
         options_(options),
         emulated_(baseline.emulated || candidate.emulated),
-        refused_(baseline.trace_enabled || candidate.trace_enabled) {}
+        refused_(baseline.trace_enabled || candidate.trace_enabled) {
+    if (baseline.profile == nullptr || candidate.profile == nullptr) return;
+    a_.emplace(*baseline.profile);
+    b_.emplace(*candidate.profile);
+    result_.baseline_runs = static_cast<std::int64_t>(a_->profile.CommonSet().size());
+    result_.candidate_runs = static_cast<std::int64_t>(b_->profile.CommonSet().size());
+  }
 
   Comparison Run() {
     result_.baseline_label = baseline_.label;
@@ -117,9 +124,7 @@ class Comparer {
                       baseline_.trace_enabled ? baseline_.label : candidate_.label));
     }
     CompareLatency();
-    if (baseline_.profile != nullptr && candidate_.profile != nullptr) {
-      CompareProfiles(*baseline_.profile, *candidate_.profile);
-    }
+    if (a_) CompareProfiles();
     if (result_.pairing == Pairing::kUnpaired) {
       result_.warnings.push_back(
           "the two variants are not known to be interleaved: drift between their measurements may be "
@@ -133,28 +138,10 @@ class Comparer {
   }
 
   std::vector<DeltaRow> Sets(const std::vector<OperatorSet>& sets) {
-    if (baseline_.profile == nullptr || candidate_.profile == nullptr) return {};
-    const Profile& a = *baseline_.profile;
-    const Profile& b = *candidate_.profile;
-    result_.baseline_runs = static_cast<std::int64_t>(a.CommonSet().size());
-    result_.candidate_runs = static_cast<std::int64_t>(b.CommonSet().size());
-    const SteadyRuns steady_a(a);
-    const SteadyRuns steady_b(b);
+    if (!a_) return {};
     CompareLatency();
-    FindContention(a, b);
-    std::vector<DeltaRow> rows;
-    for (const OperatorSet& set : sets) {
-      DeltaRow row;
-      row.name = set.name;
-      for (const std::size_t op : set.baseline) row.baseline_total += a.statistics[op].total_self;
-      for (const std::size_t op : set.candidate) row.candidate_total += b.statistics[op].total_self;
-      row.quantity =
-          QuantityOf(row.baseline_total, row.candidate_total, SeriesOfOperators(a, steady_a, set.baseline),
-                     SeriesOfOperators(b, steady_b, set.candidate));
-      rows.push_back(std::move(row));
-    }
-    JudgeTogether(rows);
-    return rows;
+    FindContention();
+    return RowsOf(sets);
   }
 
  private:
@@ -162,11 +149,10 @@ class Comparer {
     if (refused_) return;
     Series a = SeriesOfLatency(baseline_.bursts);
     Series b = SeriesOfLatency(candidate_.bursts);
-    if ((a.clean.all == 0 || b.clean.all == 0) && baseline_.profile != nullptr &&
-        candidate_.profile != nullptr) {
+    if ((a.clean.all == 0 || b.clean.all == 0) && a_) {
       result_.latency_from_trace = true;
-      a = SeriesOfTotals(*baseline_.profile);
-      b = SeriesOfTotals(*candidate_.profile);
+      a = SeriesOfTotals(*a_);
+      b = SeriesOfTotals(*b_);
     }
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
@@ -213,9 +199,9 @@ class Comparer {
                     label, runs.size(), independent));
   }
 
-  static Series SeriesOfTotals(const Profile& profile) {
-    return SeriesOfRuns(SteadyRuns(profile),
-                        [&](std::size_t run) { return static_cast<double>(profile.runs[run].total); });
+  static Series SeriesOfTotals(const SteadyRuns& steady) {
+    return SeriesOfRuns(steady,
+                        [&](std::size_t run) { return static_cast<double>(steady.profile.runs[run].total); });
   }
 
   std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
@@ -235,56 +221,43 @@ class Comparer {
     return contended_ ? stats::Verdict::kContended : verdict;
   }
 
-  void CompareProfiles(const Profile& a, const Profile& b) {
-    const SteadyRuns steady_a(a);
-    const SteadyRuns steady_b(b);
-    FindContention(a, b);
-    const Breakdown whole_a = ByOperator(a);
-    const Breakdown whole_b = ByOperator(b);
-    result_.baseline_runs = whole_a.runs;
-    result_.candidate_runs = whole_b.runs;
-    result_.baseline_total = whole_a.total;
-    result_.candidate_total = whole_b.total;
-    result_.baseline_clipped = whole_a.rows.back().total;
-    result_.candidate_clipped = whole_b.rows.back().total;
+  void CompareProfiles() {
+    FindContention();
+    const Profile &a = a_->profile, &b = b_->profile;
+    const Breakdown groups_a = ByGroup(a), groups_b = ByGroup(b);
+    result_.baseline_total = groups_a.total;
+    result_.candidate_total = groups_b.total;
+    result_.baseline_clipped = groups_a.rows.back().total;
+    result_.candidate_clipped = groups_b.rows.back().total;
 
-    const std::vector<MatchedPair> matches =
-        options_.matches != nullptr ? *options_.matches : MatchOperators(a, b);
-    for (const MatchedPair& pair : matches) {
-      OperatorMatch match;
+    const auto alone = [](const std::optional<std::size_t>& op) {
+      return op ? std::vector{*op} : std::vector<std::size_t>();
+    };
+    for (const NodePair& pair : options_.matches != nullptr ? *options_.matches : MatchOperators(a, b)) {
+      OperatorMatch& match = result_.operators.emplace_back();
       match.baseline = pair.baseline;
       match.candidate = pair.candidate;
-      Series series_a;
-      Series series_b;
-      if (pair.baseline) {
-        match.baseline_total = whole_a.rows[*pair.baseline].total;
-        series_a = SeriesOfOperators(a, steady_a, {*pair.baseline});
-      }
-      if (pair.candidate) {
-        match.candidate_total = whole_b.rows[*pair.candidate].total;
-        series_b = SeriesOfOperators(b, steady_b, {*pair.candidate});
-      }
       match.match_score = pair.score;
       match.evidence = pair.evidence;
       match.change = ChangeOf(a, b, pair.baseline, pair.candidate, pair.moved);
-      match.quantity = QuantityOf(match.baseline_total, match.candidate_total, series_a, series_b);
+      Measure(alone(pair.baseline), alone(pair.candidate), match);
       if (!pair.baseline) match.quantity.baseline_ns.reset();
       if (!pair.candidate) match.quantity.candidate_ns.reset();
-      result_.operators.push_back(std::move(match));
     }
     JudgeTogether(result_.operators);
 
-    const auto of_group = [](const Operator& op) { return std::string(GroupName(op.category.group)); };
-    result_.groups = CompareRows(a, b, steady_a, steady_b, ByGroup(a), ByGroup(b), of_group);
-    const auto of_category = [](const Operator& op) { return std::string(op.category.name); };
-    result_.categories = CompareRows(a, b, steady_a, steady_b, ByCategory(a), ByCategory(b), of_category);
+    result_.groups = CompareRows(groups_a, groups_b, [](const Operator& op) {
+      return std::string_view(GroupName(op.category.group));
+    });
+    result_.categories = CompareRows(ByCategory(a), ByCategory(b),
+                                     [](const Operator& op) { return std::string_view(op.category.name); });
   }
 
   // The same of the traced runs.
-  void FindContention(const Profile& a, const Profile& b) {
-    const auto whole = [](const Profile& profile) {
-      Series series = SeriesOfTotals(profile);
-      for (const ProfiledRun& run : profile.runs) {
+  void FindContention() {
+    const auto whole = [](const SteadyRuns& steady_runs) {
+      Series series = SeriesOfTotals(steady_runs);
+      for (const ProfiledRun& run : steady_runs.profile.runs) {
         const bool steady = run.label.phase == Phase::kSteady;
         if (!steady && run.label.phase != Phase::kDisturbed) continue;
         if (run.label.round >= 0) series.launches.insert(run.label.launch);
@@ -294,36 +267,34 @@ class Comparer {
       if (series.clean.clean == 0) series.bursts.clear();  // they were made of disturbed runs
       return series;
     };
-    const Series of_a = whole(a);
-    const Series of_b = whole(b);
+    const Series of_a = whole(*a_), of_b = whole(*b_);
     const bool known = !of_a.bursts.empty() && !of_b.bursts.empty();
     contended_ = contended_ || IsContended(of_a, of_b, known ? Estimate(of_a, of_b) : std::nullopt);
   }
 
   // The sum of these operators' self times, run by run.
-  static Series SeriesOfOperators(const Profile& profile, const SteadyRuns& steady,
-                                  const std::vector<std::size_t>& operators) {
+  static Series SeriesOfOperators(const SteadyRuns& steady, const std::vector<std::size_t>& operators) {
     return SeriesOfRuns(steady, [&](std::size_t run) {
       Nanoseconds sum = 0;
-      for (const std::size_t op : operators) sum += std::max<Nanoseconds>(0, profile.Self(op)[run]);
+      for (const std::size_t op : operators) sum += std::max<Nanoseconds>(0, steady.profile.Self(op)[run]);
       return static_cast<double>(sum);
     });
   }
 
-  Quantity QuantityOf(Nanoseconds baseline_total, Nanoseconds candidate_total, const Series& a,
-                      const Series& b) const {
-    Quantity quantity;
-    if (result_.baseline_runs > 0)
-      quantity.baseline_ns = static_cast<double>(baseline_total) / static_cast<double>(result_.baseline_runs);
-    if (result_.candidate_runs > 0)
-      quantity.candidate_ns =
-          static_cast<double>(candidate_total) / static_cast<double>(result_.candidate_runs);
-    const bool both_have_time = baseline_total > 0 && candidate_total > 0;
-    if (both_have_time && !contended_) quantity.estimate = Estimate(a, b);
-    if (quantity.estimate && !IsResolved(quantity)) {
-      quantity.estimate = stats::Unresolved(*quantity.estimate);
-    }
-    return quantity;
+  // Totals and times of a row that is made of these operators of the sides.
+  template <typename Row>
+  void Measure(const std::vector<std::size_t>& of_a, const std::vector<std::size_t>& of_b, Row& row) const {
+    for (const std::size_t op : of_a) row.baseline_total += a_->profile.statistics[op].total_self;
+    for (const std::size_t op : of_b) row.candidate_total += b_->profile.statistics[op].total_self;
+    const auto mean = [](Nanoseconds total, std::int64_t runs) {
+      return runs > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(runs)) : std::nullopt;
+    };
+    Quantity& quantity = row.quantity;
+    quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
+    quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
+    if (contended_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
+    quantity.estimate = Estimate(SeriesOfOperators(*a_, of_a), SeriesOfOperators(*b_, of_b));
+    if (quantity.estimate && !IsResolved(quantity)) quantity.estimate = stats::Unresolved(*quantity.estimate);
   }
 
   // By the means that tables show, and by the times that the ratio is one of.
@@ -335,23 +306,18 @@ class Comparer {
            differ(quantity.estimate->baseline(), quantity.estimate->candidate());
   }
 
-  template <typename NameOf>
-  std::vector<DeltaRow> CompareRows(const Profile& a, const Profile& b, const SteadyRuns& steady_a,
-                                    const SteadyRuns& steady_b, const Breakdown& rows_a,
-                                    const Breakdown& rows_b, const NameOf& name_of) const {
+  std::vector<DeltaRow> RowsOf(const std::vector<OperatorSet>& sets) const {
     std::vector<DeltaRow> rows;
-    const auto row_named = [&](const std::string& name) -> DeltaRow& {
-      for (DeltaRow& row : rows) {
-        if (row.name == name) return row;
-      }
-      rows.push_back({name, 0, 0, {}});
-      return rows.back();
-    };
-    // "Clipped" closes every breakdown, and this one too.
-    for (std::size_t i = 0; i + 1 < rows_a.rows.size(); ++i)
-      row_named(rows_a.rows[i].name).baseline_total = rows_a.rows[i].total;
-    for (std::size_t i = 0; i + 1 < rows_b.rows.size(); ++i)
-      row_named(rows_b.rows[i].name).candidate_total = rows_b.rows[i].total;
+    for (const OperatorSet& set : sets)
+      Measure(set.baseline, set.candidate, rows.emplace_back(DeltaRow{set.name, 0, 0, {}}));
+    JudgeTogether(rows);
+    return rows;
+  }
+
+  // Those of both breakdowns, whose rows have the operators of which `name_of` is their name.
+  template <typename NameOf>
+  std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
+                                    const NameOf& name_of) const {
     const auto members = [&](const Profile& profile, const std::string& name) {
       std::vector<std::size_t> found;
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -359,12 +325,16 @@ class Comparer {
       }
       return found;
     };
-    for (DeltaRow& row : rows) {
-      row.quantity = QuantityOf(row.baseline_total, row.candidate_total,
-                                SeriesOfOperators(a, steady_a, members(a, row.name)),
-                                SeriesOfOperators(b, steady_b, members(b, row.name)));
+    std::vector<OperatorSet> sets;
+    for (const Breakdown* const breakdown : {&rows_a, &rows_b}) {
+      for (std::size_t i = 0; i + 1 < breakdown->rows.size(); ++i) {
+        const std::string& name = breakdown->rows[i].name;
+        if (std::ranges::find(sets, name, &OperatorSet::name) == sets.end())
+          sets.push_back({name, members(a_->profile, name), members(b_->profile, name)});
+      }
     }
-    JudgeTogether(rows);
+    std::vector<DeltaRow> rows = RowsOf(sets);
+    // It closes every breakdown, and this one too.
     rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
     return rows;
   }
@@ -372,28 +342,22 @@ class Comparer {
   // Verdicts with the false discovery rate controlled over all rows that have an estimate.
   template <typename Row>
   void JudgeTogether(std::vector<Row>& rows) const {
-    std::vector<stats::RatioEstimate> estimates;
-    std::vector<Row*> judged;
+    std::vector<stats::Judged> judged;
     for (Row& row : rows) {
-      row.quantity.verdict = VerdictOf(stats::Verdict::kInconclusive);
-      if (!row.quantity.estimate) continue;
-      estimates.push_back(*row.quantity.estimate);
-      judged.push_back(&row);
+      row.quantity.verdict = stats::Verdict::kInconclusive;
+      judged.push_back({row.quantity.estimate, row.quantity.verdict});
     }
-    const std::vector<stats::OperatorVerdict> verdicts =
-        stats::JudgeMany(estimates, options_.false_discovery, options_.margin);
-    for (std::size_t i = 0; i < judged.size(); ++i) {
-      judged[i]->quantity.estimate = verdicts[i].estimate;
-      judged[i]->quantity.verdict = VerdictOf(verdicts[i].verdict);
-    }
+    stats::JudgeTogether(judged, options_.false_discovery, options_.margin);
+    for (Row& row : rows) row.quantity.verdict = VerdictOf(row.quantity.verdict);
   }
 
   const Side& baseline_;
   const Side& candidate_;
   const CompareOptions& options_;
-  bool emulated_;           // times mean nothing
-  bool refused_;            // they are not to be compared
-  bool contended_ = false;  // too few runs are clean
+  std::optional<SteadyRuns> a_, b_;  // of sides that both have a profile, else none
+  bool emulated_;                    // times mean nothing
+  bool refused_;                     // they are not to be compared
+  bool contended_ = false;           // too few runs are clean
   Comparison result_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "compare/match_nodes.h"
 #include "compare/program_change.h"
 #include "core/describe.h"
 #include "core/units.h"
@@ -44,14 +45,6 @@ struct Side {
   double waited_share = 0;     // of the bursts' time: for which the threads wanted a processor and had none
 };
 
-// A pair of operator indices; absent: only on the other side. The rest as in NodePair (match_nodes.h).
-struct MatchedPair {
-  std::optional<std::size_t> baseline, candidate;
-  double score = 0;
-  std::uint16_t evidence = 0;
-  bool moved = false;
-};
-
 // The smallest difference between two mean self times that can be called faster or slower. Smaller ones are
 // unresolved (stats::Unresolved). The self time of a framework span contains the recording of its children,
 // and every self time contains a reading of the clock. What that costs depends on where things lie in memory.
@@ -70,9 +63,8 @@ struct CompareOptions {
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
   std::uint64_t seed = 1;  // of the bootstrap where there are no rounds
-  // Which operators belong together, where the caller knows (all of both sides, each once); null:
-  // MatchOperators.
-  const std::vector<MatchedPair>* matches = nullptr;
+  // Which operators belong together, where the caller knows, as MatchOperators; null: that.
+  const std::vector<NodePair>* matches = nullptr;
 };
 
 enum class Pairing {
@@ -120,7 +112,7 @@ inline std::optional<Gain> MaybeGain(const std::optional<Quantity>& quantity) {
 }
 
 // Exact sums over each side's common set of runs: mean = total / runs. The delta of a row is
-// candidate_total * baseline_runs - baseline_total * candidate_runs over Comparison::DeltaDenominator().
+// candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
@@ -178,7 +170,7 @@ std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
 
 // Matching alone: one alignment of all operators (match_nodes.h), by their modules, lines, shapes, weights
 // and dataflow where both sides' programs are known, else by what they do and in which order; then the calls
-// that hold them. Running numbers of XNNPACK's say nothing.
-std::vector<MatchedPair> MatchOperators(const Profile& baseline, const Profile& candidate);
+// that hold them. Running numbers of XNNPACK's say nothing. Pairs are of the profiles' operators.
+std::vector<NodePair> MatchOperators(const Profile& baseline, const Profile& candidate);
 
 }  // namespace etprof

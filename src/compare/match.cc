@@ -2,7 +2,6 @@
 #include <map>
 
 #include "compare/comparison.h"
-#include "compare/match_nodes.h"
 #include "compare/operator_nodes.h"
 
 namespace etprof {
@@ -62,11 +61,11 @@ class Matcher {
         // What one side alone knows would contradict what the other one is called.
         with_program_(IsProgramKnown(baseline) && IsProgramKnown(candidate)) {}
 
-  std::vector<MatchedPair> Run() {
+  std::vector<NodePair> Run() {
     const Structure a = StructureOf(a_), b = StructureOf(b_);
-    const std::vector<MatchedPair> operators = Match(a.operators, b.operators);
-    const std::vector<MatchedPair> calls = MatchCalls(a, b, operators);
-    const std::vector<MatchedPair> outside = Match(a.outside, b.outside);
+    const std::vector<NodePair> operators = Match(a.operators, b.operators);
+    const std::vector<NodePair> calls = MatchCalls(a, b, operators);
+    const std::vector<NodePair> outside = Match(a.outside, b.outside);
     // The operators of a call, then the call itself.
     Merge(a, b, operators, calls);
     pairs_.insert(pairs_.end(), outside.begin(), outside.end());
@@ -74,39 +73,34 @@ class Matcher {
   }
 
  private:
-  std::vector<MatchedPair> Match(const std::vector<std::size_t>& of_a,
-                                 const std::vector<std::size_t>& of_b) const {
+  std::vector<NodePair> Match(const std::vector<std::size_t>& of_a,
+                              const std::vector<std::size_t>& of_b) const {
     return Named(
         MatchNodes(NodesOfOperators(a_, of_a, with_program_), NodesOfOperators(b_, of_b, with_program_)),
         of_a, of_b);
   }
 
-  static std::vector<MatchedPair> Named(const std::vector<NodePair>& pairs,
-                                        const std::vector<std::size_t>& of_a,
-                                        const std::vector<std::size_t>& of_b) {
-    std::vector<MatchedPair> named;
-    for (const NodePair& pair : pairs) {
-      MatchedPair& one = named.emplace_back();
-      if (pair.baseline) one.baseline = of_a[*pair.baseline];
-      if (pair.candidate) one.candidate = of_b[*pair.candidate];
-      one.score = pair.score;
-      one.evidence = pair.evidence;
-      one.moved = pair.moved;
+  // Pairs of numbers in these lists as pairs of what they list.
+  static std::vector<NodePair> Named(std::vector<NodePair> pairs, const std::vector<std::size_t>& of_a,
+                                     const std::vector<std::size_t>& of_b) {
+    for (NodePair& pair : pairs) {
+      if (pair.baseline) pair.baseline = of_a[*pair.baseline];
+      if (pair.candidate) pair.candidate = of_b[*pair.candidate];
     }
-    return named;
+    return pairs;
   }
 
   // Calls of one kind, by their contents: a delegate call is the counterpart of the first one that holds the
   // most of its operators, a call of a kernel that of its kernel. Delegates whose operators have no
   // counterpart are matched in order.
-  std::vector<MatchedPair> MatchCalls(const Structure& a, const Structure& b,
-                                      const std::vector<MatchedPair>& operators) const {
+  std::vector<NodePair> MatchCalls(const Structure& a, const Structure& b,
+                                   const std::vector<NodePair>& operators) const {
     std::vector<std::size_t> call_of(b_.operators.size(), b.calls.size());
     for (std::size_t j = 0; j < b.calls.size(); ++j) {
       for (const std::size_t op : b.calls[j].operators) call_of[op] = j;
     }
     std::vector<std::optional<std::size_t>> partner(a_.operators.size());
-    for (const MatchedPair& pair : operators) {
+    for (const NodePair& pair : operators) {
       if (pair.baseline) partner[*pair.baseline] = pair.candidate;
     }
     std::vector<MatchNode> nodes_a, nodes_b;
@@ -143,12 +137,12 @@ class Matcher {
     return node;
   }
 
-  void Merge(const Structure& a, const Structure& b, const std::vector<MatchedPair>& operators,
-             const std::vector<MatchedPair>& calls) {
-    std::vector<MatchedPair> of_a(a_.operators.size());
+  void Merge(const Structure& a, const Structure& b, const std::vector<NodePair>& operators,
+             const std::vector<NodePair>& calls) {
+    std::vector<NodePair> of_a(a_.operators.size());
     std::vector<bool> alone(b_.operators.size(), false);
     for (const auto* const pairs : {&operators, &calls}) {
-      for (const MatchedPair& pair : *pairs) {
+      for (const NodePair& pair : *pairs) {
         if (pair.baseline)
           of_a[*pair.baseline] = pair;
         else
@@ -169,7 +163,7 @@ class Matcher {
       }
     };
     const auto add = [&](std::size_t op) {
-      const MatchedPair& pair = of_a[op];
+      const NodePair& pair = of_a[op];
       if (pair.candidate && !pair.moved) only_until(std::max(next, place[*pair.candidate]));
       pairs_.push_back(pair);
     };
@@ -183,12 +177,12 @@ class Matcher {
   const Profile& a_;
   const Profile& b_;
   bool with_program_;
-  std::vector<MatchedPair> pairs_;
+  std::vector<NodePair> pairs_;
 };
 
 }  // namespace
 
-std::vector<MatchedPair> MatchOperators(const Profile& baseline, const Profile& candidate) {
+std::vector<NodePair> MatchOperators(const Profile& baseline, const Profile& candidate) {
   return Matcher(baseline, candidate).Run();
 }
 

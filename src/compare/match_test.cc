@@ -27,7 +27,7 @@ Profile ProfileOf(const std::vector<std::string>& operators) {
 
 std::vector<std::string> Describe(const Profile& a, const Profile& b) {
   std::vector<std::string> lines;
-  for (const MatchedPair& pair : MatchOperators(a, b)) {
+  for (const NodePair& pair : MatchOperators(a, b)) {
     const std::string left = pair.baseline ? a.operators[*pair.baseline].name : "-";
     const std::string right = pair.candidate ? b.operators[*pair.candidate].name : "-";
     lines.push_back(left + " | " + right);
@@ -40,9 +40,9 @@ class SmeTwins : public ::testing::TestWithParam<const char*> {};
 TEST_P(SmeTwins, EveryOperatorOfTheEmulatedRunsHasItsTwin) {
   const Profile off = ProfileOfFile(std::string("sme2_emulated/") + GetParam() + ".sme2_off.etdump");
   const Profile on = ProfileOfFile(std::string("sme2_emulated/") + GetParam() + ".sme2_on.etdump");
-  const std::vector<MatchedPair> pairs = MatchOperators(off, on);
+  const std::vector<NodePair> pairs = MatchOperators(off, on);
   std::size_t renamed = 0;
-  for (const MatchedPair& pair : pairs) {
+  for (const NodePair& pair : pairs) {
     ASSERT_TRUE(pair.baseline && pair.candidate);
     renamed += off.operators[*pair.baseline].type != on.operators[*pair.candidate].type ? 1 : 0;
     EXPECT_EQ(off.operators[*pair.baseline].type.substr(0, 4),
@@ -92,7 +92,7 @@ TEST(MatchOperators, EveryOperatorOfBothSidesStandsThereOnce) {
   const Profile b = ProfileOfFile("sme2_emulated/toy_q8.sme2_on.etdump");  // another model: few twins
   std::vector<int> seen_a(a.operators.size(), 0);
   std::vector<int> seen_b(b.operators.size(), 0);
-  for (const MatchedPair& pair : MatchOperators(a, b)) {
+  for (const NodePair& pair : MatchOperators(a, b)) {
     if (pair.baseline) ++seen_a[*pair.baseline];
     if (pair.candidate) ++seen_b[*pair.candidate];
   }

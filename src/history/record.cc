@@ -73,11 +73,9 @@ std::vector<HistoryLaunch> LaunchesOf(const ExperimentData& data, const Experime
       kept.clean_runs += static_cast<std::int64_t>(burst.CleanLatencies().size());
     }
     if (kept.runs == 0) continue;
-    const std::map<int, double> rounds = launch.CleanRounds();
-    std::vector<double> medians;
-    for (const auto& [round, median] : rounds) medians.push_back(median);
-    if (const auto latency = stats::Median(medians)) kept.latency = std::llround(*latency);
-    if (reference != nullptr) kept.log_relative = LogRelative(rounds, rounds_of_reference[launch.index]);
+    if (const auto latency = launch.CleanLatency()) kept.latency = std::llround(*latency);
+    if (reference != nullptr)
+      kept.log_relative = LogRelative(launch.CleanRounds(), rounds_of_reference[launch.index]);
     launches.push_back(kept);
   }
   std::ranges::sort(launches, {}, &HistoryLaunch::index);

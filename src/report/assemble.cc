@@ -39,11 +39,7 @@ std::optional<LatencyInterval> IntervalOf(const ExperimentData& data, const Sche
   std::vector<double> logs;
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
-    std::vector<double> medians;
-    for (const auto& [round, median] : launch.CleanRounds()) {
-      if (median > 0) medians.push_back(median);
-    }
-    if (const auto median = stats::Median(medians)) logs.push_back(std::log(*median));
+    if (const auto median = launch.CleanLatency(); median && *median > 0) logs.push_back(std::log(*median));
   }
   const auto estimate = stats::EstimateRatio(logs, schedule.Level());
   if (!estimate) return std::nullopt;
@@ -271,16 +267,12 @@ void AddComparisons(Report& report) {
   const RunData& run = report.run;
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
-    const ReportExperiment& baseline = report.experiments[pair.baseline];
-    const ReportExperiment& candidate = report.experiments[pair.candidate];
-    if (baseline.latency.n == 0 || candidate.latency.n == 0) {
-      const std::string& missing = baseline.latency.n == 0 ? baseline.label : candidate.label;
-      report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
-                                missing + " has no times");
-      continue;
-    }
-    const std::string why =
-        WhySmeDoesNotDiffer(run.experiments[baseline.index], run.experiments[candidate.index]);
+    const Sides sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
+    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+    const std::string why = baseline.latency.n == 0 ? baseline.label + " has no times"
+                            : candidate.latency.n == 0
+                                ? candidate.label + " has no times"
+                                : WhySmeDoesNotDiffer(sides.BaselineData(), sides.CandidateData());
     if (!why.empty()) {
       report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
                                 why);
@@ -290,11 +282,10 @@ void AddComparisons(Report& report) {
     made.baseline = pair.baseline;
     made.candidate = pair.candidate;
     made.label = pair.label;
-    made.comparison = CompareExperiments(run, baseline, candidate, pair.baseline_label, pair.candidate_label);
-    made.costs = CompareSideCosts(run, baseline, candidate, made.comparison.pairing == Pairing::kLaunches);
+    made.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
+    made.costs = CompareSideCosts(sides, made.comparison.pairing == Pairing::kLaunches);
     if (made.comparison.latency.estimate) made.half_width = made.comparison.latency.estimate->half_width();
-    made.same_configuration =
-        SameConfiguration(run.experiments[baseline.index], run.experiments[candidate.index]);
+    made.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
     if (made.same_configuration && made.half_width) {
       const stats::RatioEstimate& estimate = *made.comparison.latency.estimate;
       // The larger of what the interval spans and what it is off by: an A/A pair's true ratio is 1.
@@ -303,11 +294,11 @@ void AddComparisons(Report& report) {
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
     made.outputs = pair.outputs;
-    made.layers = CompareLayers(run, baseline, candidate);
-    made.by_source = CompareByName(run, baseline, candidate, SourceLineOf);
-    made.by_delegate = CompareByName(run, baseline, candidate, DelegateOf);
-    made.by_kernel = CompareByName(run, baseline, candidate, KernelOf);
-    made.factors = FactorSpeedup(run, made.comparison, baseline, candidate);
+    made.layers = CompareLayers(sides);
+    made.by_source = CompareByName(sides, SourceLineOf);
+    made.by_delegate = CompareByName(sides, DelegateOf);
+    made.by_kernel = CompareByName(sides, KernelOf);
+    made.factors = FactorSpeedup(sides, made.comparison);
     if (made.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
@@ -363,10 +354,7 @@ void PairOffWithOn(RunData& run) {
     const std::string on = off.substr(0, at) + "on" + off.substr(at + 3);
     for (std::size_t j = 0; j < run.experiments.size(); ++j) {
       if (run.experiments[j].name != on || run.experiments[j].threads != run.experiments[i].threads) continue;
-      ComparePair pair;
-      pair.baseline = i;
-      pair.candidate = j;
-      run.pairs.push_back(std::move(pair));
+      run.pairs.push_back({.baseline = i, .candidate = j});
     }
   }
 }
@@ -407,6 +395,13 @@ double ReportExperiment::MeanOfGroup(Group group) const {
 std::optional<double> ReportExperiment::MeanExecute() const {
   if (groups.runs == 0) return std::nullopt;
   return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
+}
+
+const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate) {
+  const auto found = std::ranges::find_if(report.comparisons, [&](const ReportComparison& pair) {
+    return pair.baseline == baseline && pair.candidate == candidate;
+  });
+  return found == report.comparisons.end() ? nullptr : &*found;
 }
 
 bool InPair(const Report& report, std::size_t experiment) {
@@ -497,10 +492,7 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
     if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
   }
   if (files.size() == 2) {
-    ComparePair pair;
-    pair.baseline = 0;
-    pair.candidate = 1;
-    run.pairs.push_back(std::move(pair));
+    run.pairs.push_back({.baseline = 0, .candidate = 1});
     // Two files of two folders may have the same name: the labels must tell the sides apart.
     if (run.experiments[0].label == run.experiments[1].label) {
       run.experiments[0].label += " (A)";

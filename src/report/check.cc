@@ -13,6 +13,7 @@
 #include "measure/store/run_warnings.h"
 #include "report/findings/contention.h"
 #include "report/kernels/watched.h"
+#include "report/pair.h"
 #include "stats/multiple.h"
 #include "stats/unpaired.h"
 
@@ -23,12 +24,12 @@ constexpr double kConfidence = 0.95;  // of the estimates as they come; the gate
 
 using LaunchValues = std::map<int, double>;  // of a launch's index
 
-LaunchValues ValuesOf(const ExperimentData& data,
-                      const std::function<std::optional<double>(const Launch&)>& value) {
+LaunchValues ValuesOf(const ExperimentData& data, const auto& value) {
   LaunchValues values;
   for (const Launch& launch : data.launches) {
     if (launch.status != Launch::Status::kComplete) continue;
-    if (const auto of_launch = value(launch); of_launch && *of_launch > 0) values[launch.index] = *of_launch;
+    if (const auto of_launch = std::invoke(value, launch); of_launch && *of_launch > 0)
+      values[launch.index] = static_cast<double>(*of_launch);
   }
   return values;
 }
@@ -37,21 +38,6 @@ std::vector<double> All(const LaunchValues& values) {
   std::vector<double> all;
   for (const auto& [index, value] : values) all.push_back(value);
   return all;
-}
-
-std::optional<double> LatencyOf(const Launch& launch) {
-  std::vector<double> medians;
-  for (const auto& [round, median] : launch.CleanRounds()) medians.push_back(median);
-  return stats::Median(medians);
-}
-
-std::optional<double> PeakOf(const Launch& launch) {
-  return launch.peak_rss ? std::optional(static_cast<double>(*launch.peak_rss)) : std::nullopt;
-}
-
-std::optional<double> LoadOf(const Launch& launch) {
-  const auto load = launch.CleanLoad();
-  return load ? std::optional(static_cast<double>(*load)) : std::nullopt;
 }
 
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
@@ -90,20 +76,13 @@ class Assembler {
   }
 
  private:
-  const ReportComparison* ComparisonOf(const ComparePair& pair) const {
-    for (const ReportComparison& made : report_.comparisons) {
-      if (made.baseline == pair.baseline && made.candidate == pair.candidate) return &made;
-    }
-    return nullptr;
-  }
-
   void AddPair(const ComparePair& pair) {
-    const ExperimentData& a = report_.run.experiments[pair.baseline];
-    const ExperimentData& b = report_.run.experiments[pair.candidate];
-    const ReportComparison* made = ComparisonOf(pair);
+    const Sides& sides = sides_.emplace_back(
+        Sides{report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
+    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
+    const ReportComparison* const made = FindComparison(report_, pair.baseline, pair.candidate);
     comparisons_.push_back(made == nullptr ? nullptr : &made->comparison);
-    profiles_.emplace_back(&report_.experiments[pair.baseline], &report_.experiments[pair.candidate]);
-    CheckPair out;
+    CheckPair& out = result_.pairs.emplace_back();
     out.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     out.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
     out.name = pair.label.empty() ? fmt::format("{} against {}", out.candidate_label, out.baseline_label)
@@ -116,22 +95,22 @@ class Assembler {
       out.pairing = made->comparison.pairing;
       out.launches = made->comparison.launches;
     }
-    pairs_.push_back(&pair);
-    result_.pairs.push_back(std::move(out));
-    AddItems(a, b);
+    AddItems(sides);
   }
 
   // Times of an emulated processor, and of kernel-log runs, mean nothing.
-  static std::string Refusal(const ExperimentData& a, const ExperimentData& b) {
+  static std::string Refusal(const Sides& sides) {
+    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
     if (a.trace_enabled || b.trace_enabled) return "a kernel-log run's times are no latency";
     return "";
   }
 
-  void AddItems(const ExperimentData& a, const ExperimentData& b) {
+  void AddItems(const Sides& sides) {
+    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     const Comparison* made = comparisons_.back();
     const bool paired = made != nullptr && made->pairing == Pairing::kLaunches;
-    std::string refusal = Refusal(a, b);
+    std::string refusal = Refusal(sides);
     if (refusal.empty() && made != nullptr && made->latency.verdict == stats::Verdict::kContended)
       refusal = "contended: " + CleanText(*made);
     if (limits_.slowdown) {
@@ -142,7 +121,9 @@ class Assembler {
       if (made != nullptr) {
         item.baseline = made->latency.baseline_ns;
         item.candidate = made->latency.candidate_ns;
-        if (!paired) estimate = EstimateLaunches(ValuesOf(a, LatencyOf), ValuesOf(b, LatencyOf), false);
+        if (!paired)
+          estimate =
+              EstimateLaunches(ValuesOf(a, &Launch::CleanLatency), ValuesOf(b, &Launch::CleanLatency), false);
         if (!estimate) estimate = made->latency.estimate;
       }
       AddItem(std::move(item), estimate, refusal);
@@ -158,8 +139,10 @@ class Assembler {
       item.candidate = stats::Median(All(of_b));
       AddItem(std::move(item), EstimateLaunches(of_a, of_b, paired), why_not);
     };
-    if (limits_.memory_growth) add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, PeakOf, "");
-    if (limits_.load_slowdown) add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, LoadOf, refusal);
+    if (limits_.memory_growth)
+      add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, "");
+    if (limits_.load_slowdown)
+      add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad, refusal);
     if (limits_.operator_slowdown && made != nullptr) AddOperators(*made, refusal);
   }
 
@@ -203,9 +186,9 @@ class Assembler {
 
   // The baseline's where both have it.
   const Operator* OperatorOf(const OperatorMatch& match, std::size_t pair) const {
-    const ReportExperiment* side = match.baseline ? profiles_[pair].first : profiles_[pair].second;
+    const auto& profile = (match.baseline ? sides_[pair].baseline : sides_[pair].candidate).profile;
     const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
-    return side->profile && op < side->profile->operators.size() ? &side->profile->operators[op] : nullptr;
+    return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
 
   void MakeNamesUnique() {
@@ -233,7 +216,7 @@ class Assembler {
     std::vector<stats::RatioEstimate> estimates;
     std::vector<std::pair<std::size_t, const OperatorMatch*>> judged;
     for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      if (comparisons_[p] == nullptr || Refused(p)) continue;
+      if (comparisons_[p] == nullptr || !Refusal(sides_[p]).empty()) continue;
       const std::size_t before = judged.size();
       bool both = false;
       for (const OperatorMatch& match : comparisons_[p]->operators) {
@@ -282,21 +265,21 @@ class Assembler {
 
   void FindProven() {
     for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      if (comparisons_[p] == nullptr) continue;
-      const auto rows = [&](std::size_t experiment) {
+      const auto& baseline_profile = sides_[p].baseline.profile;
+      const auto& candidate_profile = sides_[p].candidate.profile;
+      if (comparisons_[p] == nullptr || !baseline_profile || !candidate_profile) continue;
+      const auto rows = [&](const ExperimentData& data) {
         std::map<std::string, const WatchedRow*> by_key;
-        for (const WatchedRow& row : RowsOf(report_.watched, report_.run.experiments[experiment]))
+        for (const WatchedRow& row : RowsOf(report_.watched, data))
           if (!row.code.empty()) by_key.emplace(row.key, &row);
         return by_key;
       };
-      const auto before = rows(pairs_[p]->baseline), after = rows(pairs_[p]->candidate);
+      const auto before = rows(sides_[p].BaselineData()), after = rows(sides_[p].CandidateData());
       for (const OperatorMatch& match : comparisons_[p]->operators) {
         if (!match.baseline || !match.candidate) continue;
-        const auto& [a, b] = profiles_[p];
-        if (!a->profile || !b->profile) continue;
-        const Operator& op = a->profile->operators[*match.baseline];
+        const Operator& op = baseline_profile->operators[*match.baseline];
         const auto baseline = before.find(KeyText(op.key));
-        const auto candidate = after.find(KeyText(b->profile->operators[*match.candidate].key));
+        const auto candidate = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
         if (baseline == before.end() || candidate == after.end()) continue;
         result_.pairs[p].proven.push_back(
             {op.name, baseline->first, SideOf(*baseline->second), SideOf(*candidate->second)});
@@ -314,12 +297,6 @@ class Assembler {
                               const std::optional<double>& ns) {
     const std::string& name = match.change ? match.change->name : op.name;
     list.push_back(ns ? fmt::format("{} ({})", name, FormatMilliseconds(*ns)) : name);
-  }
-
-  bool Refused(std::size_t p) const {
-    return !Refusal(report_.run.experiments[pairs_[p]->baseline],
-                    report_.run.experiments[pairs_[p]->candidate])
-                .empty();
   }
 
   void Decide() {
@@ -340,9 +317,8 @@ class Assembler {
   CheckReport result_;
   std::vector<GateClaim> claims_;  // item by item of all pairs, in order
   // Of each pair:
-  std::vector<const ComparePair*> pairs_;
+  std::vector<Sides> sides_;
   std::vector<const Comparison*> comparisons_;  // null: there is none
-  std::vector<std::pair<const ReportExperiment*, const ReportExperiment*>> profiles_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "report/pair.h"
 #include "stats/distribution.h"
 #include "stats/unpaired.h"
 #include "stats/verdict.h"
@@ -67,12 +68,18 @@ class Section {
  private:
   const Report& RunOf(std::size_t device) const { return report_.runs[section_.devices[device].run]; }
   const ReportExperiment* ExperimentOf(const DeviceRow& row, std::size_t device) const {
-    const auto& experiment = row.cells[device].experiment;
-    return experiment ? &RunOf(device).experiments[*experiment] : nullptr;
+    return report_.ExperimentOf(section_, row, device);
   }
   const ExperimentData* DataOf(const DeviceRow& row, std::size_t device) const {
     const ReportExperiment* experiment = ExperimentOf(row, device);
     return experiment != nullptr ? &RunOf(device).run.experiments[experiment->index] : nullptr;
+  }
+
+  // The first row that fits, or else a new one.
+  template <typename Row>
+  static Row& FindOrAdd(std::vector<Row>& rows, const auto& fits) {
+    const auto row = std::ranges::find_if(rows, fits);
+    return row == rows.end() ? rows.emplace_back() : *row;
   }
 
   void AddRows() {
@@ -80,18 +87,14 @@ class Section {
       const Report& run = RunOf(device);
       for (std::size_t e = 0; e < run.experiments.size(); ++e) {
         const ReportExperiment& experiment = run.experiments[e];
-        const auto row = std::ranges::find_if(section_.experiments, [&](const DeviceRow& known) {
+        DeviceRow& row = FindOrAdd(section_.experiments, [&](const DeviceRow& known) {
           return known.label == experiment.label && known.threads == experiment.threads &&
                  !known.cells[device].experiment;
         });
-        DeviceRow* into = row == section_.experiments.end() ? nullptr : &*row;
-        if (into == nullptr) {
-          into = &section_.experiments.emplace_back();
-          into->label = experiment.label;
-          into->threads = experiment.threads;
-          into->cells.resize(section_.devices.size());
-        }
-        into->cells[device].experiment = e;
+        row.label = experiment.label;
+        row.threads = experiment.threads;
+        row.cells.resize(section_.devices.size());
+        row.cells[device].experiment = e;
       }
     }
   }
@@ -111,7 +114,6 @@ class Section {
     std::vector<DeviceRow>& rows = section_.experiments;
     std::map<std::string, std::vector<std::size_t>> alike;
     for (std::size_t i = 0; i < rows.size(); ++i) alike[ConfigurationOf(rows[i])].push_back(i);
-    std::set<std::size_t> gone;
     for (const auto& [configuration, members] : alike) {
       if (members.size() < 2) continue;
       std::vector<int> used(section_.devices.size(), 0);
@@ -128,14 +130,10 @@ class Section {
         for (std::size_t device = 0; device < used.size(); ++device) {
           if (other.cells[device].experiment) first.cells[device] = other.cells[device];
         }
-        gone.insert(members[m]);
+        rows[members[m]].cells.clear();
       }
     }
-    std::vector<DeviceRow> kept;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!gone.contains(i)) kept.push_back(std::move(rows[i]));
-    }
-    rows = std::move(kept);
+    std::erase_if(rows, [](const DeviceRow& row) { return row.cells.empty(); });
   }
 
   void Compare(DeviceRow& row) const {
@@ -162,12 +160,11 @@ class Section {
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
       if (traced) continue;
-      const RunData& run = RunOf(device).run;
-      const CompareOptions usual;
-      quantity.estimate = stats::EstimateUnpairedLaunches(before, MediansOfLaunches(data), usual.confidence);
+      quantity.estimate =
+          stats::EstimateUnpairedLaunches(before, MediansOfLaunches(data), CompareOptions().confidence);
       if (quantity.estimate) {
         quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
-                                        run.schedule.margin > 0 ? run.schedule.margin : usual.margin);
+                                        CompareOptionsOf(RunOf(device).run).margin);
       }
     }
   }
@@ -204,18 +201,14 @@ class Section {
       const Report& run = RunOf(device);
       for (std::size_t c = 0; c < run.comparisons.size(); ++c) {
         const Comparison& comparison = run.comparisons[c].comparison;
-        const auto row = std::ranges::find_if(section_.pairs, [&](const DevicePairRow& known) {
+        DevicePairRow& row = FindOrAdd(section_.pairs, [&](const DevicePairRow& known) {
           return known.baseline_label == comparison.baseline_label &&
                  known.candidate_label == comparison.candidate_label && !known.comparisons[device];
         });
-        DevicePairRow* into = row == section_.pairs.end() ? nullptr : &*row;
-        if (into == nullptr) {
-          into = &section_.pairs.emplace_back();
-          into->baseline_label = comparison.baseline_label;
-          into->candidate_label = comparison.candidate_label;
-          into->comparisons.resize(section_.devices.size());
-        }
-        into->comparisons[device] = c;
+        row.baseline_label = comparison.baseline_label;
+        row.candidate_label = comparison.candidate_label;
+        row.comparisons.resize(section_.devices.size());
+        row.comparisons[device] = c;
       }
     }
   }

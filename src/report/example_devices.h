@@ -38,10 +38,7 @@ inline Report MakePairOn(const std::string& device, double factor, bool emulated
     data.model_sha256 = run.model_sha256;
   }
   run.experiments[0].isa = "-sme2";
-  ComparePair pair;
-  pair.baseline = 0;
-  pair.candidate = 1;
-  run.pairs.push_back(pair);
+  run.pairs.push_back({.baseline = 0, .candidate = 1});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(MakeProfile("off", scaled(4'000'000)));
   profiles.emplace_back(MakeProfile("on", scaled(1'000'000), "PF32"));

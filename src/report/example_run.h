@@ -123,10 +123,7 @@ inline Report MakePair() {
   run.platform = "linux-x86_64";
   run.schedule.seconds = 31;
   run.experiments = {MakeExperiment("off", 5'000'000), MakeExperiment("on", 2'000'000)};
-  ComparePair pair;
-  pair.baseline = 0;
-  pair.candidate = 1;
-  run.pairs.push_back(pair);
+  run.pairs.push_back({.baseline = 0, .candidate = 1});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(MakeProfile("off", 4'000'000));
   profiles.emplace_back(MakeProfile("on", 1'000'000, "PF32"));

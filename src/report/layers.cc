@@ -7,7 +7,6 @@
 #include "compare/module_paths.h"
 #include "core/text.h"
 #include "report/pair.h"
-#include "report/report.h"
 
 namespace etprof {
 namespace {
@@ -65,13 +64,8 @@ class Tree {
 
  private:
   std::size_t Add(const std::string& path, const std::string& type, std::size_t parent, int depth) {
-    LayerRow row;
-    row.path = path;
-    row.type = type;
-    row.parent = parent;
-    row.depth = depth;
     index_[path] = rows_.size();
-    rows_.push_back(std::move(row));
+    rows_.push_back({path, type, parent, depth, 0, 0, {}});
     return rows_.size() - 1;
   }
 
@@ -115,8 +109,7 @@ std::optional<double> AttributedShare(const Profile& profile) {
   return static_cast<double>(attributed) / static_cast<double>(all);
 }
 
-std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment& baseline,
-                                      const ReportExperiment& candidate) {
+std::vector<LayerDelta> CompareLayers(const Sides& sides) {
   // The candidate's tree, then what only the baseline has. A wrapper's own rows hold the whole model that is
   // in it, so that they stand against the whole model of the side without one.
   const auto paths = [](const std::vector<LayerRow>& layers) {
@@ -124,19 +117,19 @@ std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment
     for (const LayerRow& layer : layers) all.push_back(layer.path);
     return all;
   };
-  const ModulePrefixes prefixes = CommonModules(paths(baseline.layers), paths(candidate.layers));
+  const ModulePrefixes prefixes = CommonModules(paths(sides.baseline.layers), paths(sides.candidate.layers));
   const auto without = [](const std::string& path, const std::string& prefix) {
     return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
   };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
   std::map<std::string, std::vector<std::size_t>> index;  // by the path without the prefix: rows
-  for (const LayerRow& row : candidate.layers) {
+  for (const LayerRow& row : sides.candidate.layers) {
     index[without(row.path, prefixes.candidate)].push_back(sets.size());
     sets.push_back({row.path, {}, row.operators});
     layers.push_back({row.depth, row.type, {}});
   }
-  for (const LayerRow& row : baseline.layers) {
+  for (const LayerRow& row : sides.baseline.layers) {
     const auto found = index.find(without(row.path, prefixes.baseline));
     if (found == index.end()) {
       sets.push_back({row.path, row.operators, {}});
@@ -148,19 +141,18 @@ std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment
       if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
     }
   }
-  std::vector<DeltaRow> rows = CompareSetsOf(run, baseline, candidate, sets);
+  std::vector<DeltaRow> rows = CompareSetsOf(sides, sets);
   if (rows.empty()) return {};
   for (std::size_t i = 0; i < rows.size(); ++i) layers[i].row = std::move(rows[i]);
   return layers;
 }
 
-std::vector<DeltaRow> CompareByName(const RunData& run, const ReportExperiment& baseline,
-                                    const ReportExperiment& candidate, NameOfOperator name_of) {
-  if (!baseline.profile || !candidate.profile) return {};
+std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of) {
+  if (!sides.baseline.profile || !sides.candidate.profile) return {};
   std::vector<OperatorSet> sets;
   std::map<std::string, std::size_t> index;
   for (const bool is_candidate : {true, false}) {
-    const Profile& profile = is_candidate ? *candidate.profile : *baseline.profile;
+    const Profile& profile = is_candidate ? *sides.candidate.profile : *sides.baseline.profile;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
       const auto name = name_of(profile, op);
       if (!name) continue;
@@ -170,7 +162,7 @@ std::vector<DeltaRow> CompareByName(const RunData& run, const ReportExperiment& 
       (is_candidate ? set.candidate : set.baseline).push_back(op);
     }
   }
-  return CompareSetsOf(run, baseline, candidate, sets);
+  return CompareSetsOf(sides, sets);
 }
 
 }  // namespace etprof

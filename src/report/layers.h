@@ -8,11 +8,10 @@
 #include "compare/comparison.h"
 #include "core/describe.h"
 #include "core/units.h"
-#include "measure/store/run_data.h"
 
 namespace etprof {
 
-struct ReportExperiment;
+struct Sides;
 
 // A module of the model, with what runs in it. Sums are over the common set of runs.
 struct LayerRow {
@@ -53,13 +52,11 @@ struct LayerDelta {
   std::string type;
   DeltaRow row;  // of `total`
 };
-std::vector<LayerDelta> CompareLayers(const RunData& run, const ReportExperiment& baseline,
-                                      const ReportExperiment& candidate);
+std::vector<LayerDelta> CompareLayers(const Sides& sides);
 
 // Rows by what `name_of` says of an operator (index into the profile's operators); what it says nothing of is
 // left out.
 using NameOfOperator = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
-std::vector<DeltaRow> CompareByName(const RunData& run, const ReportExperiment& baseline,
-                                    const ReportExperiment& candidate, NameOfOperator name_of);
+std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of);
 
 }  // namespace etprof

@@ -134,7 +134,8 @@ struct ReportExperiment {
 // What a process of a side costs beside its runs: medians over launches (ns), or the largest peak (bytes).
 struct SideCost {
   std::optional<double> baseline, candidate;
-  std::optional<stats::RatioEstimate> estimate;  // baseline / candidate, paired by launch; absent where not
+  std::optional<stats::RatioEstimate> estimate =
+      {};  // baseline / candidate, paired by launch; absent where not
   stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less
 };
 struct SideCosts {
@@ -203,6 +204,9 @@ struct Report {
 // Computes everything that is said of a run. `profiles` stand index by index of run.experiments; absent where
 // there is no trace. Never throws for odd or missing data: what is missing is absent.
 Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
+
+// That of the two experiments (indices into Report::experiments); null: there is none.
+const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate);
 
 // Whether a comparison has the experiment (an index into Report::experiments) on a side.
 bool InPair(const Report& report, std::size_t experiment);

@@ -16,13 +16,6 @@ namespace {
 constexpr std::size_t kSlowestOperators = 20;  // of a cell
 constexpr double kVariantConfidence = 0.95;
 
-const ReportComparison* ComparisonOfPair(const Report& report, const ComparePair& pair) {
-  const auto found = std::ranges::find_if(report.comparisons, [&](const ReportComparison& made) {
-    return made.baseline == pair.baseline && made.candidate == pair.candidate;
-  });
-  return found == report.comparisons.end() ? nullptr : &*found;
-}
-
 // The experiment of the model as it is: what all pairs have in common. Of a single pair, whose variant masks
 // features, it is the candidate (MakeProfileConfig), else the baseline.
 std::size_t AsItIs(const Report& report) {
@@ -45,13 +38,6 @@ std::string WhyNoInterval(const Quantity& latency) {
     return "contended: other processes left too few clean runs";
   return latency.estimate ? "" : "too few launches";
 }
-
-// Claims of a suite that are judged together.
-struct Claims {
-  std::vector<SuitePair*> pairs;
-  std::vector<SuiteVariant*> variants;
-  std::vector<stats::RatioEstimate> estimates;  // of the pairs, then of the variants
-};
 
 void AddVariants(SuiteReport& suite) {
   std::vector<std::string> names;
@@ -137,7 +123,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
     made.variant = i < variants.size()
                        ? variants[i]
                        : fmt::format("{} against {}", made.candidate_label, made.baseline_label);
-    const ReportComparison* const comparison = ComparisonOfPair(report, pair);
+    const ReportComparison* const comparison = FindComparison(report, pair.baseline, pair.candidate);
     if (comparison != nullptr) {
       made.latency = comparison->comparison.latency;
       made.launches = comparison->comparison.launches;
@@ -161,7 +147,7 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
 
 void JudgeSuite(SuiteReport& suite) {
   AddVariants(suite);
-  Claims claims;
+  std::vector<stats::Judged> judged;
   double margin = 0.01, q = suite.false_discovery;
   std::vector<GateClaim> gates;
   for (SuiteCellReport& cell : suite.cells) {
@@ -170,29 +156,14 @@ void JudgeSuite(SuiteReport& suite) {
     if (cell.look_confidence > 0) q = std::min(q, 1 - cell.look_confidence);
     for (SuitePair& pair : cell.pairs) {
       gates.push_back({pair.latency.Told(), suite.limit.value_or(0)});
-      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.Told()) {
+      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.Told())
         gates.back().estimate.reset();
-        continue;
-      }
-      claims.pairs.push_back(&pair);
-      claims.estimates.push_back(*pair.latency.estimate);
+      else
+        judged.push_back({pair.latency.estimate, pair.latency.verdict});
     }
   }
-  for (SuiteVariant& variant : suite.variants) {
-    if (!variant.estimate) continue;
-    claims.variants.push_back(&variant);
-    claims.estimates.push_back(*variant.estimate);
-  }
-  const std::vector<stats::OperatorVerdict> verdicts = stats::JudgeMany(claims.estimates, q, margin);
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (i < claims.pairs.size()) {
-      claims.pairs[i]->latency.estimate = verdicts[i].estimate;
-      claims.pairs[i]->latency.verdict = verdicts[i].verdict;
-    } else {
-      claims.variants[i - claims.pairs.size()]->estimate = verdicts[i].estimate;
-      claims.variants[i - claims.pairs.size()]->verdict = verdicts[i].verdict;
-    }
-  }
+  for (SuiteVariant& variant : suite.variants) judged.push_back({variant.estimate, variant.verdict});
+  stats::JudgeTogether(judged, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gated = JudgeClaims(gates, {.false_discovery = q, .look_share = 1});
     std::size_t next = 0;

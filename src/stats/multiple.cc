@@ -48,4 +48,18 @@ std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates,
   return verdicts;
 }
 
+void JudgeTogether(std::span<const Judged> judged, double q, double margin) {
+  std::vector<RatioEstimate> estimates;
+  for (const Judged& one : judged) {
+    if (one.estimate) estimates.push_back(*one.estimate);
+  }
+  const std::vector<OperatorVerdict> verdicts = JudgeMany(estimates, q, margin);
+  auto next = verdicts.begin();
+  for (const Judged& one : judged) {
+    if (!one.estimate) continue;
+    one.estimate = next->estimate;
+    one.verdict = next++->verdict;
+  }
+}
+
 }  // namespace etprof::stats

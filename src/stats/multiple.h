@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,5 +40,13 @@ struct OperatorVerdict {
 // Yekutieli ask for intervals at 1 - |S| q / m; those here are no narrower. An estimate without a p-value (no
 // difference and no spread at all) counts as p = 1.
 std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates, double q, double margin);
+
+// What is judged together with others, in its place. What has no estimate counts for nothing and keeps its
+// verdict.
+struct Judged {
+  std::optional<RatioEstimate>& estimate;
+  Verdict& verdict;
+};
+void JudgeTogether(std::span<const Judged> judged, double q, double margin);
 
 }  // namespace etprof::stats

@@ -202,9 +202,7 @@ std::optional<stats::RatioEstimate> EstimateSingle(const ExperimentData& experim
   std::vector<double> effects;
   for (const Launch& launch : experiment.launches) {
     if (launch.status != Launch::Status::kComplete) continue;
-    std::vector<double> medians;
-    for (const auto& [round, median] : launch.CleanRounds()) medians.push_back(median);
-    const auto median = stats::Median(medians);
+    const auto median = launch.CleanLatency();
     if (median && *median > 0) effects.push_back(std::log(*median));
   }
   return stats::EstimateRatio(std::span<const double>(effects), confidence);

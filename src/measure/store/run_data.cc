@@ -73,6 +73,12 @@ std::map<int, double> Launch::CleanRounds() const {
   return medians;
 }
 
+std::optional<double> Launch::CleanLatency() const {
+  std::vector<double> medians;
+  for (const auto& [round, median] : CleanRounds()) medians.push_back(median);
+  return stats::Median(medians);
+}
+
 std::vector<UntracedBurst> ExperimentData::Bursts() const {
   std::vector<UntracedBurst> bursts;
   if (trace_enabled) return bursts;

@@ -150,6 +150,7 @@ struct Launch {
   std::optional<Nanoseconds> CleanFirstRun() const;
   // By round: the median of the clean runs of its bursts. A round without any is not in it.
   std::map<int, double> CleanRounds() const;
+  std::optional<double> CleanLatency() const;  // the median of these, ns; absent: there are none
 
   static constexpr const char* kSchemaName = "launch";
   static void Describe(auto& v) {
@@ -390,9 +391,9 @@ struct ExperimentData {
 std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other);
 
 struct ComparePair {
-  std::size_t baseline = 0, candidate = 0;      // indices into RunData::experiments
-  std::string label;                            // of the pair, as configured; may be empty
-  std::string baseline_label, candidate_label;  // "avx512 off", "avx512 on"
+  std::size_t baseline = 0, candidate = 0;                // indices into RunData::experiments
+  std::string label = {};                                 // of the pair, as configured; may be empty
+  std::string baseline_label = {}, candidate_label = {};  // "avx512 off", "avx512 on"
   // How the outputs of the two sides' first launches differ; see CompareOutputs.
   struct OutputDifference {
     bool comparable = false;                                   // same number, types and shapes
@@ -409,7 +410,7 @@ struct ComparePair {
       v("note", &OutputDifference::note);
     }
   };
-  std::optional<OutputDifference> outputs;
+  std::optional<OutputDifference> outputs = {};
 };
 
 struct RunData;

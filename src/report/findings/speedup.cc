@@ -7,7 +7,6 @@
 #include "measure/store/peaks.h"
 #include "report/findings/traced.h"
 #include "report/pair.h"
-#include "report/report.h"
 
 namespace etprof {
 namespace {
@@ -77,16 +76,16 @@ std::map<std::size_t, const RooflineRow*> ComputeBound(const Roofline& roofline,
 
 }  // namespace
 
-std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison& comparison,
-                                            const ReportExperiment& baseline,
-                                            const ReportExperiment& candidate) {
+std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison) {
+  const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+  const std::optional<Peaks>& peaks = sides.run.peaks;
   const stats::Verdict verdict = comparison.latency.verdict;
-  if (!Decided(verdict) || !run.peaks || !baseline.roofline || !candidate.roofline ||
+  if (!Decided(verdict) || !peaks || !baseline.roofline || !candidate.roofline ||
       baseline.threads != candidate.threads || comparison.baseline_total <= 0 ||
       comparison.candidate_total <= 0 || TracedRatioApart(comparison))
     return std::nullopt;
-  const PeaksEntry* before = PeaksOf(*run.peaks, baseline.label);
-  const PeaksEntry* after = PeaksOf(*run.peaks, candidate.label);
+  const PeaksEntry* before = PeaksOf(*peaks, baseline.label);
+  const PeaksEntry* after = PeaksOf(*peaks, candidate.label);
   if (before == nullptr || after == nullptr || !SameMachine(*before, *after)) return std::nullopt;
   const auto dtype = OneType(*baseline.roofline);
   if (!dtype || dtype != OneType(*candidate.roofline)) return std::nullopt;
@@ -114,7 +113,7 @@ std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison
     factors.macs += a->second->macs;
   }
   if (set.baseline.empty()) return std::nullopt;
-  const std::vector<DeltaRow> rows = CompareSetsOf(run, baseline, candidate, {set});
+  const std::vector<DeltaRow> rows = CompareSetsOf(sides, {set});
   if (rows.empty()) return std::nullopt;
   const DeltaRow& row = rows.front();
   factors.share_of_baseline =

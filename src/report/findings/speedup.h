@@ -10,8 +10,7 @@
 namespace etprof {
 
 struct Comparison;
-struct ReportExperiment;
-struct RunData;
+struct Sides;
 
 // A speedup as two factors: the machine's compute peak with the candidate's CPU features over that with the
 // baseline's, and how much of their peak both variants reach. It is that of the operators that the compute
@@ -56,8 +55,6 @@ struct SpeedupFactors {
 // missing, of other threads or CPUs, unsteady, or of two moments in which the machine was not the same; the
 // peaks are equal; the variants multiply in different or mixed data types; these operators are less than half
 // of the slower variant; a share above 1 shows that the peak was measured in a worse moment.
-std::optional<SpeedupFactors> FactorSpeedup(const RunData& run, const Comparison& comparison,
-                                            const ReportExperiment& baseline,
-                                            const ReportExperiment& candidate);
+std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison);
 
 }  // namespace etprof

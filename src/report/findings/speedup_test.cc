@@ -114,7 +114,7 @@ TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
   Report report = SpeedupExample().Make();
   Comparison& comparison = report.comparisons[0].comparison;
   const auto again = [&] {
-    return FactorSpeedup(report.run, comparison, report.experiments[0], report.experiments[1]).has_value();
+    return FactorSpeedup({report.run, report.experiments[0], report.experiments[1]}, comparison).has_value();
   };
   EXPECT_TRUE(again());
   for (const stats::Verdict verdict : {stats::Verdict::kSame, stats::Verdict::kInconclusive,
@@ -129,8 +129,8 @@ TEST(FactorSpeedup, IsAbsentWhereTheTablesDoNotAddUpToTheHeadline) {
   stats::RatioEstimate& headline = *report.comparisons[0].comparison.latency.estimate;
   headline.log_low += 1;
   headline.log_high += 1;
-  EXPECT_FALSE(FactorSpeedup(report.run, report.comparisons[0].comparison, report.experiments[0],
-                             report.experiments[1])
+  EXPECT_FALSE(FactorSpeedup({report.run, report.experiments[0], report.experiments[1]},
+                             report.comparisons[0].comparison)
                    .has_value());
 }
 

@@ -173,7 +173,7 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
   OperatorEvidence evidence;
   evidence.baseline_label = baseline_label;
   evidence.candidate_label = candidate_label;
-  for (const MatchedPair& pair : MatchOperators(baseline, candidate)) {
+  for (const NodePair& pair : MatchOperators(baseline, candidate)) {
     OperatorEvidence::Row row;
     const auto take = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
                          bool& kleidiai, bool& sme) -> std::string {

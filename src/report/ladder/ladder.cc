@@ -119,11 +119,9 @@ class Builder {
   }
 
   std::optional<Ladder> Build() {
-    std::size_t measured = 0;
-    for (const auto& levels : ladder_.experiments) {
-      for (const auto& experiment : levels) measured += experiment ? 1 : 0;
-    }
-    if (measured == 0) return std::nullopt;
+    bool measured = false;
+    ForEachSetting([&](const LadderSetting&) { measured = true; });
+    if (!measured) return std::nullopt;
     MakeRows();
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       std::optional<LadderSetting> lowest;
@@ -165,6 +163,10 @@ class Builder {
     return report_.experiments[*ladder_.experiments[setting.threads][setting.level]];
   }
 
+  Sides SidesAt(const LadderSetting& from, const LadderSetting& to) const {
+    return {report_.run, ExperimentAt(from), ExperimentAt(to)};
+  }
+
   template <typename Visit>
   void ForEachRow(const Visit& visit) {
     visit(ladder_.latency);
@@ -186,29 +188,24 @@ class Builder {
                                                        std::vector<LadderCell>(ladder_.levels.size()))};
   }
 
-  static LadderRow& Named(const std::string& name, std::vector<LadderRow>& rows, const LadderRow& empty) {
-    for (LadderRow& row : rows) {
-      if (row.name == name) return row;
-    }
-    rows.push_back(empty);
-    rows.back().name = name;
-    return rows.back();
+  LadderRow& Named(const std::string& name, std::vector<LadderRow>& rows) const {
+    const auto row = std::ranges::find(rows, name, &LadderRow::name);
+    return row == rows.end() ? rows.emplace_back(EmptyRow(name)) : *row;
   }
 
   void MakeRows() {
-    const LadderRow empty = EmptyRow("");
     ladder_.latency = EmptyRow("Median latency");
     ForEachSetting([&](const LadderSetting& here) {
       const ReportExperiment& experiment = ExperimentAt(here);
       ladder_.latency.At(here).ns = experiment.latency.p50;
       const auto add = [&](const Breakdown& breakdown, std::vector<LadderRow>& rows) {
-        for (std::size_t i = 0; i + 1 < breakdown.rows.size(); ++i) {  // but "Clipped"
-          Named(breakdown.rows[i].name, rows, empty).At(here).ns =
+        for (std::size_t i = 0; breakdown.runs > 0 && i + 1 < breakdown.rows.size(); ++i) {  // but "Clipped"
+          Named(breakdown.rows[i].name, rows).At(here).ns =
               static_cast<double>(breakdown.rows[i].total) / static_cast<double>(breakdown.runs);
         }
       };
-      if (experiment.groups.runs > 0) add(experiment.groups, ladder_.groups);
-      if (experiment.categories.runs > 0) add(experiment.categories, ladder_.categories);
+      add(experiment.groups, ladder_.groups);
+      add(experiment.categories, ladder_.categories);
     });
     ChainOperators();
   }
@@ -231,12 +228,12 @@ class Builder {
 
   void ChainTo(const LadderSetting& here, const std::optional<LadderSetting>& from) {
     const Profile& profile = *ExperimentAt(here).profile;
-    std::vector<std::size_t>& rows = row_of_[{here.threads, here.level}];
+    std::vector<std::size_t>& rows = row_of_[here];
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     rows.assign(profile.operators.size(), kNone);
     if (from) {
-      const std::vector<std::size_t>& earlier = row_of_.at({from->threads, from->level});
-      for (const MatchedPair& pair : MatchOperators(*ExperimentAt(*from).profile, profile)) {
+      const std::vector<std::size_t>& earlier = row_of_.at(*from);
+      for (const NodePair& pair : MatchOperators(*ExperimentAt(*from).profile, profile)) {
         if (pair.baseline && pair.candidate) rows[*pair.candidate] = earlier[*pair.baseline];
       }
     }
@@ -253,15 +250,14 @@ class Builder {
   }
 
   // As the chain has them; nullopt where a side has no trace.
-  std::optional<std::vector<MatchedPair>> MatchesOf(const LadderSetting& from,
-                                                    const LadderSetting& to) const {
-    const auto a = row_of_.find({from.threads, from.level});
-    const auto b = row_of_.find({to.threads, to.level});
+  std::optional<std::vector<NodePair>> MatchesOf(const LadderSetting& from, const LadderSetting& to) const {
+    const auto a = row_of_.find(from);
+    const auto b = row_of_.find(to);
     if (a == row_of_.end() || b == row_of_.end()) return std::nullopt;
-    std::map<std::size_t, MatchedPair> by_row;
+    std::map<std::size_t, NodePair> by_row;
     for (std::size_t op = 0; op < a->second.size(); ++op) by_row[a->second[op]].baseline = op;
     for (std::size_t op = 0; op < b->second.size(); ++op) by_row[b->second[op]].candidate = op;
-    std::vector<MatchedPair> matches;
+    std::vector<NodePair> matches;
     for (const auto& [row, pair] : by_row) matches.push_back(pair);
     return matches;
   }
@@ -269,8 +265,8 @@ class Builder {
   void CompareTwo(const LadderSetting& from, const LadderSetting& to,
                   std::optional<Quantity> LadderCell::*member) {
     const auto matches = MatchesOf(from, to);
-    const Comparison comparison = CompareExperiments(report_.run, ExperimentAt(from), ExperimentAt(to), "",
-                                                     "", matches ? &*matches : nullptr);
+    const Comparison comparison =
+        CompareExperiments(SidesAt(from, to), "", "", matches ? &*matches : nullptr);
     ladder_.interleaved = ladder_.interleaved && comparison.pairing == Pairing::kLaunches;
     ladder_.latency.At(to).*member = comparison.latency;
     const auto place = [&](const std::vector<DeltaRow>& deltas, std::vector<LadderRow>& rows) {
@@ -283,7 +279,7 @@ class Builder {
     place(comparison.groups, ladder_.groups);
     place(comparison.categories, ladder_.categories);
     if (!matches) return;
-    const std::vector<std::size_t>& rows = row_of_.at({to.threads, to.level});
+    const std::vector<std::size_t>& rows = row_of_.at(to);
     for (const OperatorMatch& match : comparison.operators) {
       if (match.baseline && match.candidate)
         ladder_.operators[rows[*match.candidate]].At(to).*member = match.quantity;
@@ -346,7 +342,7 @@ class Builder {
   // Baseline over candidate of the latency; by the paired estimate where there is one.
   double Ratio(const LadderSetting& from, const LadderSetting& to) const {
     if (from == to) return 1;
-    return RatioOf(CompareLatencies(report_.run, ExperimentAt(from), ExperimentAt(to)).latency).value_or(0);
+    return RatioOf(CompareLatencies(SidesAt(from, to)).latency).value_or(0);
   }
 
   void FindBest() {
@@ -361,33 +357,29 @@ class Builder {
       most = ratio;
       best.setting = here;
     }
-    std::vector<stats::RatioEstimate> estimates;
+    std::vector<stats::Judged> judged;
+    best.others.reserve(settings.size());  // what is judged stays where it is
     for (const LadderSetting& other : settings) {
       if (other == best.setting) continue;
-      best.others.push_back(
-          {other, CompareLatencies(report_.run, ExperimentAt(other), ExperimentAt(best.setting)).latency});
-      if (best.others.back().against.estimate) estimates.push_back(*best.others.back().against.estimate);
+      Quantity& against =
+          best.others
+              .emplace_back(LadderBest::Other{other, CompareLatencies(SidesAt(other, best.setting)).latency})
+              .against;
+      judged.push_back({against.estimate, against.verdict});
     }
     // What is contended has no ratio, and may be what is fastest.
     const auto median = [&](const LadderSetting& of) { return ladder_.latency.At(of).ns.value_or(0); };
+    const bool none =
+        std::ranges::none_of(judged, [](const stats::Judged& one) { return one.estimate.has_value(); });
     if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
           return other.against.verdict == stats::Verdict::kContended &&
-                 (estimates.empty() || median(other.setting) <= median(best.setting));
+                 (none || median(other.setting) <= median(best.setting));
         })) {
       return;
     }
     // The best was chosen by these very times: they are judged together, and at the level of a stop rule
     // that looked several times.
-    const ScheduleData& schedule = report_.run.schedule;
-    const double margin = schedule.margin > 0 ? schedule.margin : CompareOptions{}.margin;
-    const auto verdicts = stats::JudgeMany(estimates, 1 - schedule.Level(), margin);
-    auto verdict = verdicts.begin();
-    for (LadderBest::Other& other : best.others) {
-      if (!other.against.estimate) continue;
-      other.against.estimate = verdict->estimate;
-      other.against.verdict = verdict->verdict;
-      ++verdict;
-    }
+    stats::JudgeTogether(judged, 1 - report_.run.schedule.Level(), CompareOptionsOf(report_.run).margin);
     std::ranges::stable_sort(best.others, [](const LadderBest::Other& a, const LadderBest::Other& b) {
       return RatioOf(a.against).value_or(1e300) < RatioOf(b.against).value_or(1e300);
     });
@@ -405,8 +397,7 @@ class Builder {
 
   const Report& report_;
   Ladder ladder_;
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>>
-      row_of_;  // (threads, level) -> row of each of the profile's operators
+  std::map<LadderSetting, std::vector<std::size_t>> row_of_;  // of each of its profile's operators
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ struct LadderLevel {
 // A level with a number of threads: indices into Ladder::levels and Ladder::threads.
 struct LadderSetting {
   std::size_t level = 0, threads = 0;
-  bool operator==(const LadderSetting&) const = default;
+  auto operator<=>(const LadderSetting&) const = default;
 };
 
 // One time at one setting. A Quantity's candidate is this setting.

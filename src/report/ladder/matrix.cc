@@ -42,9 +42,9 @@ class MatrixBuilder {
       if (const auto row = row_of_.find(*match.baseline); row != row_of_.end())
         matrix_.operators[row->second].against.back() = match.quantity;
     }
-    const ReportExperiment& before = report_.experiments[matrix_.baseline];
-    matrix_.costs.push_back(CompareSideCosts(report_.run, before, report_.experiments[candidate],
-                                             comparison.pairing == Pairing::kLaunches));
+    matrix_.costs.push_back(
+        CompareSideCosts({report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},
+                         comparison.pairing == Pairing::kLaunches));
   }
 
   Matrix Take() {
@@ -61,13 +61,6 @@ class MatrixBuilder {
   Matrix matrix_;
   std::map<std::size_t, std::size_t> row_of_;  // operator of the baseline's profile -> row
 };
-
-const Comparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate) {
-  for (const ReportComparison& pair : report.comparisons) {
-    if (pair.baseline == baseline && pair.candidate == candidate) return &pair.comparison;
-  }
-  return nullptr;
-}
 
 // Experiments of one name, by rising threads.
 std::vector<std::vector<std::size_t>> Sweeps(const Report& report) {
@@ -103,13 +96,11 @@ std::vector<Matrix> FindMatrices(const Report& report) {
     MatrixBuilder builder(report, true, sweep.front());
     for (std::size_t i = 1; i < sweep.size(); ++i) {
       in_sweep.emplace(sweep.front(), sweep[i]);
-      const Comparison* known = FindComparison(report, sweep.front(), sweep[i]);
-      if (known != nullptr) {
-        builder.Add(sweep[i], *known);
-      } else {
-        builder.Add(sweep[i], CompareExperiments(report.run, report.experiments[sweep.front()],
-                                                 report.experiments[sweep[i]]));
-      }
+      const ReportComparison* const known = FindComparison(report, sweep.front(), sweep[i]);
+      builder.Add(sweep[i], known != nullptr
+                                ? known->comparison
+                                : CompareExperiments({report.run, report.experiments[sweep.front()],
+                                                      report.experiments[sweep[i]]}));
     }
     matrices.push_back(builder.Take());
   }

@@ -129,8 +129,8 @@ TEST(SideCosts, ArePairedByLaunch) {
   EXPECT_EQ(costs.first_run.verdict, stats::Verdict::kSame);
   RunData few = report.run;
   few.experiments[1].launches.resize(4);
-  EXPECT_FALSE(CompareSideCosts(few, report.experiments[0], report.experiments[1], true).load.estimate);
-  const SideCosts apart = CompareSideCosts(report.run, report.experiments[0], report.experiments[1], false);
+  EXPECT_FALSE(CompareSideCosts({few, report.experiments[0], report.experiments[1]}, true).load.estimate);
+  const SideCosts apart = CompareSideCosts({report.run, report.experiments[0], report.experiments[1]}, false);
   EXPECT_FALSE(apart.load.estimate) << "launches of different runs have nothing to do with each other";
   EXPECT_EQ(apart.load.baseline, costs.load.baseline);
 }
